@@ -1,0 +1,113 @@
+"""Grade texts against rubrics with judges, and know how far to believe the grades.
+
+    import rubricate
+    from rubricate import Criterion, Rubric
+
+    rubric = Rubric([Criterion(name="accuracy", requirement="Names the speed of light")])
+    result = rubric.grade("Light travels at 299,792 km/s.", judge="openai/gpt-4.1-mini")
+
+What is named here is loaded when it is first used, so that importing the package is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rubricate._version import __version__
+
+if TYPE_CHECKING:
+    from rubricate.dataset import DataItem, RubricDataset
+    from rubricate.errors import (
+        InputError,
+        MissingKeyError,
+        ModelError,
+        RubricateError,
+        RunStopped,
+    )
+    from rubricate.grading import agrade, grade
+    from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
+    from rubricate.rubric import (
+        Criterion,
+        CriterionOption,
+        CriterionVerdict,
+        Evidence,
+        Rubric,
+        Score,
+        Usage,
+        Verdict,
+    )
+    from rubricate.run import ItemResult, Progress, Result
+
+__all__ = [
+    "BuiltinJudge",
+    "Criterion",
+    "CriterionOption",
+    "CriterionVerdict",
+    "DataItem",
+    "Evidence",
+    "HTTPModel",
+    "InputError",
+    "ItemResult",
+    "Judge",
+    "MissingKeyError",
+    "Model",
+    "ModelError",
+    "ModelJudge",
+    "Progress",
+    "PythonModel",
+    "Result",
+    "Rubric",
+    "RubricDataset",
+    "RubricateError",
+    "RunStopped",
+    "Score",
+    "Usage",
+    "Verdict",
+    "__version__",
+    "agrade",
+    "grade",
+]
+
+_ROOMS = {
+    "rubricate.dataset": ("DataItem", "RubricDataset"),
+    "rubricate.errors": (
+        "InputError",
+        "MissingKeyError",
+        "ModelError",
+        "RubricateError",
+        "RunStopped",
+    ),
+    "rubricate.grading": ("agrade", "grade"),
+    "rubricate.judge": (
+        "BuiltinJudge",
+        "HTTPModel",
+        "Judge",
+        "Model",
+        "ModelJudge",
+        "PythonModel",
+    ),
+    "rubricate.rubric": (
+        "Criterion",
+        "CriterionOption",
+        "CriterionVerdict",
+        "Evidence",
+        "Rubric",
+        "Score",
+        "Usage",
+        "Verdict",
+    ),
+    "rubricate.run": ("ItemResult", "Progress", "Result"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOM_OF.get(name)
+    if room is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(room), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,181 @@
+"""JSON and YAML documents: reading them with errors that say where, and their common model.
+
+Two rules hold for every document that people write for rubricate. A key that nearly is a known
+one is an error with the right spelling. Any other unknown key is kept and written back.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from rubricate.errors import InputError, MissingFileError
+
+__all__ = [
+    "Document",
+    "check_keys",
+    "input_error",
+    "parse_json",
+    "parse_yaml",
+    "read_document",
+    "read_text",
+    "suggestion",
+    "validate",
+]
+
+YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+_NEAR = 0.75
+"""Similarity (difflib ratio, 0 to 1) from which an unknown key counts as a misspelling."""
+
+
+def suggestion(word: str, known: Collection[str]) -> str | None:
+    """The known word that `word` most likely means, or None if none is near."""
+    folded = {name.casefold(): name for name in sorted(known)}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=_NEAR)
+    return folded[near[0]] if near else None
+
+
+def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise `InputError` for a key that nearly is a known one; others pass."""
+    for key in data:
+        if not isinstance(key, str):
+            raise InputError(f"keys must be text, found {key!r}")
+        if key not in known and (right := suggestion(key, known)):
+            raise InputError(f"unknown key '{key}': did you mean '{right}'?")
+
+
+class Document(BaseModel):
+    """Base of what people write in files: strict about near misses, keeping the rest.
+
+    Unknown keys are in `model_extra` and are written back.
+    """
+
+    model_config = ConfigDict(
+        extra="allow", frozen=True, strict=True, use_attribute_docstrings=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_near_misses(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            check_keys(data, cls.model_fields)
+        return data
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def validate(model: type[_Model], data: Any, path: Sequence[str | int] = ()) -> _Model:
+    """Build `model` from loaded data; the first thing wrong becomes one `InputError`."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"expected an object, found {_shown(data)}", path=path)
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise input_error(error, path) from None
+
+
+def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> InputError:
+    """The first problem of a pydantic error as one line that names the field."""
+    first = error.errors(include_url=False)[0]
+    cause = first.get("ctx", {}).get("error")
+    where = (*path, *first["loc"])
+    if isinstance(cause, InputError):
+        return cause.within(where)
+    if first["type"] == "missing":
+        return InputError("missing required field", path=where)
+    message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
+    if cause is None:
+        message += f", found {_shown(first['input'])}"
+        if isinstance(first["input"], bool) and "string" in message:
+            message += " (in YAML, put quotes around words such as Yes, No, on, off)"
+    return InputError(message, path=where)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_text(path: str | Path) -> str:
+    """The file's text (UTF-8, with or without a byte order mark); `InputError` if it has none."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MissingFileError("file not found", file=path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, expected a file", file=path) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not UTF-8 text (byte {error.start}); save it as UTF-8", file=path
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    if not text.strip():
+        raise InputError("file is empty", file=path)
+    return text
+
+
+def parse_json(text: str, *, file: Path | str | None = None, line: int | None = None) -> Any:
+    """Parse JSON; `line` is where `text` starts in the file when it is one line of many."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"Failed to parse JSON: {error.msg}",
+            file=file,
+            line=error.lineno if line is None else line + error.lineno - 1,
+            column=error.colno,
+        ) from None
+    except InputError as error:
+        raise error.within(file=file, line=line) from None
+    except RecursionError:
+        raise InputError("Failed to parse JSON: nested too deeply", file=file, line=line) from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise InputError(f"the key '{key}' stands twice in one object")
+            seen.add(key)
+    return found
+
+
+def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
+    """Parse one YAML document with the safe loader."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise InputError(
+            f"Failed to parse YAML: {error.problem}",
+            file=file,
+            line=None if mark is None else mark.line + 1,
+            column=None if mark is None else mark.column + 1,
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        message = " ".join(str(error).split())
+        raise InputError(f"Failed to parse YAML: {message}", file=file) from None
+
+
+def read_document(path: str | Path) -> Any:
+    """Load a JSON or YAML file by its suffix (anything but .yaml and .yml is JSON)."""
+    path = Path(path)
+    text = read_text(path)
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return parse_yaml(text, file=path)
+    return parse_json(text, file=path)

@@ -1,0 +1,5 @@
+"""The shell."""
+
+from rubricate.cli._app import main
+
+__all__ = ["main"]

@@ -1,0 +1,164 @@
+"""The command line: its commands, and how errors leave it.
+
+Exit codes: 0 fine; 1 usage or input error, or a run that could not go on; 2 finished, but some
+verdicts failed; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rubricate._version import __version__
+from rubricate.errors import RubricateError
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    help="Grade texts against rubrics with judges, and know how far to believe the grades.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_ClickException: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rubricate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Grade texts against rubrics with judges, and know how far to believe the grades."""
+
+
+@app.command()
+def grade(
+    data: Annotated[
+        str | None, typer.Argument(help="The dataset: .json, .jsonl, .yaml or .yml.")
+    ] = None,
+    rubric: Annotated[
+        str | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Who grades: builtin (default), openai/gpt-4.1-mini, ...; see judges."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option(help="A labelled dataset to refit the embedded judge on.")
+    ] = None,
+    run_dir: Annotated[
+        str | None,
+        typer.Option(help="The run folder; taken up again if it is there. [runs/DATA-JUDGE]"),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A YAML file with these options; the command line wins.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Grade only the first N items.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="The most requests in flight at once. [32]")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature. [0]")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that one request may take. [120]")
+    ] = None,
+    attempts: Annotated[
+        int | None, typer.Option(help="How often a failing request is sent, at most. [6]")
+    ] = None,
+    cannot_assess: Annotated[
+        str | None, typer.Option(help="What an abstention scores: skip, zero, partial, fail.")
+    ] = None,
+    partial: Annotated[
+        float | None, typer.Option(help="The fraction of the weight that partial gives. [0.5]")
+    ] = None,
+    json_output: Annotated[
+        bool | None, typer.Option("--json", help="Print the summary as JSON.")
+    ] = None,
+    quiet: Annotated[
+        bool | None, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
+    ] = None,
+) -> None:
+    """Grade a dataset: judge every item by every criterion of its rubric."""
+    from rubricate.cli._grade import grade_command
+    from rubricate.cli._settings import load_settings
+
+    given = {key: value for key, value in locals().items() if key not in ("config",)}
+    given = {key: value for key, value in given.items() if isinstance(value, str | int | float)}
+    raise typer.Exit(grade_command(load_settings(given, config)))
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show the summary of a run again."""
+    from rubricate.cli._show import show_command
+
+    raise typer.Exit(show_command(run, json_output=json_output))
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
+    force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,
+) -> None:
+    """Write a small dataset, rubric and configuration to start from."""
+    from rubricate.cli._init import init_command
+
+    raise typer.Exit(init_command(folder, force=force))
+
+
+@app.command()
+def judges(
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """List the judges: prefixes, addresses, which keys are set, which extras are installed."""
+    from rubricate.cli._judges import judges_command
+
+    raise typer.Exit(judges_command(json_output=json_output))
+
+
+def main() -> None:
+    """Run the command line; errors become one line on standard error."""
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        code = 130
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        code = 130
+    except RubricateError as error:
+        sys.stderr.write(f"Error: {_one_line(str(error))}\n")
+        code = 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 1
+    except Exception as error:
+        if not isinstance(error, _ClickException):
+            raise
+        message = error.format_message()  # type: ignore[attr-defined]
+        if message:
+            sys.stderr.write(f"Error: {_one_line(message)} (see rubricate --help)\n")
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,66 @@
+"""`rubricate judges`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+
+from rubricate.judge.models import PROVIDERS
+
+__all__ = ["judges_command"]
+
+
+def judges_command(*, json_output: bool) -> int:
+    """Print what can judge here; returns the exit code."""
+    rows = [
+        {
+            "judge": f"{provider.prefix}/MODEL",
+            "base_url": provider.base_url,
+            "key_variable": provider.key_variable,
+            "key_required": provider.key_required,
+            "key_set": bool(os.environ.get(provider.key_variable, "").strip()),
+        }
+        for provider in PROVIDERS.values()
+    ]
+    extras = _extras()
+    if json_output:
+        print(json.dumps({"judges": rows, "extras": extras}, indent=2))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("judge", "address", "key variable", "key"):
+        table.add_column(heading, overflow="fold")
+    table.add_row("builtin", "in this process", "", "not needed")
+    for row in rows:
+        state = "set" if row["key_set"] else "missing" if row["key_required"] else "optional"
+        table.add_row(str(row["judge"]), str(row["base_url"]), str(row["key_variable"]), state)
+    table.add_row("MODEL --base-url URL", "any OpenAI-compatible server", "RUBRICATE_API_KEY", "")
+    console = Console()
+    console.print(table)
+    for extra, installed in extras.items():
+        console.print(f"extra {extra}: {'installed' if installed else 'not installed'}")
+    return 0
+
+
+def _extras() -> dict[str, bool]:
+    """Whether each extra's packages are installed; the extra for development left out."""
+    found: dict[str, bool] = {}
+    for requirement in importlib.metadata.requires("rubricate") or []:
+        match = re.match(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([^'\"]+)['\"]", requirement)
+        if match and match.group(2) != "dev":
+            package, extra = match.groups()
+            found[extra] = found.get(extra, True) and _is_installed(package)
+    return found
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

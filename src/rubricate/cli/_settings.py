@@ -1,0 +1,94 @@
+"""The options of `rubricate grade`, from the command line and from a YAML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate._documents import read_document, suggestion, validate
+from rubricate.errors import InputError
+from rubricate.grading import ATTEMPTS, CONCURRENCY, TIMEOUT
+
+__all__ = ["GradeSettings", "load_settings"]
+
+_PATHS = ("data", "rubric", "run_dir", "train")
+
+
+class GradeSettings(BaseModel):
+    """Everything that `rubricate grade` can be told. The file's keys have the same names."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+
+    data: str | None = None
+    """The dataset: .json, .jsonl, .yaml or .yml."""
+    rubric: str | None = None
+    """A rubric file, used in place of the dataset's own."""
+    judge: str | None = None
+    """Who grades; see `rubricate judges`. Default: the embedded judge."""
+    base_url: str | None = None
+    """The address of an OpenAI-compatible server that has the judge."""
+    train: str | None = None
+    """A labelled dataset to refit the embedded judge on."""
+    run_dir: str | None = None
+    """The run folder. Default: runs/DATA-JUDGE."""
+    limit: int | None = None
+    """Grade only so many items, from the first."""
+    concurrency: int = CONCURRENCY
+    """The most requests in flight at once."""
+    temperature: float | None = 0.0
+    """Sampling temperature; null leaves it to the endpoint."""
+    timeout: float = TIMEOUT
+    """Seconds that one request may take."""
+    attempts: int = ATTEMPTS
+    """How often a request that fails for a passing reason is sent, at most."""
+    cannot_assess: str = "skip"
+    """What an abstention does to the score: skip, zero, partial or fail."""
+    partial: float = 0.5
+    """The fraction of a positive weight that `partial` gives."""
+    json_output: bool = False
+    """Print the summary as JSON."""
+    quiet: bool = False
+    """Print nothing but errors, and JSON if asked for."""
+
+
+def load_settings(given: dict[str, Any], config: Path | None) -> GradeSettings:
+    """Put the settings together; what is given on the command line wins over the file.
+
+    Paths in the file are relative to the file's own folder. In the file, `json_output` is written
+    `json`.
+
+    Raises:
+        InputError: the file cannot be read, or has a key or value that is not allowed.
+    """
+    values: dict[str, Any] = {}
+    if config is not None:
+        values = _from_file(config)
+    values |= {key: value for key, value in given.items() if value is not None}
+    try:
+        return validate(GradeSettings, values)
+    except InputError as error:
+        raise error.within(file=config) from None
+
+
+def _from_file(config: Path) -> dict[str, Any]:
+    values = read_document(config)
+    if not isinstance(values, dict):
+        raise InputError("expected keys such as data, judge, run_dir", file=config)
+    known = [_key(name) for name in GradeSettings.model_fields]
+    for key in values:
+        if key not in known:
+            near = suggestion(str(key), known)
+            hint = f": did you mean '{near}'?" if near else f"; known: {', '.join(known)}"
+            raise InputError(f"unknown key '{key}'{hint}", file=config)
+    if "json" in values:
+        values["json_output"] = values.pop("json")
+    for key in _PATHS:
+        if isinstance(values.get(key), str):
+            values[key] = str(config.parent / values[key])
+    return values
+
+
+def _key(name: str) -> str:
+    return "json" if name == "json_output" else name

@@ -1,0 +1,171 @@
+"""One item to be graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, field, fields
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from rubricate._documents import check_keys, input_error
+from rubricate.errors import InputError
+from rubricate.rubric import CriterionVerdict, Rubric
+
+__all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
+
+GroundTruth = list[CriterionVerdict | str | None]
+"""One label per criterion: a `CriterionVerdict`, an option's label, or None where unlabelled."""
+
+
+@dataclass(config=ConfigDict(strict=True))
+class DataItem:
+    """A single item to be graded, optionally with ground truth.
+
+    Attributes:
+        submission: the text to be graded; structured data as JSON text.
+        description: a few words on what this item is.
+        ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
+            option's label for a multi-choice one, None where nobody labelled it.
+        rubric: the item's own rubric, used instead of the dataset's.
+        reference_submission: an exemplary response; takes precedence over the dataset's.
+        id: its identifier. Default: a hash of its content, the same in every process.
+        prompt: what this item answers, where that is not the dataset's prompt.
+        metadata: anything else worth keeping.
+        extra: unknown keys of the file it came from; written back where they stood.
+    """
+
+    submission: str
+    description: str = ""
+    ground_truth: GroundTruth | None = None
+    rubric: Rubric | None = None
+    reference_submission: str | None = None
+    _: KW_ONLY
+    id: str = ""
+    prompt: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            self.id = self.content_id()
+
+    def content_id(self) -> str:
+        """A hash (12 hexadecimal digits) of what is judged: submission, prompt, reference, rubric.
+
+        Descriptions, labels and metadata do not change it.
+        """
+        rubric = None if self.rubric is None else self.rubric.to_dict()
+        content = json.dumps(
+            [self.submission, self.prompt, self.reference_submission, rubric], sort_keys=True
+        )
+        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item as it is written to a file; an id that is only the content hash is left out."""
+        data: dict[str, Any] = {}
+        if self.id != self.content_id():
+            data["id"] = self.id
+        if self.prompt is not None:
+            data["prompt"] = self.prompt
+        data["submission"] = self.submission
+        data["description"] = self.description
+        data["ground_truth"] = (
+            None
+            if self.ground_truth is None
+            else [None if label is None else str(label) for label in self.ground_truth]
+        )
+        if self.rubric is not None:
+            data["rubric"] = self.rubric.to_dict()
+        if self.reference_submission is not None:
+            data["reference_submission"] = self.reference_submission
+        if self.metadata:
+            data["metadata"] = self.metadata
+        return {**data, **self.extra}
+
+    @classmethod
+    def from_dict(cls, data: Any, global_rubric: Rubric | None = None) -> DataItem:
+        """Build an item from loaded JSON or YAML.
+
+        Args:
+            data: an object with at least `submission` and `description`.
+            global_rubric: the dataset's rubric, for items without their own.
+
+        Raises:
+            InputError: with the path inside the item of what is wrong.
+        """
+        if not isinstance(data, Mapping):
+            raise InputError(f"must be a dict, got {type(data).__name__}")
+        known = [item.name for item in fields(cls) if item.name not in ("_", "extra")]
+        check_keys(data, known)
+        for required in ("submission", "description"):
+            if data.get(required) is None:
+                raise InputError(f"missing required field: '{required}'")
+        values = {key: data[key] for key in known if data.get(key) is not None}
+        if "rubric" in values:
+            try:
+                values["rubric"] = Rubric.from_dict(values["rubric"])
+            except InputError as error:
+                raise error.within(("rubric",)) from None
+        rubric = values.get("rubric", global_rubric)
+        if "ground_truth" in values:
+            values["ground_truth"] = parse_ground_truth(values["ground_truth"], rubric)
+        extra = {key: value for key, value in data.items() if key not in known}
+        try:
+            return cls(**values, extra=extra)
+        except ValidationError as error:
+            raise input_error(error) from None
+
+
+def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
+    """Check labels against the rubric they are for; binary ones become `CriterionVerdict`.
+
+    Raises:
+        InputError: the count differs from the rubric's, or a label is not an allowed one.
+    """
+    if not isinstance(labels, Sequence) or isinstance(labels, str):
+        raise InputError("expected a list with one label per criterion", path=("ground_truth",))
+    if rubric is None:
+        return list(labels)
+    if len(labels) != len(rubric):
+        raise InputError(
+            f"Ground truth has {len(labels)} values, but rubric has {len(rubric)} criteria",
+            path=("ground_truth",),
+        )
+    parsed: GroundTruth = []
+    for index, (criterion, name, label) in enumerate(
+        zip(rubric, rubric.names, labels, strict=True)
+    ):
+        path = ("ground_truth", index)
+        if label is None:
+            parsed.append(None)
+            continue
+        if not isinstance(label, str):
+            hint = " (in YAML, put quotes around it)" if isinstance(label, bool) else ""
+            raise InputError(
+                f"criterion '{name}' expects a label as text, got {type(label).__name__} "
+                f"{label!r}{hint}; allowed: {_allowed(rubric, index)}",
+                path=path,
+            )
+        try:
+            criterion.value(label)
+        except InputError:
+            raise InputError(
+                f"criterion '{name}' has no label '{label}'; allowed: {_allowed(rubric, index)}",
+                path=path,
+            ) from None
+        parsed.append(label if criterion.is_multi_choice else CriterionVerdict(label))
+    return parsed
+
+
+def _allowed(rubric: Rubric, index: int) -> str:
+    criterion = rubric[index]
+    labels = (
+        [option.label for option in criterion.options]
+        if criterion.options is not None
+        else [verdict.value for verdict in CriterionVerdict]
+    )
+    return ", ".join(f"'{label}'" for label in labels)

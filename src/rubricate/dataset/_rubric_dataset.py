@@ -1,0 +1,404 @@
+"""A dataset: a prompt, a rubric, and items with or without human labels."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from rubricate._documents import (
+    YAML_SUFFIXES,
+    check_keys,
+    input_error,
+    parse_json,
+    parse_yaml,
+    read_text,
+)
+from rubricate.dataset._item import DataItem, parse_ground_truth
+from rubricate.dataset._splitting import stratified_split
+from rubricate.errors import InputError
+from rubricate.rubric import CriterionVerdict, Rubric, tally
+
+__all__ = ["RubricDataset"]
+
+
+@dataclass(config=ConfigDict(strict=True))
+class RubricDataset:
+    """A collection of items tied to a prompt and a rubric.
+
+    Attributes:
+        prompt: what the items are responses to.
+        rubric: the rubric of all items that have none of their own.
+        items: the items to be graded.
+        name: the dataset's name.
+        reference_submission: an exemplary response for items that have none of their own.
+        metadata: anything else worth keeping.
+        extra: unknown keys of the file it came from; written back where they stood.
+
+    Raises:
+        InputError: an item's labels do not fit its rubric.
+    """
+
+    prompt: str
+    rubric: Rubric | None = None
+    items: list[DataItem] = field(default_factory=list)
+    name: str | None = None
+    reference_submission: str | None = None
+    _: KW_ONLY
+    metadata: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for index, item in enumerate(self.items):
+            self._check_labels(item, ("items", index))
+
+    def _check_labels(self, item: DataItem, path: Sequence[str | int]) -> None:
+        if item.ground_truth is not None:
+            rubric = item.rubric if item.rubric is not None else self.rubric
+            try:
+                item.ground_truth = parse_ground_truth(item.ground_truth, rubric)
+            except InputError as error:
+                raise error.within(path) from None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[DataItem]:
+        return iter(self.items)
+
+    def __getitem__(self, index: int) -> DataItem:
+        return self.items[index]
+
+    # The rubric
+
+    def _global_rubric(self) -> Rubric:
+        if self.rubric is None:
+            raise InputError("the dataset has no global rubric; its items have their own")
+        return self.rubric
+
+    @property
+    def criterion_names(self) -> list[str]:
+        """The names of the global rubric's criteria. Raises ValueError without one."""
+        return self._global_rubric().names
+
+    @property
+    def num_criteria(self) -> int:
+        """The number of criteria in the global rubric. Raises ValueError without one."""
+        return len(self._global_rubric())
+
+    @property
+    def total_positive_weight(self) -> float:
+        """The sum of the global rubric's positive weights. Raises ValueError without one."""
+        return self._global_rubric().total_positive_weight
+
+    def get_item_rubric(self, idx: int) -> Rubric:
+        """The rubric of item `idx`: its own, else the global one.
+
+        Raises:
+            InputError (ValueError): there is neither.
+        """
+        rubric = self.items[idx].rubric
+        rubric = self.rubric if rubric is None else rubric
+        if rubric is None:
+            raise InputError(f"Item {idx} has no rubric and dataset has no global rubric")
+        return rubric
+
+    def get_item_reference_submission(self, idx: int) -> str | None:
+        """The reference of item `idx`: its own, else the global one, else None."""
+        reference = self.items[idx].reference_submission
+        return self.reference_submission if reference is None else reference
+
+    def get_item_prompt(self, idx: int) -> str:
+        """The prompt of item `idx`: its own, else the dataset's."""
+        prompt = self.items[idx].prompt
+        return self.prompt if prompt is None else prompt
+
+    def item_ids(self) -> list[str]:
+        """One identifier per item, in order, all different.
+
+        Items with the same content and no identifier of their own get `-2`, `-3`, … behind the
+        hash.
+
+        Raises:
+            InputError: two items were given the same identifier.
+        """
+        content = [item.id == item.content_id() for item in self.items]
+        given = Counter(
+            item.id for item, hashed in zip(self.items, content, strict=True) if not hashed
+        )
+        if repeated := [name for name, count in given.items() if count > 1]:
+            shown = ", ".join(f"'{name}'" for name in repeated[:5])
+            raise InputError(f"items share an id: {shown}; give each item an id of its own")
+        seen: Counter[str] = Counter()
+        ids: list[str] = []
+        for item in self.items:
+            seen[item.id] += 1
+            ids.append(item.id if seen[item.id] == 1 else f"{item.id}-{seen[item.id]}")
+        return ids
+
+    # Items and scores
+
+    def add_item(
+        self,
+        submission: str,
+        description: str = "",
+        ground_truth: list[CriterionVerdict | str | None] | None = None,
+        rubric: Rubric | None = None,
+        reference_submission: str | None = None,
+        *,
+        id: str = "",
+        prompt: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Add an item; the arguments are those of `DataItem`.
+
+        Raises:
+            InputError (ValueError): there is no rubric for it, or the labels do not fit the
+                rubric. The dataset is then as it was.
+        """
+        item = DataItem(
+            submission,
+            description,
+            ground_truth,
+            rubric,
+            reference_submission,
+            id=id,
+            prompt=prompt,
+            metadata=metadata or {},
+        )
+        if item.rubric is None and self.rubric is None:
+            raise InputError(
+                "Cannot add item: no per-item rubric provided and no global rubric set"
+            )
+        self._check_labels(item, ("items", len(self.items)))
+        self.items.append(item)
+
+    def compute_weighted_score(
+        self,
+        verdicts: Sequence[CriterionVerdict | str],
+        normalize: bool = True,
+        rubric: Rubric | None = None,
+    ) -> float:
+        """The score of one item's labels, such as its ground truth.
+
+        Args:
+            verdicts: one label per criterion.
+            normalize: the score in [0, 1]; False for the raw weighted sum.
+            rubric: the rubric of the labels; default the global one.
+
+        Returns:
+            The score. CANNOT_ASSESS and N/A options are left out; 0.0 where that leaves no
+            positive weight.
+
+        Raises:
+            InputError (ValueError): a label does not fit its criterion, the counts differ, or
+                there is no rubric.
+        """
+        rubric = self.rubric if rubric is None else rubric
+        if rubric is None:
+            raise InputError("Cannot compute score: no rubric provided and no global rubric set")
+        if len(verdicts) != len(rubric):
+            raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(rubric)} criteria")
+        pairs: list[tuple[float, float]] = []
+        for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
+            if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
+                raise InputError(
+                    f"Criterion {index} is multi-choice but got CriterionVerdict; "
+                    "expected option label string"
+                )
+            try:
+                value = criterion.value(label)
+            except InputError as error:
+                raise InputError(f"Criterion {index}: {error}") from None
+            if value is not None:
+                pairs.append((criterion.weight, value))
+        sums = tally(pairs)
+        if not normalize:
+            return sums.raw
+        return (sums.normalized or 0.0) if sums.positive > 0 else 0.0
+
+    # Files
+
+    def to_dict(self) -> dict[str, Any]:
+        """The dataset as it is written to a file."""
+        return {**self._head(), "items": [item.to_dict() for item in self.items], **self.extra}
+
+    def _head(self) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        if self.name is not None:
+            data["name"] = self.name
+        data["prompt"] = self.prompt
+        data["rubric"] = None if self.rubric is None else self.rubric.to_dict()
+        if self.reference_submission is not None:
+            data["reference_submission"] = self.reference_submission
+        if self.metadata:
+            data["metadata"] = self.metadata
+        return data
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The dataset as JSON text; `indent` None for one compact line."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the dataset: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
+
+        In JSON Lines the first line has the dataset's own fields, every other one an item.
+        """
+        path = Path(path)
+        if path.suffix.lower() in YAML_SUFFIXES:
+            import yaml
+
+            text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100)
+        elif path.suffix.lower() == ".jsonl":
+            lines = [{**self._head(), **self.extra}, *(item.to_dict() for item in self.items)]
+            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        else:
+            text = self.to_json()
+        path.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def from_dict(cls, data: Any, *, rubric: Rubric | None = None) -> RubricDataset:
+        """Build a dataset from loaded JSON or YAML.
+
+        Args:
+            data: an object with `prompt`, `rubric` (may be null) and `items`.
+            rubric: a rubric to use in place of the dataset's own; `rubric` may then be missing.
+
+        Raises:
+            InputError (ValueError): with the path inside the document of what is wrong.
+        """
+        if not isinstance(data, Mapping):
+            raise InputError(f"Expected JSON object, got {type(data).__name__}")
+        known = [item.name for item in fields(cls) if item.name not in ("_", "extra")]
+        check_keys(data, known)
+        if "prompt" not in data:
+            raise InputError("Missing required field: 'prompt'")
+        if "rubric" not in data and rubric is None:
+            raise InputError("Missing required field: 'rubric'")
+        if rubric is None and data["rubric"] is not None:
+            try:
+                rubric = Rubric.from_dict(data["rubric"])
+            except InputError as error:
+                raise error.within(("rubric",)) from None
+        raw_items = data.get("items", [])
+        if not isinstance(raw_items, Sequence) or isinstance(raw_items, str):
+            raise InputError("expected a list of items", path=("items",))
+        items = [_item(raw, rubric, ("items", index)) for index, raw in enumerate(raw_items)]
+        values = {key: data[key] for key in known if data.get(key) is not None}
+        values |= {"rubric": rubric, "items": items}
+        extra = {key: value for key, value in data.items() if key not in known}
+        try:
+            return cls(**values, extra=extra)
+        except ValidationError as error:
+            raise input_error(error) from None
+
+    @classmethod
+    def from_json(cls, json_string: str) -> RubricDataset:
+        """Build a dataset from JSON text; see `from_dict`."""
+        return cls.from_dict(parse_json(json_string))
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, rubric: Rubric | None = None) -> RubricDataset:
+        """Load a dataset written by `to_file`; the format goes by the suffix.
+
+        Args:
+            path: the file.
+            rubric: a rubric to use in place of the file's own.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is not a dataset; the message says where and why.
+        """
+        path = Path(path)
+        text = read_text(path)
+        try:
+            if path.suffix.lower() in YAML_SUFFIXES:
+                return cls.from_dict(parse_yaml(text), rubric=rubric)
+            if path.suffix.lower() == ".jsonl":
+                return cls._from_lines(text, rubric)
+            return cls.from_dict(parse_json(text), rubric=rubric)
+        except InputError as error:
+            raise error.within(file=path) from None
+
+    @classmethod
+    def _from_lines(cls, text: str, rubric: Rubric | None) -> RubricDataset:
+        lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        number, head = lines[0]
+        try:
+            dataset = cls.from_dict(parse_json(head, line=number), rubric=rubric)
+        except InputError as error:
+            raise error.within(line=number) from None
+        for number, line in lines[1:]:
+            try:
+                item = _item(parse_json(line, line=number), dataset.rubric, ())
+            except InputError as error:
+                raise error.within(line=number) from None
+            dataset.items.append(item)
+        return dataset
+
+    # Splitting
+
+    def split_train_test(
+        self, n_train: int, *, stratify: bool = True, seed: int | None = None
+    ) -> tuple[RubricDataset, RubricDataset]:
+        """Split at random into a training and a test set, sharing the items.
+
+        Args:
+            n_train: the exact number of items in the training set.
+            stratify: balance the labels of all criteria over both parts (iterative multi-label
+                stratification, Sechidis et al. 2011). Needs labels on every item.
+            seed: for a split that can be repeated.
+
+        Returns:
+            (training set, test set).
+
+        Raises:
+            InputError (ValueError): `n_train` does not fit the dataset, or labels are missing.
+        """
+        if n_train < 0:
+            raise InputError(f"n_train must be non-negative, got {n_train}")
+        if n_train > len(self.items):
+            raise InputError(f"n_train ({n_train}) exceeds dataset size ({len(self.items)})")
+        generator = random.Random(seed)
+        if stratify:
+            train, test = stratified_split(self._labels_by_item(), n_train, generator)
+        else:
+            order = list(range(len(self.items)))
+            generator.shuffle(order)
+            train, test = order[:n_train], order[n_train:]
+        return self._part(train), self._part(test)
+
+    def _labels_by_item(self) -> list[dict[tuple[str, str], str | None]]:
+        """Each item's labels, keyed by what tells criteria of different rubrics apart."""
+        rows: list[dict[tuple[str, str], str | None]] = []
+        for index, item in enumerate(self.items):
+            if item.ground_truth is None:
+                raise InputError(
+                    f"stratify=True needs ground_truth on every item, and item {index} has none; "
+                    "label it or pass stratify=False"
+                )
+            rubric = self.get_item_rubric(index)
+            keys = [(name, c.requirement) for name, c in zip(rubric.names, rubric, strict=True)]
+            labels = [None if label is None else str(label) for label in item.ground_truth]
+            rows.append(dict(zip(keys, labels, strict=True)))
+        return rows
+
+    def _part(self, indices: Sequence[int]) -> RubricDataset:
+        return replace(self, items=[self.items[index] for index in indices])
+
+
+def _item(raw: Any, rubric: Rubric | None, path: Sequence[str | int]) -> DataItem:
+    try:
+        item = DataItem.from_dict(raw, rubric)
+        if item.rubric is None and rubric is None:
+            raise InputError("the item has no rubric and dataset has no global rubric")
+    except InputError as error:
+        raise error.within(path) from None
+    return item

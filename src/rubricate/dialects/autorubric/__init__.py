@@ -1,0 +1,16 @@
+"""AutoRubric's names: `from autorubric import ...` -> `from rubricate.dialects.autorubric import ...`.
+
+They clash with nothing and are the core's own.
+"""
+
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric
+
+__all__ = [
+    "Criterion",
+    "CriterionOption",
+    "CriterionVerdict",
+    "DataItem",
+    "Rubric",
+    "RubricDataset",
+]

@@ -1,0 +1,197 @@
+"""Every error that rubricate raises on purpose.
+
+    RubricateError
+    ├── InputError (ValueError)         a file, option or value that cannot be used; says where
+    │   ├── MissingFileError (FileNotFoundError)
+    │   └── MissingKeyError             a judge's API key is not set; names the variable
+    ├── MissingExtraError (ImportError) a feature's optional package is not installed
+    ├── ModelError                      one request to a model failed; carries a kind
+    ├── UnreadableReply                 a model answered, but not in the agreed form
+    ├── JournalError                    a run folder cannot be written, read or locked
+    └── RunStopped                      a run ended early; what was judged is kept
+
+A failed judgement is not an exception: it is a `Verdict` whose status is `failed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rubricate.run import Result
+
+__all__ = [
+    "InputError",
+    "JournalError",
+    "MissingExtraError",
+    "MissingFileError",
+    "MissingKeyError",
+    "ModelError",
+    "ModelErrorKind",
+    "RubricateError",
+    "RunStopped",
+    "UnreadableReply",
+    "document_path",
+]
+
+ModelErrorKind = Literal[
+    "connection",  # no connection, or it broke before an answer came
+    "timeout",  # no answer in time
+    "rate_limit",  # 429
+    "server",  # 5xx, or an error object in place of an answer
+    "truncated",  # the HTTP body ended early or was not the promised JSON
+    "auth",  # 401, 403
+    "not_found",  # 404: no such model or address
+    "bad_request",  # any other 4xx
+    "context_length",  # the prompt does not fit the model
+    "refused",  # the model or its filter declined to answer
+]
+
+RETRYABLE: frozenset[str] = frozenset(
+    {"connection", "timeout", "rate_limit", "server", "truncated"}
+)
+FATAL: frozenset[str] = frozenset({"auth", "not_found"})
+
+
+class RubricateError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+def document_path(parts: Sequence[str | int]) -> str:
+    """Write a place in a document the way people do: `items[3].ground_truth[1]`."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+class InputError(RubricateError, ValueError):
+    """Something given to rubricate cannot be used.
+
+    Attributes:
+        message: what is wrong and what to do, without the place.
+        file: the file it is in, if it came from one.
+        path: keys and indices that lead to it inside the document.
+        line, column: 1-based position in the file, where known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: Path | str | None = None,
+        path: Sequence[str | int] = (),
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.message = message
+        self.file = None if file is None else str(file)
+        self.path = tuple(path)
+        self.line = line
+        self.column = column
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place += f":{self.line}" if place else f"line {self.line}"
+            if self.column is not None:
+                place += f":{self.column}"
+        where = ": ".join(part for part in (place, document_path(self.path)) if part)
+        return f"{where}: {self.message}" if where else self.message
+
+    def within(
+        self,
+        path: Sequence[str | int] = (),
+        *,
+        file: Path | str | None = None,
+        line: int | None = None,
+    ) -> InputError:
+        """The same error seen from further out: `path` leads to where it was found."""
+        return type(self)(
+            self.message,
+            file=self.file or file,
+            path=(*path, *self.path),
+            line=self.line if self.line is not None else line,
+            column=self.column,
+        )
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """A file that was named does not exist."""
+
+    def __str__(self) -> str:
+        return InputError.__str__(self)
+
+
+class MissingKeyError(InputError):
+    """No API key for the judge that was asked for. The message names the variable."""
+
+
+class MissingExtraError(RubricateError, ImportError):
+    """A feature needs an optional package. The message has the pip line."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'rubricate[{extra}]'")
+
+
+class ModelError(RubricateError):
+    """One request to a model failed.
+
+    Attributes:
+        kind: what went wrong, one of `ModelErrorKind`.
+        status: the HTTP status, if an answer came.
+        retry_after: seconds that the endpoint asked us to wait, if it did.
+        requests: how many requests were sent before giving up.
+    """
+
+    def __init__(
+        self,
+        kind: ModelErrorKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ModelErrorKind = kind
+        self.status = status
+        self.retry_after = retry_after
+        self.requests = 1
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.kind in RETRYABLE
+
+    @property
+    def fatal(self) -> bool:
+        """Whether every other request of the run would fail the same way."""
+        return self.kind in FATAL
+
+
+class UnreadableReply(RubricateError):
+    """A model's reply is not in the agreed form. The message says what is wrong with it."""
+
+
+class JournalError(RubricateError):
+    """A run folder's files cannot be used. The message names the file."""
+
+
+class RunStopped(RubricateError):
+    """A run ended before all was judged.
+
+    Attributes:
+        result: the result with what was judged; also in the run folder, if there is one.
+        interrupted: whether somebody stopped it, not an error.
+    """
+
+    def __init__(self, message: str, *, result: Result, interrupted: bool = False) -> None:
+        super().__init__(message)
+        self.result = result
+        self.interrupted = interrupted

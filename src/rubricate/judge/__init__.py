@@ -1,0 +1,35 @@
+"""Who grades: from (item, criterion) to a verdict."""
+
+from typing import TYPE_CHECKING, Any
+
+from rubricate.judge._case import Case
+from rubricate.judge._choose import JudgeLike, choose_judge
+from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
+
+if TYPE_CHECKING:
+    from rubricate.judge._builtin import BuiltinJudge
+
+__all__ = [
+    "BuiltinJudge",
+    "Case",
+    "Completion",
+    "HTTPModel",
+    "Judge",
+    "JudgeLike",
+    "Message",
+    "Model",
+    "ModelJudge",
+    "PythonModel",
+    "Request",
+    "Send",
+    "choose_judge",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BuiltinJudge":  # loads its classifier's code only when somebody asks for it
+        from rubricate.judge._builtin import BuiltinJudge
+
+        return BuiltinJudge
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

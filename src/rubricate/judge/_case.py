@@ -1,0 +1,24 @@
+"""What a judge is given beside the criterion: the same for all criteria of an item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Case"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One submission and what belongs to it.
+
+    Attributes:
+        submission: the text to be judged.
+        prompt: the task that it answers; empty if there is none.
+        reference: an exemplary response, if there is one.
+        guidelines: the rubric's guidelines, if it has any.
+    """
+
+    submission: str
+    prompt: str = ""
+    reference: str | None = None
+    guidelines: str | None = None

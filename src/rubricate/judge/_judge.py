@@ -1,0 +1,136 @@
+"""A judge: (case, criterion) -> Verdict. The model judge is a model with a prompt."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import orjson
+
+from rubricate.errors import ModelError, UnreadableReply
+from rubricate.judge._case import Case
+from rubricate.judge._prompts import PROMPT_VERSION, render
+from rubricate.judge._replies import Reply, locate, read_reply
+from rubricate.judge.models import Message, Model, Request, Send
+from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
+
+__all__ = ["Judge", "ModelJudge"]
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Something that judges.
+
+    Attributes:
+        name: what results call it.
+        note: one line to be shown beside its results, or None.
+    """
+
+    name: str
+    note: str | None
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        """A hash of everything that could change the verdict; the journal's key."""
+        ...
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        """Judge one criterion. A model is reached only through `send`.
+
+        No usable answer is a verdict whose status is `failed`; only a bug raises.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections. The judge can be used again afterwards."""
+        ...
+
+
+class ModelJudge:
+    """A language model that is asked criterion by criterion, the reason before the verdict.
+
+    Args:
+        model: the model.
+        reasks: how often an unreadable reply is asked again, with what was wrong with it.
+    """
+
+    note: str | None = None
+
+    def __init__(self, model: Model, *, reasks: int = 2) -> None:
+        self.model = model
+        self.name = model.name
+        self._reasks = reasks
+
+    @cached_property
+    def _identity(self) -> bytes:
+        return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        request = render(case, criterion)
+        digest = hashlib.blake2b(self._identity, digest_size=16)
+        for message in request.messages:
+            digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
+        digest.update(orjson.dumps(request.schema))
+        return digest.hexdigest()
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        request = render(case, criterion)
+        spent = Usage()
+        wrong = ""
+        for _ in range(1 + self._reasks):
+            try:
+                completion = await send(self.model, request)
+            except ModelError as error:
+                spent += Usage(requests=error.requests)
+                return self._failed(criterion, error.kind, str(error), spent)
+            spent += completion.usage
+            try:
+                reply = read_reply(completion.text)
+                reading = criterion.read(reply.answer)
+            except UnreadableReply as error:
+                wrong = str(error)
+                request = _asked_again(request, completion.text, wrong)
+            else:
+                return self._verdict(case, criterion, reply, reading, spent)
+        return self._failed(criterion, "unreadable_reply", wrong, spent)
+
+    def _verdict(
+        self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
+    ) -> Verdict:
+        judged = reading.status == "judged"
+        return Verdict(
+            criterion.name or "",
+            reading.status,
+            reading.label,
+            criterion.value(reading.label) if judged else None,
+            reason=reply.reason,
+            evidence=tuple(locate(quote, case.submission) for quote in reply.quotes),
+            usage=spent,
+            judge=self.name,
+        )
+
+    def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
+        return Verdict(
+            criterion.name or "",
+            "failed",
+            usage=spent,
+            error=Failure(kind, message),
+            judge=self.name,
+        )
+
+    async def aclose(self) -> None:
+        await self.model.aclose()
+
+
+def _asked_again(request: Request, reply: str, wrong: str) -> Request:
+    """The request with the unreadable reply and what is wrong with it behind."""
+    correction = (
+        f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
+        'object {"reason": "...", "evidence": ["..."], "verdict": "..."} and nothing else.'
+    )
+    first = request.messages[:2]
+    again = (
+        Message(role="assistant", content=reply or "(empty)"),
+        Message(role="user", content=correction),
+    )
+    return Request((*first, *again), request.schema)

@@ -1,0 +1,81 @@
+"""Prompts from versioned template files.
+
+The order is instructions, task and reference, submission, criterion. Everything up to the
+criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's prompt
+cache serves a whole rubric. Untrusted text stands between tags with a code that its author
+cannot know: the code is a hash of the text itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from rubricate.judge._case import Case
+from rubricate.judge.models import Message, Request
+from rubricate.rubric import Criterion
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["PROMPT_VERSION", "render", "request_schema"]
+
+PROMPT_VERSION = "grading-1"
+"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+
+
+def render(case: Case, criterion: Criterion) -> Request:
+    """The messages that ask a model about one criterion, and the schema of its reply."""
+    text, schema = _criterion_part(criterion)
+    system = Message(role="system", content=_system_part(case.guidelines))
+    user = Message(role="user", content=_material_part(case) + text)
+    return Request((system, user), schema)
+
+
+def request_schema(verdict_schema: dict[str, object]) -> dict[str, object]:
+    """The JSON Schema of a reply: the reason before the verdict."""
+    return {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string"},
+            "evidence": {"type": "array", "items": {"type": "string"}},
+            "verdict": verdict_schema,
+        },
+        "required": ["reason", "evidence", "verdict"],
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _template(name: str) -> Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("rubricate.judge", f"prompts/{PROMPT_VERSION}"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=False,
+        autoescape=False,
+    )
+    return environment.get_template(f"{name}.jinja")
+
+
+@lru_cache(maxsize=64)
+def _system_part(guidelines: str | None) -> str:
+    return _template("system").render(guidelines=guidelines)
+
+
+@lru_cache(maxsize=256)
+def _material_part(case: Case) -> str:
+    content = "\0".join((case.prompt, case.reference or "", case.submission))
+    tag = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return _template("material").render(
+        tag=tag, prompt=case.prompt, reference=case.reference, submission=case.submission
+    )
+
+
+@lru_cache(maxsize=4096)
+def _criterion_part(criterion: Criterion) -> tuple[str, dict[str, object]]:
+    question = criterion.ask()
+    text = _template("criterion").render(requirement=question.requirement, answers=question.answers)
+    return text, request_schema(question.verdict_schema)

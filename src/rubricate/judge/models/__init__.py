@@ -1,0 +1,22 @@
+"""Where a prompt goes: an HTTP endpoint or a Python callable.
+
+A model that runs in this process (a GGUF file, say) has its place beside `_http.py`: it follows
+the same `Model` protocol.
+"""
+
+from rubricate.judge.models._http import HTTPModel
+from rubricate.judge.models._model import Completion, Message, Model, Request, Send
+from rubricate.judge.models._providers import PROVIDERS, Provider
+from rubricate.judge.models._python import PythonModel
+
+__all__ = [
+    "PROVIDERS",
+    "Completion",
+    "HTTPModel",
+    "Message",
+    "Model",
+    "Provider",
+    "PythonModel",
+    "Request",
+    "Send",
+]

@@ -1,0 +1,67 @@
+"""Where a prompt goes: the protocol that every model follows, and what it takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
+
+from rubricate.rubric import Usage
+
+__all__ = ["Completion", "Message", "Model", "Request", "Send"]
+
+
+class Message(TypedDict):
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt: the messages, and the JSON Schema that the reply should follow."""
+
+    messages: tuple[Message, ...]
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One reply: its text and what it took."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Something that answers prompts.
+
+    Attributes:
+        name: what people call it, such as `openai/gpt-4.1-mini`.
+        endpoint: what it shares its limits with: models of one endpoint are limited together.
+    """
+
+    name: str
+    endpoint: str
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything about the model, as JSON values, that could change an answer."""
+        ...
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer one prompt.
+
+        Raises:
+            ModelError: there is no answer; its `kind` says whether asking again may help.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections. The model can be used again afterwards."""
+        ...
+
+
+Send = Callable[[Model, Request], Awaitable[Completion]]
+"""How a judge reaches a model: the run engine passes one that limits and retries."""

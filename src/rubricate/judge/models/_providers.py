@@ -1,0 +1,119 @@
+"""The providers that a judge's prefix names: where they are and which variable has their key."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError, MissingKeyError
+
+__all__ = ["PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One row of the table.
+
+    Attributes:
+        prefix: what stands before the slash in a judge's name.
+        base_url: the address of its OpenAI-compatible interface.
+        key_variable: the environment variable of its API key.
+        key_required: False for servers on one's own machine.
+        url_variable: the environment variable that moves it elsewhere, if there is a usual one.
+    """
+
+    prefix: str
+    base_url: str
+    key_variable: str
+    key_required: bool = True
+    url_variable: str | None = None
+
+
+_ROWS = (
+    Provider(
+        "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", url_variable="OPENAI_BASE_URL"
+    ),
+    Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    Provider(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+    ),
+    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    Provider(
+        "ollama",
+        "http://localhost:11434/v1",
+        "OLLAMA_API_KEY",
+        key_required=False,
+        url_variable="OLLAMA_BASE_URL",
+    ),
+    Provider(
+        "vllm",
+        "http://localhost:8000/v1",
+        "VLLM_API_KEY",
+        key_required=False,
+        url_variable="VLLM_BASE_URL",
+    ),
+)
+PROVIDERS: dict[str, Provider] = {row.prefix: row for row in _ROWS}
+
+GENERIC_KEY = "RUBRICATE_API_KEY"
+"""The key's variable for a server that is named by its address alone."""
+
+
+def split_name(name: str) -> tuple[Provider | None, str]:
+    """Split `prefix/model`; the provider is None where the prefix is not in the table."""
+    prefix, slash, model = name.partition("/")
+    provider = PROVIDERS.get(prefix) if slash else None
+    return (provider, model) if provider else (None, name)
+
+
+def base_url(name: str, given: str | None) -> tuple[str, str]:
+    """The address and the model's own name for a judge's name.
+
+    Raises:
+        InputError: the prefix is unknown and no address is given.
+    """
+    provider, model = split_name(name)
+    if not model.strip():
+        raise InputError(f"the judge '{name}' names no model: write {name.rstrip('/')}/MODEL")
+    if given is not None:
+        if not given.startswith(("http://", "https://")):
+            raise InputError(f"the base URL must start with http:// or https://, found '{given}'")
+        return given.rstrip("/"), model
+    if provider is None:
+        prefix = name.partition("/")[0]
+        near = suggestion(prefix, [*PROVIDERS, "builtin"])
+        hint = f"; did you mean '{near}'?" if near else ""
+        raise InputError(
+            f"unknown judge '{name}'{hint} Known: builtin, "
+            + ", ".join(f"{known}/..." for known in PROVIDERS)
+            + "; or give the address of an OpenAI-compatible server as the base URL"
+        )
+    moved = os.environ.get(provider.url_variable) if provider.url_variable else None
+    return (moved or provider.base_url).rstrip("/"), model
+
+
+def api_key(name: str, *, elsewhere: bool) -> tuple[str | None, str]:
+    """The key for a judge's name and the variable it is in.
+
+    Args:
+        name: the judge's name.
+        elsewhere: whether an address was given; a key is then optional.
+
+    Raises:
+        MissingKeyError: the provider needs a key and the variable is not set.
+    """
+    provider, _ = split_name(name)
+    variable = provider.key_variable if provider else GENERIC_KEY
+    key = os.environ.get(variable, "").strip() or None
+    if key is None and provider is not None and provider.key_required and not elsewhere:
+        raise MissingKeyError(
+            f"the judge '{name}' needs an API key: set the environment variable {variable}"
+        )
+    return key, variable

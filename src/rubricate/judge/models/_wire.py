@@ -1,0 +1,156 @@
+"""The OpenAI-compatible chat interface on the wire: bodies, errors, token counts, waits."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rubricate.errors import ModelError, ModelErrorKind
+
+__all__ = [
+    "TAGGED_INSTRUCTION",
+    "completion_text",
+    "parse_body",
+    "retry_after",
+    "status_error",
+    "token_counts",
+]
+
+TAGGED_INSTRUCTION = (
+    "Write the answer with these tags instead of JSON:\n"
+    "<reason>...</reason>\n"
+    "<evidence>one quote</evidence> (repeat the tag for each quote; none if there is none)\n"
+    "<verdict>...</verdict>"
+)
+_CONTEXT_WORDS = ("context_length", "context length", "maximum context", "too many tokens")
+_SHOWN = 300
+
+
+def parse_body(raw: bytes) -> dict[str, Any]:
+    """The JSON object of an answer with status 200."""
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        shown = raw[:_SHOWN].decode("utf-8", "replace")
+        raise ModelError("truncated", f"the answer is not JSON: {shown!r}") from None
+    if not isinstance(body, dict):
+        raise ModelError("truncated", "the answer is not a JSON object")
+    if body.get("error"):  # some gateways report errors with status 200
+        code = body["error"].get("code") if isinstance(body["error"], dict) else None
+        if isinstance(code, int) and code != 200:
+            raise status_error(code, raw, None)
+        raise ModelError("server", _error_text(raw))
+    return body
+
+
+def completion_text(body: Mapping[str, Any]) -> str:
+    """The reply's text.
+
+    Raises:
+        ModelError: `refused` where the model or a filter declined, `truncated` where the answer
+            has no message at all.
+    """
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise ModelError("truncated", "the answer has no choices[0].message")
+    if message.get("refusal"):
+        raise ModelError("refused", f"the model refused: {message['refusal']}")
+    if choice.get("finish_reason") == "content_filter":
+        raise ModelError("refused", "the endpoint's content filter stopped the answer")
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def token_counts(body: Mapping[str, Any]) -> tuple[int, int, int, float | None]:
+    """(input tokens, those of them served from cache, output tokens, billed cost or None)."""
+    usage = body.get("usage")
+    if not isinstance(usage, dict):
+        return 0, 0, 0, None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    if cached is None:
+        cached = usage.get("prompt_cache_hit_tokens")
+    cost = usage.get("cost")
+    billed = float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+    return (
+        _count(usage.get("prompt_tokens")),
+        _count(cached),
+        _count(usage.get("completion_tokens")),
+        billed,
+    )
+
+
+def _count(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and value > 0 else 0
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the endpoint asks to wait (`Retry-After`, as seconds or as a date)."""
+    milliseconds = headers.get("retry-after-ms")
+    value = headers.get("Retry-After")
+    try:
+        if milliseconds is not None:
+            seconds = float(milliseconds) / 1000
+        elif value is not None:
+            seconds = float(value)
+        else:
+            return None
+    except ValueError:
+        try:
+            when = email.utils.parsedate_to_datetime(value or "")
+        except ValueError:
+            return None
+        seconds = when.timestamp() - time.time()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
+    """The error that an HTTP status and body stand for."""
+    text = _error_text(raw)
+    lower = text.lower()
+    kind: ModelErrorKind
+    if status in (401, 403):
+        kind = "auth"
+    elif status == 429:
+        kind = "rate_limit"
+        if "insufficient_quota" in raw.decode("utf-8", "replace"):
+            kind = "auth"  # an empty account does not fill up by waiting
+    elif status == 408:
+        kind = "timeout"
+    elif status == 413 or any(word in lower for word in _CONTEXT_WORDS):
+        kind = "context_length"
+    elif status == 501:
+        kind = "bad_request"
+    elif status >= 500:
+        kind = "server"
+    elif status == 404:
+        kind = "not_found"
+    else:
+        kind = "bad_request"
+    return ModelError(kind, f"HTTP {status}: {text}", status=status, retry_after=wait)
+
+
+def _error_text(raw: bytes) -> str:
+    """The message in an error body, in one line; the body itself where it has no such field."""
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        body = None
+    message: object = None
+    if isinstance(body, dict):
+        error = body.get("error", body)
+        message = error.get("message") if isinstance(error, dict) else error
+        message = message or body.get("detail") or body.get("message")
+    text = str(message) if message else raw[:_SHOWN].decode("utf-8", "replace")
+    text = " ".join(text.split())
+    return text[:_SHOWN] or "(no message)"

@@ -1,0 +1,138 @@
+"""The summary on a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rubricate.report._summary import AgreementFigures, CriterionFigures, Summary
+
+__all__ = ["as_text", "summary_view"]
+
+_NONE = "–"
+
+
+def as_text(summary: Summary, width: int = 100) -> str:
+    """The view without colours, `width` characters wide."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    console.print(summary_view(summary))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def summary_view(summary: Summary) -> RenderableType:
+    """The table of criteria, with the run's figures below."""
+    parts: list[RenderableType] = [_criteria_table(summary), Text(), _figures(summary)]
+    if summary.stopped is not None:
+        parts.append(Text(f"Stopped early: {summary.stopped}", style="bold red"))
+    if summary.first_error is not None:
+        causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
+        parts.append(Text(f"First failure: {summary.first_error}", style="red"))
+    if summary.note is not None:
+        parts.append(Text(summary.note, style="dim"))
+    return Group(*parts)
+
+
+def _criteria_table(summary: Summary) -> Table:
+    name = summary.dataset or "dataset"
+    table = Table(
+        title=f"{name}: {summary.items} items x {len(summary.criteria)} criteria, "
+        f"judged by {summary.judge}",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("criterion", overflow="fold", min_width=12)
+    table.add_column("weight", justify="right")
+    answers = any(figures.multi_choice for figures in summary.criteria)
+    if answers:
+        table.add_column("answers", overflow="fold")
+    else:
+        table.add_column("met", justify="right", style="green")
+        table.add_column("unmet", justify="right")
+    for heading in ("abstained", "failed", "value", "accuracy", "kappa", "n"):
+        table.add_column(heading, justify="right")
+    for figures in summary.criteria:
+        table.add_row(*_criterion_row(figures, answers))
+    if len(summary.criteria) > 1:
+        table.add_section()
+        table.add_row(*_total_row(summary, answers), style="bold")
+    return table
+
+
+def _criterion_row(figures: CriterionFigures, answers: bool) -> list[str | Text]:
+    row: list[str | Text] = [Text(figures.name), f"{figures.weight:g}"]
+    if answers:
+        shown = [
+            f"{label} {count}"
+            for label, count in figures.labels.items()
+            if label != "CANNOT_ASSESS"
+        ]
+        row.append(Text("; ".join(shown) or _NONE))
+    else:
+        row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
+    row += [str(figures.abstained), _failed(figures.failed), _number(figures.value)]
+    return row + _agreement_cells(figures.agreement)
+
+
+def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
+    met = sum(figures.labels.get("MET", 0) for figures in summary.criteria)
+    unmet = sum(figures.labels.get("UNMET", 0) for figures in summary.criteria)
+    row: list[str | Text] = ["all", ""]
+    row += [""] if answers else [str(met), str(unmet)]
+    counts = summary.verdicts
+    row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
+    return row + _agreement_cells(summary.agreement)
+
+
+def _agreement_cells(figures: AgreementFigures | None) -> list[str | Text]:
+    if figures is None:
+        return [_NONE, _NONE, _NONE]
+    return [_number(figures.accuracy), _number(figures.kappa), str(figures.n)]
+
+
+def _figures(summary: Summary) -> Table:
+    score, usage = summary.score, summary.usage
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    line = f"{_number(score.mean)}   bounds {_number(score.lowest)} to {_number(score.highest)}"
+    line += f"   coverage {score.coverage:.0%}"
+    if score.scored < summary.items:
+        line += f"   ({score.scored} of {summary.items} items have a score)"
+    table.add_row("score", line)
+    if score.human_mean is not None:
+        table.add_row("by human labels", _number(score.human_mean))
+    calls = f"{usage.calls}"
+    if usage.resumed:
+        calls += f" ({usage.resumed} more from the journal)"
+    if usage.requests > usage.calls:
+        calls += f", {usage.requests} requests"
+    cost = "unknown (no price for this model)" if usage.cost is None else f"${usage.cost:.4f}"
+    tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
+    if usage.cached_tokens:
+        tokens += f", {usage.cached_tokens} of those in cached"
+    table.add_row("calls", calls)
+    table.add_row("tokens", tokens)
+    table.add_row("seconds", f"{usage.seconds:.1f}")
+    table.add_row("cost", cost)
+    if summary.run_dir is not None:
+        table.add_row("run folder", Text(summary.run_dir))
+    return table
+
+
+def _failed(count: int) -> Text:
+    return Text(str(count), style="bold red" if count else "")
+
+
+def _number(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.2f}"

@@ -1,0 +1,91 @@
+"""What comes back for one (item, criterion, judge), and the answers a binary criterion has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+__all__ = ["CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
+
+Status = Literal["judged", "abstained", "not_applicable", "failed"]
+
+
+class CriterionVerdict(StrEnum):
+    """The answers to a binary criterion."""
+
+    MET = "MET"
+    UNMET = "UNMET"
+    CANNOT_ASSESS = "CANNOT_ASSESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage that a verdict rests on.
+
+    `start` and `end` are character offsets into the submission; both are None when the quoted
+    words do not stand there.
+    """
+
+    quote: str
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no usable answer: the error's class and its text."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a verdict, or many, took.
+
+    `requests` counts what was sent, retries and re-asks included. `cached_tokens` are those of
+    `input_tokens` that the endpoint served from its cache. `cost` is in US dollars, None where
+    the price is not known. `seconds` is time spent waiting for answers, summed over requests.
+    """
+
+    requests: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            None if self.cost is None or other.cost is None else self.cost + other.cost,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's answer for one item and one criterion.
+
+    `status` says what kind of answer it is: `judged` (has a label and a value), `abstained` (the
+    judge cannot tell), `not_applicable`, or `failed` (no usable answer; `error` says why).
+    `value`, between 0 and 1, is there only when `judged`. `probability` is the judge's own
+    probability for its label, where it has one. `resumed` marks an answer read from the journal
+    of an earlier run instead of being asked for.
+    """
+
+    criterion: str
+    status: Status
+    label: str | None = None
+    value: float | None = None
+    probability: float | None = None
+    reason: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    error: Failure | None = None
+    judge: str | None = None
+    resumed: bool = False

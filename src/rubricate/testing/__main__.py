@@ -1,0 +1,26 @@
+"""`python -m rubricate.testing`: a scripted judge endpoint as a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+
+from rubricate.testing import ScriptedEndpoint, load_rules
+
+
+def main() -> None:
+    """Serve until interrupted; prints the base URL as the first line."""
+    parser = argparse.ArgumentParser(prog="python -m rubricate.testing", description=__doc__)
+    parser.add_argument("--rules", help="a YAML or JSON file with rules")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    arguments = parser.parse_args()
+    rules = load_rules(arguments.rules) if arguments.rules else []
+    endpoint = ScriptedEndpoint(rules, host=arguments.host, port=arguments.port)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(endpoint.serve(lambda: print(endpoint.url, flush=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""A judge endpoint that answers by script, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+import orjson
+from aiohttp import web
+
+from rubricate.testing._rules import JudgeRequest, Rule
+
+__all__ = ["ScriptedEndpoint"]
+
+FORMATS = ("json_schema", "json_object", "text")
+
+
+class ScriptedEndpoint:
+    """An OpenAI-compatible chat endpoint on this machine, for tests.
+
+    Requests that no rule is for are judged by keywords: MET where at least half of the
+    criterion's words of five letters or more occur in the submission, else UNMET; for a
+    multi-choice criterion the option whose label stands in the submission, else the first.
+
+    Use it as a context manager; it runs in a thread of its own:
+
+        with ScriptedEndpoint([Rule(submission="late", status=500, times=2)]) as endpoint:
+            rubricate.grade(dataset, "any-model", base_url=endpoint.url)
+            assert len(endpoint.requests) == 5
+
+    As a process of its own: `python -m rubricate.testing --rules rules.yaml`.
+
+    Args:
+        rules: what to answer; the first that applies is used.
+        respond: code that answers instead of rules: returns a `Rule`, or None to go on.
+        formats: the ways of structured output that the endpoint knows; others get a 400.
+        host, port: where to listen; port 0 picks a free one.
+
+    Attributes:
+        requests: every request that came, in order.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule] = (),
+        *,
+        respond: Callable[[JudgeRequest], Rule | None] | None = None,
+        formats: Sequence[str] = FORMATS,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self.requests: list[JudgeRequest] = []
+        self._rules = list(rules)
+        self._respond = respond
+        self._formats = tuple(formats)
+        self._host = host
+        self._port = port
+        self._used: Counter[int] = Counter()
+        self._prefixes: set[str] = set()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: asyncio.Event | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, for `base_url=` and `--base-url`."""
+        return f"http://{self._host}:{self._port}/v1"
+
+    def __enter__(self) -> ScriptedEndpoint:
+        listening = threading.Event()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self.serve(listening.set)), daemon=True
+        )
+        self._thread.start()
+        if not listening.wait(timeout=10):
+            raise RuntimeError("the scripted endpoint did not start")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._loop is not None and self._ended is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)
+            self._thread.join(timeout=10)
+
+    async def serve(self, on_listening: Callable[[], None]) -> None:
+        """Listen until the context ends or the task is cancelled."""
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        application = web.Application(client_max_size=64 * 2**20)
+        application.router.add_post("/v1/chat/completions", self._complete)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, self._host, self._port)
+            await site.start()
+            self._port = runner.addresses[0][1]
+            on_listening()
+            await self._ended.wait()
+        finally:
+            await runner.cleanup()
+
+    async def _complete(self, raw: web.Request) -> web.StreamResponse:
+        headers = {name: value for name, value in raw.headers.items() if name != "Authorization"}
+        if "Authorization" in raw.headers:
+            headers["Authorization"] = "(given)"
+        request = JudgeRequest.parse(orjson.loads(await raw.read()), headers)
+        self.requests.append(request)
+        form = (request.body.get("response_format") or {}).get("type", "text")
+        if form not in self._formats:
+            return _error(400, f"response_format of type '{form}' is not supported", {})
+        rule = self._rule(request)
+        if rule.delay:
+            await asyncio.sleep(rule.delay)
+        if rule.fault is not None:
+            return await _broken(raw, rule)
+        if rule.status is not None:
+            return _error(rule.status, rule.message, rule.headers)
+        return self._answer(request, rule, form)
+
+    def _rule(self, request: JudgeRequest) -> Rule:
+        if self._respond is not None and (rule := self._respond(request)) is not None:
+            return rule
+        for index, rule in enumerate(self._rules):
+            if rule.matches(request) and (rule.times is None or self._used[index] < rule.times):
+                self._used[index] += 1
+                if rule.delay and rule.verdict is rule.reply is rule.status is rule.fault is None:
+                    return rule.model_copy(update={"verdict": _by_keywords(request)})
+                return rule
+        return Rule(verdict=_by_keywords(request), reason="judged by keywords")
+
+    def _answer(self, request: JudgeRequest, rule: Rule, form: str) -> web.Response:
+        content = rule.reply
+        if content is None and form == "text":
+            quotes = "".join(f"<evidence>{quote}</evidence>\n" for quote in rule.evidence)
+            content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{rule.verdict}</verdict>"
+        elif content is None:
+            content = json.dumps(
+                {"reason": rule.reason, "evidence": rule.evidence, "verdict": rule.verdict}
+            )
+        size = sum(len(str(message.get("content"))) for message in request.body["messages"])
+        cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
+        self._prefixes.add(request.prefix)
+        body = {
+            "id": f"scripted-{len(self.requests)}",
+            "object": "chat.completion",
+            "model": request.body.get("model"),
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": content},
+                }
+            ],
+            "usage": {
+                "prompt_tokens": size // 4,
+                "completion_tokens": len(content) // 4,
+                "prompt_tokens_details": {"cached_tokens": cached},
+            },
+        }
+        return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+def _by_keywords(request: JudgeRequest) -> str:
+    submission = request.submission.casefold()
+    if "MET" not in request.labels:
+        named = [label for label in request.labels if label.casefold() in submission]
+        return [*named, *request.labels, ""][0]
+    words = set(re.findall(r"\w{5,}", request.criterion.casefold()))
+    found = sum(word in submission for word in words)
+    return "MET" if words and 2 * found >= len(words) else "UNMET"
+
+
+def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:
+    body = orjson.dumps({"error": {"message": message, "type": "scripted"}})
+    return web.Response(
+        status=status, body=body, headers=headers, content_type="application/json"
+    )
+
+
+async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:
+    if rule.fault == "hang":
+        await asyncio.sleep(3600)
+    if rule.fault == "not_json":
+        return web.Response(text="<html>gateway</html>", content_type="text/html")
+    if rule.fault == "truncate":
+        response = web.StreamResponse(headers={"Content-Length": "5000"})
+        await response.prepare(raw)
+        await response.write(b'{"choices": [')
+    if raw.transport is not None:
+        raw.transport.abort()
+    return web.Response()

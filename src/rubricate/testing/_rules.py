@@ -1,0 +1,135 @@
+"""What a scripted endpoint is asked, and what it answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from rubricate._documents import read_document, validate
+from rubricate.errors import InputError
+
+__all__ = ["Fault", "JudgeRequest", "Rule", "load_rules"]
+
+Fault = Literal["reset", "hang", "truncate", "not_json"]
+"""`reset`: the connection breaks before an answer. `hang`: no answer ever comes. `truncate`: the
+body ends before it should. `not_json`: status 200 with a body that is not JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """One request to the endpoint, taken apart.
+
+    Attributes:
+        body: the JSON body as it came.
+        headers: the request's headers; `Authorization` only as whether there was one.
+        submission: the text between the submission tags of the prompt.
+        criterion: the requirement that is asked about.
+        labels: the verdicts that the prompt allows, in its order.
+        prefix: the messages' text up to the criterion, which a prompt cache would serve.
+    """
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+    submission: str = ""
+    criterion: str = ""
+    labels: tuple[str, ...] = ()
+    prefix: str = ""
+
+    @classmethod
+    def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
+        """Take a chat request apart; parts that another program's prompt lacks are empty."""
+        messages = body.get("messages") or []
+        texts = [str(message.get("content", "")) for message in messages]
+        asked = next((text for text in texts if "<submission-" in text), "")
+        material, _, question = asked.rpartition("\nCriterion:\n")
+        found = re.search(r"<submission-(\w+)>\n(.*)\n</submission-\1>", material, re.DOTALL)
+        criterion, _, rest = question.partition("\n\nPossible verdicts:\n")
+        labels = re.findall(r"^- (.*?)(?:: .*)?$", rest.partition("\n\n")[0], re.MULTILINE)
+        schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+        allowed = schema.get("properties", {}).get("verdict", {}).get("enum", labels)
+        return cls(
+            body,
+            headers,
+            found.group(2) if found else "",
+            criterion,
+            tuple(allowed),
+            "".join(texts[: texts.index(asked)]) + material if asked else "",
+        )
+
+
+class Rule(BaseModel):
+    """When to answer what. The first rule that applies is used.
+
+    A rule applies to requests whose submission and criterion match its regular expressions
+    (searched, letter case aside; a missing one matches all), `times` times at most. It answers
+    with a verdict, with raw text, with an HTTP status, or with a fault.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    submission: str | None = None
+    """Regular expression for the submission."""
+    criterion: str | None = None
+    """Regular expression for the requirement."""
+    times: int | None = None
+    """Apply only to the first so many requests that match."""
+    verdict: str | None = None
+    """Answer with this label, well-formed."""
+    reason: str = "scripted"
+    """The reason that goes with `verdict`."""
+    evidence: list[str] = field(default_factory=list)
+    """The quotes that go with `verdict`."""
+    reply: str | None = None
+    """Answer with this text as the message, well-formed or not."""
+    status: int | None = None
+    """Answer with this HTTP status and an error body."""
+    message: str = "scripted error"
+    """The error body's message that goes with `status`."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Headers that go with `status`, such as Retry-After."""
+    fault: Fault | None = None
+    """Break the exchange this way."""
+    delay: float = 0.0
+    """Wait so many seconds before answering."""
+
+    @field_validator("submission", "criterion")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise InputError(f"bad regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _answers_once(self) -> Rule:
+        answers = [self.verdict, self.reply, self.status, self.fault]
+        given = sum(answer is not None for answer in answers)
+        if given > 1 or (given == 0 and not self.delay):
+            raise InputError("a rule needs one of verdict, reply, status, fault (or a delay)")
+        return self
+
+    def matches(self, request: JudgeRequest) -> bool:
+        """Whether the rule is for this request."""
+        return all(
+            pattern is None or re.search(pattern, text, re.IGNORECASE | re.DOTALL)
+            for pattern, text in (
+                (self.submission, request.submission),
+                (self.criterion, request.criterion),
+            )
+        )
+
+
+def load_rules(path: str | Path) -> list[Rule]:
+    """Read rules from a YAML or JSON file: a list of objects with the fields of `Rule`."""
+    data = read_document(path)
+    if not isinstance(data, list):
+        raise InputError("expected a list of rules", file=path)
+    try:
+        return [validate(Rule, raw, (index,)) for index, raw in enumerate(data)]
+    except InputError as error:
+        raise error.within(file=path) from None

@@ -1,0 +1,101 @@
+"""Make the datasets in `examples/` from the human-labelled source data.
+
+    python tools/make_examples.py --data ../shared/data/human-labelled
+
+Each criterion gets one label from its annotators: for yes/no labels the one they all gave, and
+none where they differ; for a scale from 1 to N (made into N ordered options) the median, rounded
+half down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from rubricate import Criterion, CriterionOption, DataItem, Rubric, RubricDataset
+
+NAMES = {"item_1": "energy principle", "item_2": "no other work", "item_3": "energy converted"}
+"""Names for the physics criteria, which the source only numbers."""
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSON Lines file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def rubric(record: dict[str, Any], name: str) -> Rubric:
+    """The rubric of a record's criteria."""
+    criteria = []
+    for raw in record["criteria"]:
+        options = None
+        if raw["kind"] == "score":
+            low, high = raw["scale"]["min"], raw["scale"]["max"]
+            anchors = raw.get("anchors", {})
+            options = [
+                CriterionOption(
+                    label=str(level),
+                    value=(level - low) / (high - low),
+                    description=anchors.get(str(level)),
+                )
+                for level in range(low, high + 1)
+            ]
+        criteria.append(
+            Criterion(
+                name=NAMES.get(raw["name"], raw["name"]),
+                weight=raw["weight"],
+                requirement=raw["requirement"].strip(),
+                scale_type="ordinal" if options else None,
+                options=options,
+            )
+        )
+    return Rubric(criteria, name=name)
+
+
+def label(raw: dict[str, Any]) -> str | None:
+    """One label from all annotators', or None where they differ."""
+    if raw["kind"] == "score":
+        return str(statistics.median_low(raw["human"]))
+    given = set(raw["human"])
+    return None if len(given) != 1 else "MET" if given.pop() else "UNMET"
+
+
+def item(record: dict[str, Any], *, own_prompt: bool) -> DataItem:
+    """A record as an item."""
+    return DataItem(
+        record["submission"],
+        record["group"],
+        [label(raw) for raw in record["criteria"]],
+        id=record["id"],
+        prompt=record["prompt"] if own_prompt else None,
+        metadata={"human": {NAMES.get(c["name"], c["name"]): c["human"] for c in record["criteria"]}},
+    )
+
+
+def main() -> None:
+    """Write the example datasets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/human-labelled"))
+    parser.add_argument("--output", type=Path, default=Path("examples"))
+    arguments = parser.parse_args()
+    physics = read(arguments.data / "physics.jsonl")
+    recipes = read(arguments.data / "recipes.jsonl")
+    arguments.output.mkdir(exist_ok=True)
+    RubricDataset(
+        physics[0]["prompt"],
+        rubric(physics[0], "physics"),
+        [item(record, own_prompt=False) for record in physics],
+        "physics",
+    ).to_file(arguments.output / "physics.json")
+    RubricDataset(
+        "Write the preparation steps of a cooking recipe.",
+        rubric(recipes[0], "recipes"),
+        [item(record, own_prompt=True) for record in recipes],
+        "recipes",
+    ).to_file(arguments.output / "recipes.json")
+
+
+if __name__ == "__main__":
+    main()
