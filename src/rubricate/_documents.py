@@ -10,16 +10,21 @@ import difflib
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from rubricate.errors import InputError, MissingFileError
 
+if TYPE_CHECKING:
+    import yaml
+
 __all__ = [
     "Document",
     "check_keys",
+    "format_yaml",
     "input_error",
     "parse_json",
     "parse_yaml",
@@ -35,9 +40,17 @@ _NEAR = 0.75
 
 
 def suggestion(word: str, known: Collection[str]) -> str | None:
-    """The known word that `word` most likely means, or None if none is near."""
+    """The known word that `word` most likely means, or None if none is near.
+
+    Words of up to three letters have too many neighbours (`id`: `qid`, `uid`, `idx`): only another
+    letter case or punctuation counts as a misspelling of those.
+    """
     folded = {name.casefold(): name for name in sorted(known)}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=_NEAR)
+    bare = "".join(filter(str.isalnum, word.casefold()))
+    if bare in folded:
+        return folded[bare]
+    long = [name for name in folded if len(name) > 3]
+    near = difflib.get_close_matches(word.casefold(), long, n=1, cutoff=_NEAR)
     return folded[near[0]] if near else None
 
 
@@ -92,6 +105,7 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
         return InputError("missing required field", path=where)
     message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
     if cause is None:
+        message = message.replace("a valid tuple", "a valid list")  # files have only lists
         message += f", found {_shown(first['input'])}"
         if isinstance(first["input"], bool) and "string" in message:
             message += " (in YAML, put quotes around words such as Yes, No, on, off)"
@@ -140,6 +154,8 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise error.within(file=file, line=line) from None
     except RecursionError:
         raise InputError("Failed to parse JSON: nested too deeply", file=file, line=line) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -154,11 +170,11 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
-    """Parse one YAML document with the safe loader."""
+    """Parse one YAML document. What YAML would make a date stays text, as it is in JSON."""
     import yaml
 
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_yaml_loader())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
@@ -170,6 +186,56 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         message = " ".join(str(error).split())
         raise InputError(f"Failed to parse YAML: {message}", file=file) from None
+
+
+@cache
+def _yaml_loader() -> type[yaml.SafeLoader]:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
+            node = super().compose_mapping_node(anchor)
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in seen:
+                        raise yaml.MarkedYAMLError(
+                            problem=f"the key '{key.value}' stands twice in one object",
+                            problem_mark=key.start_mark,
+                        )
+                    seen.add(key.value)
+            return node
+
+    timestamp = "tag:yaml.org,2002:timestamp"
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != timestamp]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def format_yaml(data: Any) -> str:
+    """Write YAML that `parse_yaml` reads back to the same data."""
+    import yaml
+
+    text: str = yaml.dump(
+        data, Dumper=_yaml_dumper(), sort_keys=False, allow_unicode=True, width=100
+    )
+    return text
+
+
+@cache
+def _yaml_dumper() -> type[yaml.SafeDumper]:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def represent_str(self, data: str) -> yaml.ScalarNode:
+            # Without double quotes these line breaks would come back as spaces or be lost.
+            style = '"' if any(mark in data for mark in "\x85\u2028\u2029") else None
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    Dumper.add_representer(str, Dumper.represent_str)
+    return Dumper
 
 
 def read_document(path: str | Path) -> Any:

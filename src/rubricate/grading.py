@@ -68,7 +68,8 @@ async def agrade(
     Args:
         dataset: what to grade.
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
-            from messages to a reply. Default: the embedded judge, a baseline.
+            from messages to a reply. Default: the embedded judge, a baseline. A judge or model
+            keeps its connections for the next call: close it with `aclose`.
         rubric: a rubric to use in place of the dataset's own.
         run_dir: a folder for journal and results. A run into the same folder takes up where the
             last one ended. Default: nothing is written.
@@ -77,7 +78,8 @@ async def agrade(
         concurrency: the most requests in flight at once.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
         timeout: seconds that one request may take, for a judge given by name.
-        attempts: how often a request that fails for a passing reason is sent, at most.
+        attempts: how often a request that fails for a passing reason is sent, at most. One refused
+            for its rate (429) is sent again for ten minutes, however often that is.
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
             `partial` or `fail`.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
@@ -116,7 +118,7 @@ async def agrade(
             on_end=on_end,
         )
     finally:
-        if chosen is not judge:  # made here, so closed here
+        if not isinstance(judge, Judge | Model):  # made here, so closed here
             await chosen.aclose()
 
 

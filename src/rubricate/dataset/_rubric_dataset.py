@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 from rubricate._documents import (
     YAML_SUFFIXES,
     check_keys,
+    format_yaml,
     input_error,
     parse_json,
     parse_yaml,
@@ -43,7 +44,7 @@ class RubricDataset:
         extra: unknown keys of the file it came from; written back where they stood.
 
     Raises:
-        InputError: an item's labels do not fit its rubric.
+        ValueError: an item's labels do not fit its rubric.
     """
 
     prompt: str
@@ -136,11 +137,16 @@ class RubricDataset:
         if repeated := [name for name, count in given.items() if count > 1]:
             shown = ", ".join(f"'{name}'" for name in repeated[:5])
             raise InputError(f"items share an id: {shown}; give each item an id of its own")
+        taken = set(given)
         seen: Counter[str] = Counter()
         ids: list[str] = []
-        for item in self.items:
-            seen[item.id] += 1
-            ids.append(item.id if seen[item.id] == 1 else f"{item.id}-{seen[item.id]}")
+        for item, hashed in zip(self.items, content, strict=True):
+            name = item.id
+            while hashed and name in taken:
+                seen[item.id] += 1
+                name = f"{item.id}-{seen[item.id] + 1}"
+            taken.add(name)
+            ids.append(name)
         return ids
 
     # Items and scores
@@ -253,12 +259,10 @@ class RubricDataset:
         """
         path = Path(path)
         if path.suffix.lower() in YAML_SUFFIXES:
-            import yaml
-
-            text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100)
+            text = format_yaml(self.to_dict())
         elif path.suffix.lower() == ".jsonl":
             lines = [{**self._head(), **self.extra}, *(item.to_dict() for item in self.items)]
-            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+            text = "".join(json.dumps(line) + "\n" for line in lines)
         else:
             text = self.to_json()
         path.write_text(text, encoding="utf-8")
@@ -352,8 +356,8 @@ class RubricDataset:
 
         Args:
             n_train: the exact number of items in the training set.
-            stratify: balance the labels of all criteria over both parts (iterative multi-label
-                stratification, Sechidis et al. 2011). Needs labels on every item.
+            stratify: balance the labels of all criteria over both parts; every item keeps the
+                same chance of each part. Needs labels on every item.
             seed: for a split that can be repeated.
 
         Returns:

@@ -20,11 +20,14 @@ whose labels nobody else has to the larger part.
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from rubricate.errors import InputError
 
 __all__ = ["stratified_split"]
+
+Criterion = TypeVar("Criterion", bound=Hashable)
 
 # Rounds of exchanges in the last halving. An earlier one moves the split half as much as the one
 # after it, and gets half its rounds.
@@ -33,14 +36,15 @@ LEAST_ROUNDS = 2
 
 
 def stratified_split(
-    labels: Sequence[Sequence[Hashable | None]], n_train: int, rng: random.Random
+    labels: Sequence[Mapping[Criterion, str | None]], n_train: int, rng: random.Random
 ) -> tuple[list[int], list[int]]:
     """Split items at random into two parts that are balanced on all criteria at once.
 
     Args:
-        labels: `labels[i][j]` is item i's label on criterion j, None where it has none. Rows may
-            differ in length. Equal labels at the same position are counted together; where items
-            have rubrics of their own, a label such as `(rubric, "MET")` keeps the rubrics apart.
+        labels: `labels[i][criterion]` is item i's label on a criterion; None and a missing key both
+            mean that it has none. Criteria are matched by key, whatever rubric they are from, so
+            items may have rubrics of their own. Rows in one order of criteria become mappings by
+            `dict(enumerate(row))`.
         n_train: the exact number of items in the first part.
         rng: the only source of chance; one state of it always gives one split.
 
@@ -58,7 +62,9 @@ def stratified_split(
     """
     n_items = len(labels)
     if not 0 <= n_train <= n_items:
-        raise InputError(f"n_train is {n_train}; it must be from 0 to {n_items}, one per item")
+        raise InputError(
+            f"n_train is {n_train}; it must be from 0 to {n_items}, the number of items"
+        )
     order = list(range(n_items))
     rng.shuffle(order)
     if n_train == n_items:
@@ -84,13 +90,13 @@ def stratified_split(
     return upper, lower
 
 
-def _strata(labels: Sequence[Sequence[Hashable | None]]) -> list[frozenset[int]]:
-    """Number the pairs of position and label from 0; give the numbers of each item, (n_items,)."""
-    numbers: dict[tuple[int, Hashable], int] = {}
+def _strata(labels: Sequence[Mapping[Criterion, str | None]]) -> list[frozenset[int]]:
+    """Number the pairs of criterion and label from 0; give those of each item, (n_items,)."""
+    numbers: dict[tuple[Criterion, str], int] = {}
     return [
         frozenset(
-            numbers.setdefault((position, label), len(numbers))
-            for position, label in enumerate(row)
+            numbers.setdefault((criterion, label), len(numbers))
+            for criterion, label in row.items()
             if label is not None
         )
         for row in labels

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
+from rubricate.dataset import RubricDataset
+from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge.builtin import Classifier, Inputs, Option
+from rubricate.judge.builtin import Classifier, Inputs, Labelled, Option
 from rubricate.judge.models import Send
-from rubricate.rubric import Criterion, Evidence, Usage, Verdict
+from rubricate.rubric import Criterion, Evidence, Verdict
 
-__all__ = ["BuiltinJudge", "builtin_inputs"]
+if TYPE_CHECKING:
+    from rubricate.judge.builtin import FitReport
+
+__all__ = ["BuiltinJudge"]
+
+WHAT_IT_IS = (
+    "builtin compares words: a baseline that shows the pipeline and catches the obvious, "
+    "not a replacement for a language model."
+)
 
 
 class BuiltinJudge:
@@ -20,24 +31,58 @@ class BuiltinJudge:
 
     Args:
         classifier: its fitted numbers; default those that ship with the package.
+        report: its figures out of fold, where it was fitted to other labels (see `trained_on`).
     """
 
     name = "builtin"
 
-    def __init__(self, classifier: Classifier | None = None) -> None:
+    def __init__(
+        self, classifier: Classifier | None = None, report: FitReport | None = None
+    ) -> None:
         self.classifier = classifier or Classifier.load()
-        self.note: str | None = _note(self.classifier)
+        self.report = report
+        figures = _refit_figures(report) if report else _shipped_figures(self.classifier)
+        self.note: str | None = f"{WHAT_IT_IS} {figures}"
+
+    @classmethod
+    def trained_on(cls, dataset: RubricDataset, *, seed: int = 0) -> BuiltinJudge:
+        """A judge refitted on a dataset's human labels, beginning from the shipped numbers.
+
+        Args:
+            dataset: items with ground truth; CANNOT_ASSESS and N/A labels are left out.
+            seed: draws the folds.
+
+        Raises:
+            InputError: there are too few labels, or only one kind of them.
+        """
+        from rubricate.judge.builtin import refit
+
+        rows: list[Labelled] = []
+        for index, name in enumerate(dataset.item_ids()):
+            rubric, labels = dataset.get_item_rubric(index), dataset.items[index].ground_truth
+            case = Case(
+                dataset.items[index].submission,
+                dataset.get_item_prompt(index),
+                dataset.get_item_reference_submission(index),
+            )
+            for criterion, label in zip(rubric, labels or (), strict=False):
+                if label is not None and criterion.value(label) is not None:
+                    rows.append(Labelled(_inputs(case, criterion), str(label), group=name))
+        try:
+            classifier, report = refit(rows, seed=seed)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        return cls(classifier, report)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        content = repr((self.classifier.identity, builtin_inputs(case, criterion)))
+        content = repr((self.classifier.identity, _inputs(case, criterion)))
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        estimate = self.classifier.estimate(builtin_inputs(case, criterion))
+        estimate = self.classifier.estimate(_inputs(case, criterion))
         name = criterion.name or ""
-        usage = Usage(requests=1)
         if estimate.label is None:
-            return Verdict(name, "abstained", reason=estimate.reason, usage=usage, judge=self.name)
+            return Verdict(name, "abstained", reason=estimate.reason, judge=self.name)
         evidence: tuple[Evidence, ...] = ()
         if estimate.evidence is not None:
             start, end = estimate.evidence
@@ -50,7 +95,6 @@ class BuiltinJudge:
             probability=estimate.probability,
             reason=estimate.reason,
             evidence=evidence,
-            usage=usage,
             judge=self.name,
         )
 
@@ -58,7 +102,7 @@ class BuiltinJudge:
         return None
 
 
-def builtin_inputs(case: Case, criterion: Criterion) -> Inputs:
+def _inputs(case: Case, criterion: Criterion) -> Inputs:
     """What the classifier looks at."""
     options = tuple(
         Option(option.label, option.value, option.description, option.na)
@@ -71,4 +115,24 @@ def builtin_inputs(case: Case, criterion: Criterion) -> Inputs:
         reference=case.reference,
         options=options,
         ordinal=criterion.scale_type != "nominal",
+    )
+
+
+def _shipped_figures(classifier: Classifier) -> str:
+    """The measured agreement of the shipped numbers, in one sentence."""
+    figures = classifier.training["figures"]["leave_one_data_set_out"]["mean"]
+    return (
+        "Measured on data sets left out of training: "
+        f"AUC {figures['auc']:.2f}, kappa {figures['kappa']:.2f}, "
+        f"calibration error {figures['ece']:.2f}. "
+        f"Trained on {', '.join(classifier.training['data'])}."
+    )
+
+
+def _refit_figures(report: FitReport) -> str:
+    figures = (("AUC", report.auc), ("kappa", report.kappa), ("calibration error", report.ece))
+    shown = ", ".join(f"{name} {value:.2f}" for name, value in figures if value is not None)
+    return (
+        f"Refitted on {report.n} labels; measured out of fold on them: {shown or 'nothing'}. "
+        "Where graded items were trained on, the agreement above is flattered."
     )

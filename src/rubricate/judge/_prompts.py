@@ -28,9 +28,14 @@ PROMPT_VERSION = "grading-1"
 def render(case: Case, criterion: Criterion) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
     text, schema = _criterion_part(criterion)
-    system = Message(role="system", content=_system_part(case.guidelines))
-    user = Message(role="user", content=_material_part(case) + text)
+    system = Message(role="system", content=_sendable(_system_part(case.guidelines)))
+    user = Message(role="user", content=_sendable(_material_part(case) + text))
     return Request((system, user), schema)
+
+
+def _sendable(text: str) -> str:
+    """The text with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def request_schema(verdict_schema: dict[str, object]) -> dict[str, object]:

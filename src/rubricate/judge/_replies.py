@@ -64,7 +64,7 @@ def _objects(text: str) -> list[Any]:
     while start >= 0:
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # also a number of thousands of digits
             end = start + 1
         else:
             if isinstance(value, dict) and "verdict" in value:

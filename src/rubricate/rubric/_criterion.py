@@ -100,8 +100,8 @@ class Criterion(Document):
     @classmethod
     def _kind_is_known(cls, data: Any) -> Any:
         kind = data.get("kind") if isinstance(data, dict) else None
-        if kind is not None and kind not in KINDS:
-            near = suggestion(str(kind), KINDS)
+        if isinstance(kind, str) and kind not in KINDS:
+            near = suggestion(kind, KINDS)
             hint = f"; did you mean '{near}'?" if near else ""
             raise InputError(f"unknown kind '{kind}' (known: {', '.join(KINDS)}){hint}")
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,6 +14,7 @@ from rubricate._documents import (
     YAML_SUFFIXES,
     Document,
     check_keys,
+    format_yaml,
     parse_json,
     parse_yaml,
     read_document,
@@ -59,7 +61,7 @@ class Rubric(Document):
         super().__init__(**data)
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Rubric:
+    def _criteria_fit_together(self) -> Rubric:
         if not self.criteria:
             raise InputError("a rubric needs at least one criterion, found none")
         first: dict[str, int] = {}
@@ -69,6 +71,8 @@ class Rubric(Document):
                     f"the name '{name}' stands twice: criteria {first[name] + 1} and {index + 1}"
                 )
             first[name] = index
+        if not math.isfinite(sum(abs(criterion.weight) for criterion in self.criteria)):
+            raise InputError("the weights are too large to be added up")
         return self
 
     @property
@@ -114,6 +118,9 @@ class Rubric(Document):
             return data
         if isinstance(data, Mapping) and "rubric" in data:
             check_keys(data, {*cls.model_fields, "rubric", "sections"})
+            for other in ("criteria", "sections"):
+                if other in data:
+                    raise InputError(f"'rubric' and '{other}' stand side by side; keep one of them")
             beside = {key: value for key, value in data.items() if key != "rubric"}
             try:
                 rubric = cls.from_dict(data["rubric"])
@@ -171,10 +178,7 @@ class Rubric(Document):
 
     def to_yaml(self) -> str:
         """The rubric as YAML text."""
-        import yaml
-
-        text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=100)
-        return text
+        return format_yaml(self.to_dict())
 
     def to_file(self, path: str | Path) -> None:
         """Write the rubric to a file: YAML where the name ends in .yaml or .yml, else JSON."""

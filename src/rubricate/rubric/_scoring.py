@@ -34,8 +34,8 @@ class Score:
     Attributes:
         value: in [0, 1]; None where no criterion could be scored.
         lowest, highest: the least and the most the score could have been had the missing
-            verdicts (abstained or failed) come; both equal `value` when none is missing, None
-            when every criterion was not applicable.
+            verdicts (abstained or failed) come: any of them, with any answer. Both equal `value`
+            when none is missing; None when no answer could have given a score.
         raw: the weighted sum before division, in units of the weights.
         coverage: the share of the applicable criteria that were judged, in [0, 1].
     """
@@ -112,33 +112,31 @@ def score(
     if len(criteria) != len(verdicts):
         raise InputError(f"{len(verdicts)} verdicts for {len(criteria)} criteria")
     known: list[tuple[float, float]] = []
-    lowest: list[tuple[float, float]] = []
-    highest: list[tuple[float, float]] = []
+    certain: list[_Range] = []
+    optional: list[_Range] = []
     judged = applicable = 0
     for criterion, verdict in zip(criteria, verdicts, strict=True):
         weight = criterion.weight
-        value = verdict.value if verdict.status == "judged" else None
-        if verdict.status in ("abstained", "not_applicable"):
-            value = _stand_in(weight, cannot_assess, partial)
+        stand_in = _stand_in(weight, cannot_assess, partial)
+        value = verdict.value if verdict.status == "judged" else stand_in
+        if verdict.status == "failed":
+            value = None
         if value is not None:
             known.append((weight, value))
         if verdict.status in ("abstained", "failed"):
             low, high = criterion.value_range
-            lowest.append((weight, low if weight > 0 else high))
-            highest.append((weight, high if weight > 0 else low))
+            if stand_in is not None:
+                low, high = min(low, stand_in), max(high, stand_in)
+            (optional if value is None else certain).append((weight, low, high))
         elif value is not None:
-            lowest.append((weight, value))
-            highest.append((weight, value))
+            certain.append((weight, value, value))
         judged += verdict.status == "judged"
         applicable += verdict.status != "not_applicable"
     result = tally(known)
     value = result.normalized
-    # What is missing may also never come, so the range takes in the value as it is.
-    reachable = [
-        number
-        for number in (tally(lowest).normalized, value, tally(highest).normalized)
-        if number is not None
-    ]
+    reachable = [*_extremes(certain, optional, 1), *_extremes(certain, optional, -1)]
+    if value is not None:
+        reachable.append(value)
     return Score(
         value=value,
         lowest=min(reachable, default=None),
@@ -146,6 +144,48 @@ def score(
         raw=result.raw,
         coverage=judged / applicable if applicable else 0.0,
     )
+
+
+_Range = tuple[float, float, float]
+"""A weight with the least and the greatest value that it may get."""
+
+
+def _extremes(certain: Sequence[_Range], optional: Sequence[_Range], sign: int) -> list[float]:
+    """The least scores (sign 1), or the greatest (-1), with and without positive weights in them.
+
+    Values in `certain` count in any case; those in `optional` may also stay out of the score.
+    """
+
+    def outermost(ranges: Sequence[_Range]) -> list[tuple[float, float]]:
+        return [(weight, low if sign * weight > 0 else high) for weight, low, high in ranges]
+
+    sums = tally(outermost(certain))
+    good = [(weight, sign * value) for weight, value in outermost(optional) if weight > 0]
+    bad = [(-weight, -sign * value) for weight, value in outermost(optional) if weight < 0]
+    # Beside positive weights a negative one moves only the numerator.
+    shift = sum(min(0.0, weight * value) for weight, value in bad)
+    ends = [(0.0, _least(sign * sums.raw + shift, sums.positive, good))]
+    if not sums.positive:
+        ends.append((1.0, _least(sign * sums.raw, sums.negative, bad)))
+    return [min(1.0, max(0.0, base + sign * ratio)) for base, ratio in ends if ratio is not None]
+
+
+def _least(raw: float, total: float, optional: Sequence[tuple[float, float]]) -> float | None:
+    """The least `(raw + sum(w v)) / (total + sum(w))` over all subsets of (w, v), all w > 0.
+
+    From a given start it pays to take the smallest values as long as they are below the ratio.
+    None if there is nothing to divide by.
+    """
+    if not total:
+        starts = [
+            _least(raw + weight * value, weight, [*optional[:index], *optional[index + 1 :]])
+            for index, (weight, value) in enumerate(optional)
+        ]
+        return min((ratio for ratio in starts if ratio is not None), default=None)
+    for weight, value in sorted(optional, key=lambda pair: pair[1]):
+        if value * total < raw:
+            raw, total = raw + weight * value, total + weight
+    return raw / total
 
 
 def _stand_in(weight: float, strategy: CannotAssess, partial: float) -> float | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from rubricate._documents import format_yaml
+from rubricate._documents import format_yaml
 from rubricate.errors import InputError
 from rubricate.run._plan import PlannedItem
-from rubricate.run._records import verdict_record
+from rubricate.run._records import to_json, verdict_record
 from rubricate.run._results import ItemResult, Result
 
 __all__ = ["RunFolder", "result_rows"]
@@ -43,26 +43,22 @@ class RunFolder:
 
     def write_rubric(self, planned: list[PlannedItem]) -> None:
         """Write what was asked: the rubric, or one for each item where they differ."""
-        import yaml
-
         rubrics = {id(entry.rubric): entry.rubric for entry in planned}
         content: Any
         if len(rubrics) == 1:
             (content,) = (rubric.to_dict() for rubric in rubrics.values())
         else:
             content = {"items": {entry.id: entry.rubric.to_dict() for entry in planned}}
-        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-        _replace(self.rubric, text.encode())
+        _replace(self.rubric, format_yaml(content).encode())
 
     def write_results(self, result: Result) -> None:
         """Write one line a verdict, in the order of the dataset."""
-        lines = [orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in result_rows(result)]
-        _replace(self.results, b"".join(lines))
+        _replace(self.results, b"".join(to_json(row) + b"\n" for row in result_rows(result)))
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the run's figures."""
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        _replace(self.summary, orjson.dumps(summary, option=options))
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        _replace(self.summary, text.encode("utf-8", "replace"))
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -77,7 +73,10 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def result_rows(result: Result) -> list[dict[str, Any]]:
-    """One flat object a verdict; the lines of `results.jsonl` and the rows of `to_pandas`."""
+    """One object a verdict; the lines of `results.jsonl` and the rows of `to_pandas`.
+
+    `evidence`, `usage`, `error` and `item_score` are dataclasses, which orjson writes as objects.
+    """
     return [
         _row(item, criterion.weight, name)
         for item in result.items
@@ -100,5 +99,5 @@ def _row(item: ItemResult, weight: float, name: str) -> dict[str, Any]:
         "human_value": None if label is None else label.value,
         **record,
         "resumed": verdict.resumed,
-        "item_score": asdict(item.score),
+        "item_score": item.score,
     }

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from rubricate.errors import JournalError
+from rubricate.run._records import to_json
 
 __all__ = ["Journal"]
 
@@ -90,12 +91,15 @@ class Journal:
             if row is None:
                 return None
             found = row[0]
-        record: dict[str, Any] = orjson.loads(found)
+        try:
+            record: dict[str, Any] = orjson.loads(found)
+        except orjson.JSONDecodeError as error:
+            raise JournalError(f"{self._name}: damaged record ({error})") from None
         return None if record["status"] == "failed" else record
 
     def put(self, key: str, record: dict[str, Any]) -> None:
         """Keep a record; it is on disk after the next commit."""
-        self._waiting[key] = orjson.dumps(record)
+        self._waiting[key] = to_json(record)
         if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 

@@ -1,17 +1,29 @@
-"""Verdicts as plain data, for the journal and for results.jsonl."""
+"""Verdicts as records, for the journal and for results.jsonl."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
+import orjson
+
 from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict
 
-__all__ = ["verdict_from_record", "verdict_record"]
+__all__ = ["to_json", "verdict_from_record", "verdict_record"]
+
+
+def to_json(data: Any) -> bytes:
+    """JSON in UTF-8. Half a surrogate pair, which UTF-8 cannot hold, becomes '?'."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:
+        text = json.dumps(data, ensure_ascii=False, default=asdict)
+        return text.encode("utf-8", "replace")
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
-    """The judge's answer as JSON values: all of the verdict but its value and where it was read.
+    """The judge's answer as orjson writes it: all of the verdict but its value and its source.
 
     The value is left out because it belongs to the rubric: weights and option values can change
     without asking the judge again.
@@ -21,9 +33,9 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "label": verdict.label,
         "probability": verdict.probability,
         "reason": verdict.reason,
-        "evidence": [asdict(evidence) for evidence in verdict.evidence],
-        "usage": asdict(verdict.usage),
-        "error": None if verdict.error is None else asdict(verdict.error),
+        "evidence": verdict.evidence,
+        "usage": verdict.usage,
+        "error": verdict.error,
         "judge": verdict.judge,
     }
 
@@ -31,12 +43,13 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
     label = record["label"]
-    judged = record["status"] == "judged"
+    # Whether an option is outside the score belongs to the rubric too, so it is asked again.
+    status = record["status"] if label is None else criterion.read(label).status
     return Verdict(
         name,
-        record["status"],
+        status,
         label,
-        criterion.value(label) if judged else None,
+        criterion.value(label) if status == "judged" else None,
         record["probability"],
         record["reason"],
         tuple(Evidence(**evidence) for evidence in record["evidence"]),

@@ -69,7 +69,7 @@ class ItemResult:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A graded dataset.
 
@@ -99,6 +99,10 @@ class Result:
     partial: float
     run_dir: Path | None = None
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        state = f", stopped: {self.stopped}" if self.stopped else ""
+        return f"<Result: {len(self.items)} items judged by {self.judge}{state}>"
 
     def __len__(self) -> int:
         return len(self.items)

@@ -59,20 +59,20 @@ class Sender:
         if limiter is None:
             limiter = self._limiters[model.endpoint] = Limiter(self._concurrency)
         begin = time.monotonic()
-        attempt = 0
+        attempt = requests = 0
         while True:
             if self.stopped_by is not None:
-                error = self._repeated(self.stopped_by, attempt)
-                raise error
+                raise self._repeated(self.stopped_by, requests)
             attempt += 1
             try:
                 async with limiter:
                     completion = await model.complete(request)
             except ModelError as error:
+                requests += error.requests
                 wait = self._retries.wait(error, attempt, time.monotonic() - begin, self._chance)
                 if wait is None:
                     self._gave_up(error)
-                    error.requests = attempt
+                    error.requests = requests
                     raise
                 self._on_trouble(str(error))
                 if error.kind == "rate_limit" and error.retry_after is not None:
@@ -81,11 +81,9 @@ class Sender:
             else:
                 self._has_answered = True
                 self._failures = 0
-                if attempt > 1:
-                    usage = completion.usage
-                    usage = replace(usage, requests=usage.requests + attempt - 1)
-                    completion = replace(completion, usage=usage)
-                return completion
+                usage = completion.usage
+                usage = replace(usage, requests=usage.requests + requests)
+                return replace(completion, usage=usage)
 
     def _gave_up(self, error: ModelError) -> None:
         if error.fatal:

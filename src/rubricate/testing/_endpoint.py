@@ -131,7 +131,7 @@ class ScriptedEndpoint:
         for index, rule in enumerate(self._rules):
             if rule.matches(request) and (rule.times is None or self._used[index] < rule.times):
                 self._used[index] += 1
-                if rule.delay and rule.verdict is rule.reply is rule.status is rule.fault is None:
+                if not rule.answers:
                     return rule.model_copy(update={"verdict": _by_keywords(request)})
                 return rule
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
@@ -180,9 +180,7 @@ def _by_keywords(request: JudgeRequest) -> str:
 
 def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:
     body = orjson.dumps({"error": {"message": message, "type": "scripted"}})
-    return web.Response(
-        status=status, body=body, headers=headers, content_type="application/json"
-    )
+    return web.Response(status=status, body=body, headers=headers, content_type="application/json")
 
 
 async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:

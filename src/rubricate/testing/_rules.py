@@ -107,11 +107,15 @@ class Rule(BaseModel):
 
     @model_validator(mode="after")
     def _answers_once(self) -> Rule:
-        answers = [self.verdict, self.reply, self.status, self.fault]
-        given = sum(answer is not None for answer in answers)
-        if given > 1 or (given == 0 and not self.delay):
+        if len(self.answers) > 1 or not (self.answers or self.delay):
             raise InputError("a rule needs one of verdict, reply, status, fault (or a delay)")
         return self
+
+    @property
+    def answers(self) -> list[str | int]:
+        """What it answers with: one thing, or nothing for a rule that only delays."""
+        possible = (self.verdict, self.reply, self.status, self.fault)
+        return [answer for answer in possible if answer is not None]
 
     def matches(self, request: JudgeRequest) -> bool:
         """Whether the rule is for this request."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from rubricate._version import __version__
-from rubricate.errors import ModelError
+from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._prices import price
 from rubricate.judge.models._providers import api_key, base_url, split_name
@@ -34,7 +35,19 @@ __all__ = ["HTTPModel"]
 
 Rung = Literal["json_schema", "json_object", "text"]
 _LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
+_REFUSALS = (400, 415, 422, 501)
+"""The statuses with which an endpoint refuses a parameter that it does not know."""
+_SHOWN = 300
+"""How many characters of an endpoint's message an error repeats."""
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What a request asks for beside its messages; a temperature of None is not sent."""
+
+    rung: Rung
+    temperature: float | None
 
 
 class HTTPModel:
@@ -47,7 +60,7 @@ class HTTPModel:
         timeout: seconds that one request may take.
 
     Raises:
-        InputError: the name is not known and no address is given.
+        InputError: the name is not known and no address is given, or a value cannot be used.
         MissingKeyError: the provider's key variable is not set.
     """
 
@@ -59,6 +72,8 @@ class HTTPModel:
         temperature: float | None = 0.0,
         timeout: float = 120.0,
     ) -> None:
+        if not timeout > 0:
+            raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
         self.name = name
         self._url, self._model = _address(name, base_url)
         self.endpoint = self._url
@@ -66,68 +81,65 @@ class HTTPModel:
         self._provider = split_name(name)[0] if base_url is None else None
         self._temperature = temperature
         self._timeout = timeout
-        self._rung: Rung = "json_schema"
-        self._rung_is_proven = False
-        self._refused: set[str] = set()
-        self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._form = _Form("json_schema", temperature)
+        self._form_is_settled = False
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     def fingerprint(self) -> dict[str, Any]:
         return {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
 
     async def complete(self, request: Request) -> Completion:
-        spent = Usage()
+        form = self._form
+        requests = 0
         while True:
-            rung, refused = self._rung, frozenset(self._refused)
+            requests += 1
             try:
-                completion = await self._post(self._payload(request, rung, refused))
+                completion = await self._post(self._payload(request, form))
             except ModelError as error:
-                if not self._adapt(error, rung, refused):
+                error.requests = requests
+                simpler = self._simpler(form, error)
+                if simpler is None:
                     raise
-                spent += Usage(requests=1)
-                continue
-            if rung == self._rung:
-                self._rung_is_proven = True
-            return Completion(completion.text, spent + completion.usage)
+                form = simpler
+            else:
+                if requests > 1:
+                    self._form = form
+                self._form_is_settled = True
+                return replace(completion, usage=replace(completion.usage, requests=requests))
 
-    def _payload(self, request: Request, rung: Rung, refused: frozenset[str]) -> dict[str, Any]:
+    def _payload(self, request: Request, form: _Form) -> dict[str, Any]:
         messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
         payload: dict[str, Any] = {"model": self._model, "messages": messages}
-        if self._temperature is not None and "temperature" not in refused:
-            payload["temperature"] = self._temperature
-        if rung == "json_schema":
+        if form.temperature is not None:
+            payload["temperature"] = form.temperature
+        if form.rung == "json_schema":
             payload["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "judgement", "strict": True, "schema": request.schema},
             }
-        elif rung == "json_object":
+        elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
         else:
             messages[-1]["content"] += "\n\n" + TAGGED_INSTRUCTION
         return payload
 
-    def _adapt(self, error: ModelError, rung: Rung, refused: frozenset[str]) -> bool:
-        """Learn from a refused request what to leave out; whether the request is worth repeating.
+    def _simpler(self, form: _Form, error: ModelError) -> _Form | None:
+        """The form to repeat a refused request in; None where none would help.
 
-        Until a way of structured output has worked once, any refused request may be due to it;
-        afterwards only one that says so.
+        Until a form has worked, or every one has failed, any refusal may be due to it; afterwards
+        only one that says so.
         """
-        if error.kind != "bad_request" or error.status not in (400, 404, 415, 422, 501):
-            return False
+        if error.kind != "bad_request" or error.status not in _REFUSALS:
+            return None
         text = str(error).lower()
-        if "temperature" in text and self._temperature is not None:
-            if "temperature" in refused:
-                return False
-            self._refused.add("temperature")
-            return True
-        if rung == "text":
-            return False
-        if self._rung_is_proven and not any(word in text for word in _FORMAT_WORDS):
-            return False
-        if self._rung == rung:  # not yet moved by a request that was in flight beside this one
-            self._rung = _LADDER[_LADDER.index(rung) + 1]
-            self._rung_is_proven = False
-        return True
+        if "temperature" in text and form.temperature is not None:
+            return replace(form, temperature=None)
+        if form.rung == "text":
+            self._form_is_settled = True
+            return None
+        if self._form_is_settled and not any(word in text for word in _FORMAT_WORDS):
+            return None
+        return replace(form, rung=_LADDER[_LADDER.index(form.rung) + 1])
 
     async def _post(self, payload: dict[str, Any]) -> Completion:
         import aiohttp
@@ -156,7 +168,7 @@ class HTTPModel:
             ) from None
         seconds = time.perf_counter() - begin
         if status != 200:
-            raise self._redacted(self._refusal(status, raw, wait))
+            raise self._refusal(status, raw, wait)
         try:
             body = parse_body(raw)
             text = completion_text(body)
@@ -168,7 +180,7 @@ class HTTPModel:
         return Completion(text, Usage(1, read, cached, written, billed, seconds))
 
     def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
-        refusal = status_error(status, raw, wait)
+        refusal = self._redacted(status_error(status, raw, wait))
         if refusal.kind != "auth":
             return refusal
         advice = "check the key in" if self._key else "set"
@@ -183,41 +195,51 @@ class HTTPModel:
         import aiohttp
 
         loop = asyncio.get_running_loop()
-        if self._session is None or self._session.closed or self._loop is not loop:
+        session = self._sessions.get(loop)
+        if session is None or session.closed:
             headers = {
                 "Content-Type": "application/json",
                 "User-Agent": f"rubricate/{__version__}",
             }
             if self._key:
                 headers["Authorization"] = f"Bearer {self._key}"
-            self._session = aiohttp.ClientSession(
+            session = self._sessions[loop] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 headers=headers,
             )
-            self._loop = loop
-        return self._session
+        return session
 
     def _clean(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
 
     def _redacted(self, error: ModelError) -> ModelError:
+        """The error without the key; shortened only then, so that no half of a key stays."""
+        text = self._clean(str(error))
         return ModelError(
             error.kind,
-            self._clean(str(error)),
+            text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...",
             status=error.status,
             retry_after=error.retry_after,
         )
 
     async def aclose(self) -> None:
-        session, self._session = self._session, None
-        if session is not None and self._loop is asyncio.get_running_loop():
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
             await session.close()
+        for loop in [loop for loop in self._sessions if loop.is_closed()]:
+            await self._sessions.pop(loop).close()
 
 
 def _address(name: str, given: str | None) -> tuple[str, str]:
     url, model = base_url(name, given)
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError("the base URL is not a usable address")
     if parts.username or parts.password:
-        raise ValueError("the base URL must not contain a user name or password")
+        raise InputError("the base URL must not contain a user name or password")
     return url, model

@@ -96,6 +96,10 @@ def base_url(name: str, given: str | None) -> tuple[str, str]:
             + "; or give the address of an OpenAI-compatible server as the base URL"
         )
     moved = os.environ.get(provider.url_variable) if provider.url_variable else None
+    if moved and not moved.startswith(("http://", "https://")):
+        raise InputError(
+            f"{provider.url_variable} must start with http:// or https://, found '{moved}'"
+        )
     return (moved or provider.base_url).rstrip("/"), model
 
 
@@ -108,6 +112,7 @@ def api_key(name: str, *, elsewhere: bool) -> tuple[str | None, str]:
 
     Raises:
         MissingKeyError: the provider needs a key and the variable is not set.
+        InputError: the key cannot be sent.
     """
     provider, _ = split_name(name)
     variable = provider.key_variable if provider else GENERIC_KEY
@@ -116,4 +121,6 @@ def api_key(name: str, *, elsewhere: bool) -> tuple[str | None, str]:
         raise MissingKeyError(
             f"the judge '{name}' needs an API key: set the environment variable {variable}"
         )
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise InputError(f"the API key in {variable} has characters that no key can have")
     return key, variable

@@ -57,13 +57,13 @@ class PythonModel:
             reply = self.function(list(request.messages))
             if inspect.isawaitable(reply):
                 reply = await reply
+            if isinstance(reply, Completion):
+                return reply
+            text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         except ModelError:
             raise
         except Exception as error:
             raise ModelError("bad_request", f"{type(error).__name__}: {error}") from error
-        if isinstance(reply, Completion):
-            return reply
-        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
 
     async def aclose(self) -> None:

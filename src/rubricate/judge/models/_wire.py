@@ -28,7 +28,8 @@ TAGGED_INSTRUCTION = (
     "<verdict>...</verdict>"
 )
 _CONTEXT_WORDS = ("context_length", "context length", "maximum context", "too many tokens")
-_SHOWN = 300
+_KEY_WORDS = ("api key not valid", "api_key_invalid")
+"""What Gemini says of a wrong key, with status 400."""
 
 
 def parse_body(raw: bytes) -> dict[str, Any]:
@@ -36,8 +37,8 @@ def parse_body(raw: bytes) -> dict[str, Any]:
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        shown = raw[:_SHOWN].decode("utf-8", "replace")
-        raise ModelError("truncated", f"the answer is not JSON: {shown!r}") from None
+        shown = " ".join(raw.decode("utf-8", "replace").split())
+        raise ModelError("truncated", f"the answer is not JSON: {shown}") from None
     if not isinstance(body, dict):
         raise ModelError("truncated", "the answer is not a JSON object")
     if body.get("error"):  # some gateways report errors with status 200
@@ -108,7 +109,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             when = email.utils.parsedate_to_datetime(value or "")
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = when.timestamp() - time.time()
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -119,7 +120,7 @@ def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
     text = _error_text(raw)
     lower = text.lower()
     kind: ModelErrorKind
-    if status in (401, 403):
+    if status in (401, 403) or any(word in lower for word in _KEY_WORDS):
         kind = "auth"
     elif status == 429:
         kind = "rate_limit"
@@ -146,11 +147,12 @@ def _error_text(raw: bytes) -> str:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
         body = None
+    if isinstance(body, list) and body:  # Gemini's errors stand in a list
+        body = body[0]
     message: object = None
     if isinstance(body, dict):
         error = body.get("error", body)
         message = error.get("message") if isinstance(error, dict) else error
         message = message or body.get("detail") or body.get("message")
-    text = str(message) if message else raw[:_SHOWN].decode("utf-8", "replace")
-    text = " ".join(text.split())
-    return text[:_SHOWN] or "(no message)"
+    text = str(message) if message else raw.decode("utf-8", "replace")
+    return " ".join(text.split()) or "(no message)"

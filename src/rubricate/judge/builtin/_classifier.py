@@ -1,0 +1,279 @@
+"""The built-in judge itself: a logistic classifier over `_features`, its numbers, and its words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+from typing import Any
+
+from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon, Match, compare, target
+from rubricate.judge.builtin._inputs import (
+    Estimate,
+    Inputs,
+    Option,
+    Question,
+    is_blank,
+    option_text,
+    question,
+)
+from rubricate.judge.builtin._text import analyse
+
+BLANK_PROBABILITY = 0.02
+"""Probability that a submission without words meets a criterion about content. A convention, not a
+fit."""
+
+_CONTRADICTION = ("contradict", "opposite", "conflict")
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A fitted judge. Immutable; `load()` gives the shipped one.
+
+    The logit of MET is `intercept + sum(coefficient * feature)`, with the calibration folded in.
+    `means` and `scales` are the features' means and standard deviations in the training data, which
+    a refit needs. `spread` is the distance in logits between the thresholds of the best and of a
+    middle option (proportional odds, McCullagh 1980). `contradiction` holds the share of
+    contradicting answers among those that are not best, without and with a sign of contradiction.
+    """
+
+    intercept: float
+    coefficients: tuple[float, ...]
+    means: tuple[float, ...]
+    scales: tuple[float, ...]
+    spread: float
+    contradiction: tuple[float, float]
+    lexicon: Lexicon
+    training: Mapping[str, Any]
+    """Names and licences of the data, date, seed and measured figures, as in the file."""
+
+    @classmethod
+    def load(cls) -> Classifier:
+        """The shipped classifier. It is read once."""
+        return _shipped()
+
+    @classmethod
+    def from_json(cls, text: str) -> Classifier:
+        """Read what `to_json` wrote. ValueError if it was fitted on other features than these."""
+        data = json.loads(text)
+        features = data["features"]
+        if tuple(features) != FEATURE_NAMES:
+            raise ValueError(
+                "these weights were fitted on other features than this version measures; "
+                "fit them again with rubricate.judge.builtin.refit or tools/train_builtin.py"
+            )
+        rarity = {
+            root: tenths / 10
+            for tenths, roots in enumerate(data["rarity"])
+            for root in roots.split()
+        }
+        return cls(
+            intercept=float(data["intercept"]),
+            coefficients=tuple(float(entry["coefficient"]) for entry in features.values()),
+            means=tuple(float(entry["mean"]) for entry in features.values()),
+            scales=tuple(float(entry["scale"]) for entry in features.values()),
+            spread=float(data["spread"]),
+            contradiction=(float(data["contradiction"][0]), float(data["contradiction"][1])),
+            lexicon=Lexicon(rarity, float(data["rarity_unlisted"])),
+            training=data["training"],
+        )
+
+    def to_json(self) -> str:
+        """All of it as JSON; equal classifiers give equal bytes."""
+        return (
+            json.dumps(
+                {"training": dict(self.training), **self._numbers}, indent=1, ensure_ascii=False
+            )
+            + "\n"
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[str, Any]:
+        levels: list[list[str]] = []
+        for root, weight in sorted(self.lexicon.rarity.items()):
+            tenths = round(weight * 10)
+            while len(levels) <= tenths:
+                levels.append([])
+            levels[tenths].append(root)
+        return {
+            "intercept": self.intercept,
+            "features": {
+                name: {"coefficient": coefficient, "mean": mean, "scale": scale}
+                for name, coefficient, mean, scale in zip(
+                    FEATURE_NAMES, self.coefficients, self.means, self.scales, strict=True
+                )
+            },
+            "spread": self.spread,
+            "contradiction": list(self.contradiction),
+            "rarity_unlisted": self.lexicon.unlisted,
+            "rarity": [" ".join(roots) for roots in levels],
+        }
+
+    @cached_property
+    def identity(self) -> str:
+        """16 hexadecimal digits that change with any number that could change a verdict."""
+        text = json.dumps(self._numbers, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def estimate(self, inputs: Inputs) -> Estimate:
+        """Judge one submission by one criterion; no text makes it raise."""
+        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
+        if asked.abstention:
+            return Estimate(None, None, None, asked.abstention, None)
+        if asked.options:
+            return self._by_option_texts(inputs, asked)
+        match: Match | None = None
+        if is_blank(inputs.submission):
+            met = BLANK_PROBABILITY
+            reason = "The submission is empty, so nothing that the criterion describes is there."
+            evidence = None
+        else:
+            match = self.match(inputs, asked.text, asked.source == "criterion")
+            met = sigmoid(self.logit(match))
+            reason, evidence = _words(match, asked), _evidence(inputs.submission, match)
+        if asked.absence:
+            met = 1.0 - met
+            reason += " The criterion holds where this is absent."
+        if inputs.options:
+            return self._on_scale(inputs, met, reason, evidence, match)
+        label = "MET" if met >= 0.5 else "UNMET"
+        return Estimate(label, max(met, 1.0 - met), met, reason, evidence)
+
+    def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
+        """Compare the submission with a requirement, or else with a reference or an option."""
+        aim = target(text, inputs.prompt, self.lexicon, requirement)
+        return compare(analyse(inputs.submission), inputs.submission, aim, self.lexicon)
+
+    def logit(self, match: Match) -> float:
+        """Calibrated log-odds that the submission holds what it was compared with."""
+        return self.intercept + sum(map(float.__mul__, self.coefficients, match.values))
+
+    def _on_scale(
+        self,
+        inputs: Inputs,
+        met: float,
+        reason: str,
+        evidence: tuple[int, int] | None,
+        match: Match | None,
+    ) -> Estimate:
+        """Map the probability of the best option to an option of an ordered scale."""
+        live = [option for option in inputs.options if not option.na]
+        levels = sorted({option.value or 0.0 for option in live})
+        logit = math.log(met / (1.0 - met)) if 0.0 < met < 1.0 else math.copysign(40.0, met - 0.5)
+        shares = level_probabilities(logit, levels, self.spread)
+        level = max(range(len(levels)), key=lambda index: (shares[index], -index))
+        tied = [option for option in live if (option.value or 0.0) == levels[level]]
+        chosen, part = self._among_equals(tied, match)
+        if len(tied) > 1:
+            reason += f" Options of equal value: {', '.join(option.label for option in tied)}."
+        return Estimate(chosen.label, shares[level] * part, met, reason, evidence)
+
+    def _among_equals(self, tied: Sequence[Option], match: Match | None) -> tuple[Option, float]:
+        """One of the options of equal value, and its share of their probability."""
+        contradicting = [option for option in tied if is_contradiction(option)]
+        others = [option for option in tied if option not in contradicting]
+        if not contradicting or not others:
+            return tied[0], 1.0 / len(tied)
+        share = self.contradiction[match is not None and match.contradicts] if match else 0.0
+        if share > 0.5:
+            return contradicting[0], share / len(contradicting)
+        return others[0], (1.0 - share) / len(others)
+
+    def _by_option_texts(self, inputs: Inputs, asked: Question) -> Estimate:
+        """Choose between options without an order by what their texts say."""
+        if is_blank(inputs.submission):
+            return Estimate(
+                None,
+                None,
+                None,
+                "The submission is empty: no option's text can be compared with it.",
+                None,
+            )
+        matches = [self.match(inputs, option_text(option), False) for option in asked.options]
+        odds = [math.exp(min(40.0, self.logit(match))) if match.found else 0.0 for match in matches]
+        best = max(range(len(odds)), key=odds.__getitem__)
+        if not odds[best] or odds.count(odds[best]) > 1:
+            return Estimate(
+                None,
+                None,
+                None,
+                "No option's text matches the submission better than the others.",
+                None,
+            )
+        match = matches[best]
+        probability = (
+            odds[best] / sum(odds) * (1.0 - math.prod(1.0 / (1.0 + value) for value in odds))
+        )
+        reason = f"Of the options' texts, {asked.options[best].label!r} matches best. " + _words(
+            match, asked
+        )
+        return Estimate(
+            asked.options[best].label,
+            probability,
+            None,
+            reason,
+            _evidence(inputs.submission, match),
+        )
+
+
+def sigmoid(logit: float) -> float:
+    """1 / (1 + exp(-logit)), without overflow."""
+    if logit >= 0.0:
+        return 1.0 / (1.0 + math.exp(-min(logit, 700.0)))
+    power = math.exp(max(logit, -700.0))
+    return power / (1.0 + power)
+
+
+def level_probabilities(logit: float, levels: Sequence[float], spread: float) -> list[float]:
+    """Probability of each level (values in ascending order) by proportional odds (McCullagh 1980).
+
+    `logit` is the log-odds of the highest level; the threshold of a level at the fraction u of the
+    way from the lowest to the highest lies `2 * spread * (1 - u)` below.
+    """
+    low, high = levels[0], levels[-1]
+    reached = [1.0]
+    for value in levels[1:]:
+        reached.append(sigmoid(logit + 2.0 * spread * (1.0 - (value - low) / (high - low))))
+    reached.append(0.0)
+    return [reached[index] - reached[index + 1] for index in range(len(levels))]
+
+
+def is_contradiction(option: Option) -> bool:
+    """Whether an option is for submissions that contradict the reference."""
+    return any(word in option_text(option).lower() for word in _CONTRADICTION)
+
+
+def _words(match: Match, asked: Question) -> str:
+    """The reason: how many of the words looked for appear, and which do not."""
+    total = len(match.found) + len(match.missing)
+    whose = {"reference": "reference", "option": "option"}.get(asked.source, "criterion")
+    reason = f"{len(match.found)} of {total} content words of the {whose} appear"
+    if match.missing:
+        reason += f"; missing: {', '.join(match.missing[:5])}"
+        if len(match.missing) > 5:
+            reason += f" and {len(match.missing) - 5} more"
+    reason += "."
+    if match.contradicts and match.found:
+        reason += " An opposite or a negation speaks against it."
+    return reason
+
+
+def _evidence(submission: str, match: Match) -> tuple[int, int] | None:
+    if match.sentence is None:
+        return None
+    sentence = analyse(submission).sentences[match.sentence]
+    return sentence.start, sentence.end
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Classifier:
+    text = (
+        resources.files("rubricate.judge.builtin")
+        .joinpath("weights.json")
+        .read_text(encoding="utf-8")
+    )
+    return Classifier.from_json(text)

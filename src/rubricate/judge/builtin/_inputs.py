@@ -1,0 +1,263 @@
+"""What the built-in judge is given, what it answers, and what of a criterion it can look for.
+
+`question` reads a criterion once: which text carries its content (the requirement, the reference
+answer or the best option's description), or why nothing can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rubricate.judge.builtin._text import LONG_TEXT, Text, analyse, stem
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a multi-choice criterion; `value` is in [0, 1], or None where it has none."""
+
+    label: str
+    value: float | None
+    description: str | None = None
+    na: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """One judgement to make. Without options the criterion is binary: MET or UNMET."""
+
+    submission: str
+    requirement: str
+    prompt: str = ""
+    reference: str | None = None
+    options: tuple[Option, ...] = ()
+    ordinal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The answer. `label` and both probabilities are None where the judge abstains."""
+
+    label: str | None
+    """"MET" or "UNMET", or an option's label."""
+    probability: float | None
+    """Calibrated probability that the label given is right; at least 0.5 for a binary criterion."""
+    probability_met: float | None
+    """Calibrated probability of MET, or of the best option; None where options have no order."""
+    reason: str
+    """Why, in words; for an abstention, why the judge cannot tell."""
+    evidence: tuple[int, int] | None
+    """Start and end offset in the submission of the sentence that matches best, if one does."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A judgement with the label that a person gave. Rows of one `group` never straddle a fold."""
+
+    inputs: Inputs
+    label: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to look for, or why not."""
+
+    text: str = ""
+    """The text whose content is looked for."""
+    source: str = ""
+    """`criterion`, `reference` or `option`: where `text` is from."""
+    options: tuple[Option, ...] = ()
+    """Options to tell apart by their own texts, where that is the way; else empty."""
+    absence: bool = False
+    """The criterion holds where its content is missing ("does not mention ...")."""
+    abstention: str = ""
+    """Why nothing can be compared; empty where something can."""
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+REPORTING = _stems(
+    """student answer answers response explanation mention state explain indicate describe identify
+    say discuss criterion submission text essay report author writer include provide give either
+    following explicitly implicitly express expression one least example note clearly cite address
+    specify list contain refer acknowledge present show write written detail demonstrate use
+    satisfy rubric similar phrase name compare assistant output reply candidate summary user
+    question statement define highlight recognize recognise recommend suggest make have respond
+    talk cover"""
+)
+"""Stems of a requirement that say how something is said, not what."""
+
+QUALITY = _stems(
+    """correct incorrect right wrong accurate accuracy inaccurate appropriate relevant irrelevant
+    complete incomplete good bad great excellent poor quality helpful useful harmless harmful safe
+    toxic honest truthful factual fact faithful hallucinate hallucination hallucinated grounded
+    unbiased biased fair consistent inconsistent thorough comprehensive sufficient adequate
+    insightful creative original plausible reasonable satisfactory overall general information
+    content instruction follow valid invalid error mistake free well very fully partially partly
+    properly adequately issue problem any all every requirement task request"""
+)
+"""Stems that ask for a quality which no single word shows."""
+
+COMPARING = _stems(
+    """reference expected gold golden match matches agree equivalent same similar consistent compare
+    comparison contradict contradictory contradiction respect share reachable grade score verify
+    verification judge rate degree extent partially partial level key ideal sample standard"""
+)
+"""Stems of a requirement that only says: compare with the reference."""
+
+FORM = _stems(
+    """length long short concise concisely concision brief brevity verbose verbosity wordy lengthy
+    succinct tone formal informal polite politeness courteous professional friendly empathetic
+    empathy respectful grammar grammatical grammatically spelling punctuation typo fluency fluent
+    fluently style stylistic structure structured organization organisation organized organised
+    clarity clear readable readability legible coherent coherence cohesive flow engaging natural
+    formatting format markdown bullet heading header paragraph sentence word character table json
+    register voice wording worded vocabulary jargon language english spanish french german italian
+    rhyme rhythm understandable easy simple plain repetitive repetition redundant redundancy layout
+    presentation eloquent tidy neat neatly logical logically introduction conclusion transition
+    persuasive syntax written readable tense"""
+)
+"""Stems of a criterion about how a text is written, which matching words cannot see."""
+
+_DEGREES = _stems(
+    """yes no none not some somewhat mostly never always true false met unmet pass fail high medium
+    low strong weak average moderate minimal minor major significant severe nothing most many few
+    more less better best worst other unclear unknown"""
+)
+SCALE = QUALITY | COMPARING | REPORTING | FORM | _DEGREES
+"""Stems of option texts that only name a place on a scale."""
+
+_NAMES_CONTENT = re.compile(
+    r"\b(?:mention|state|name|identif|list|cite|describ|explain|defin|discuss|say|argu|conclud"
+    r"|compar|provid|giv|gave|specif|report|calculat)\w*",
+    re.I,
+)
+_ASKS_FOR_REFERENCE = re.compile(
+    r"\b(?:reference|gold|expected|model|sample|ideal)\b[\w\s-]{0,12}\banswer|\breference\b", re.I
+)
+EXCLUDES = re.compile(
+    r"\b(?:cannot|can not|can't|must not|mustn't|should not|shouldn't|may not|does not|do not"
+    r"|did not|doesn't|don't|didn't|will not|won't|never)\b.{0,14}?"
+    r"\b(?:mention|satisf|includ|contain|state|stating|say|suffic|enough|count|use|using|discuss"
+    r"|refer|list|name|claim|suggest|recommend|describ)"
+    r"|\b(?:avoids?|refrains? from|omits?|free of|is without|contains no|makes no mention"
+    r"|no mention)\b",
+    re.I,
+)
+"""A clause that names what must not be there."""
+
+NOTHING_GIVEN = re.compile(
+    r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"
+    r"(?:submission|submitted|response|answer|answered|reply|n/?a|none|empty|blank)?\W*",
+    re.I,
+)
+"""A submission that says it is none, matched in full."""
+
+
+def is_blank(submission: str) -> bool:
+    """Whether a submission has no words, or only says that there is none."""
+    return (
+        len(submission) < 60 and NOTHING_GIVEN.fullmatch(submission) is not None
+    ) or not analyse(submission).length
+
+
+def content(text: Text, leave_out: frozenset[str]) -> list[str]:
+    """Content stems of a text without some, in order."""
+    return [root for root in text.counts if root not in leave_out]
+
+
+def question(
+    requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
+) -> Question:
+    """Find what carries the content of a criterion.
+
+    A binary criterion is looked for in its requirement, unless the requirement only asks to compare
+    with the reference. With options and a reference the reference is looked for. Options without an
+    order are told apart by their texts.
+    """
+    size = len(requirement) + len(reference or "")
+    read = _question_of_long if size > LONG_TEXT else _question_of_short
+    return read(requirement, reference, options, ordinal)
+
+
+def _question(
+    requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
+) -> Question:
+    text = analyse(requirement)
+    asked = content(text, REPORTING | QUALITY | COMPARING)
+    worded = [root for root in asked if not root[0].isdigit()]
+    form = [root for root in content(text, frozenset()) if root in FORM]
+    names_content = _NAMES_CONTENT.search(requirement) is not None
+    rest = [root for root in worded if root not in FORM]
+    if form and (not rest or (len(form) >= 0.7 * len(rest) and not names_content)):
+        words = ", ".join(text.surface[root] for root in form[:3])
+        return Question(
+            abstention=f"The criterion is about form ({words}), which matching words cannot see."
+        )
+    has_reference = bool(reference and content(analyse(reference), frozenset()))
+    generic = not asked or _ASKS_FOR_REFERENCE.search(requirement) is not None
+    if options:
+        return _choice(
+            requirement, reference if has_reference else None, options, ordinal, bool(asked)
+        )
+    if has_reference and generic:
+        return Question(text=reference or "", source="reference")
+    if not asked:
+        return Question(abstention=_nothing_named(text))
+    clauses = [
+        requirement[sentence.start : sentence.end] for sentence in text.sentences if sentence.stems
+    ]
+    absence = all(EXCLUDES.search(clause) for clause in clauses)
+    return Question(text=requirement, source="criterion", absence=absence)
+
+
+_question_of_short = lru_cache(maxsize=512)(_question)
+_question_of_long = lru_cache(maxsize=8)(_question)
+
+
+def _nothing_named(text: Text) -> str:
+    quality = [text.surface[root] for root in content(text, REPORTING) if root in QUALITY]
+    if not quality:
+        return "The criterion has no content words to look for."
+    return (
+        f"The criterion asks for a quality ({', '.join(quality[:3])}) that no single word shows, "
+        "and there is no reference to compare with."
+    )
+
+
+def _choice(
+    requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool, asked: bool
+) -> Question:
+    live = [option for option in options if not option.na]
+    values = {option.value for option in live}
+    if len(live) < 2:
+        return Question(abstention="The criterion has fewer than two options to choose between.")
+    if not ordinal or None in values or len(values) < 2:
+        return _unordered(live)
+    best = max(live, key=lambda option: option.value or 0.0).description or ""
+    if reference:
+        return Question(text=reference, source="reference")
+    if asked:
+        return Question(text=requirement, source="criterion")
+    if content(analyse(best), SCALE):
+        return Question(text=best, source="option")
+    return Question(
+        abstention="Neither the criterion nor its options name content to look for, and there is "
+        "no reference."
+    )
+
+
+def _unordered(live: list[Option]) -> Question:
+    described = [frozenset(content(analyse(option_text(option)), SCALE)) for option in live]
+    if sum(map(bool, described)) >= len(live) - 1 and len(set(described)) == len(live):
+        return Question(options=tuple(live), source="option")
+    return Question(abstention="The options have no order, and their texts do not tell them apart.")
+
+
+def option_text(option: Option) -> str:
+    """The text of an option that is compared: its label and its description."""
+    return f"{option.label}\n{option.description}" if option.description else option.label

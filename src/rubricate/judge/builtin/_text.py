@@ -1,0 +1,297 @@
+"""Text analysis for the built-in judge: tokens, stems, sentences, numbers and negation.
+
+Everything here is a pure function of its text. `analyse` turns a text into a `Text`, whose offsets
+are character positions in the text that was given, and keeps the most recent results in caches of
+bounded size: a judge is asked about the same submission once for every criterion, and about the
+same criterion once for every submission.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+LONGEST_SENTENCE = 60
+"""Words after which a sentence is cut: text without punctuation has places to point at, too."""
+
+LONGEST_WORD = 40
+"""Letters of a word that are looked at."""
+
+SCOPE = 3
+"""Content words after a negation that it denies."""
+
+LONG_TEXT = 20_000
+"""Characters past which a text goes to the small cache: the caches hold some megabytes at most."""
+
+_TOKEN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff]"  # scripts without spaces: a character is a token
+    r"|\d+(?:[.,]\d+)*"
+    r"|[^\W\d_]+(?:['\u2019][^\W\d_]+)*\d*",
+)
+_BREAK = re.compile(
+    r"(?<![.!?;\u3002\uff01\uff1f])[.!?;\u3002\uff01\uff1f]+[\"')\]\u201d]*(?=\s|$)"
+    r"|\n\s*|[\u2022\u25cf\u25cb]\s*"
+)
+_HAS_WORD = re.compile(r"[^\W_]")
+_MARKER = re.compile(r"\s*(?:[-*+#>]+\s+|\(?\d{1,2}[.)](?=\s|$))\s*")
+
+_STOP_WORDS = """
+    a about after again am an and any are as at be because been being but by can could did do
+    does doing during each for from further had has have having he her here hers him his how i if in
+    into is it its itself just let me might my myself of on once only or other our ours own per
+    shall she should so some such than that the their theirs them then there these they this those
+    through to too until upon us very was we were what when where which while who whom whose why
+    will with would you your yours also may must it's that's they're i'm we're there's
+    let's"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words without content of their own. Degree, comparison and negation are not among them."""
+
+_NEGATIONS = """
+    no not never none nothing neither nor nobody nowhere cannot without lack lacks lacking isn't
+    aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't
+    haven't hadn't ain't dont doesnt didnt cant wont isnt arent wasnt wouldnt couldnt
+    hardly"""
+NEGATIONS = frozenset(_NEGATIONS.split())
+
+
+def _pairs(table: str) -> dict[str, str]:
+    return dict(entry.split(":") for entry in table.split())
+
+
+_IRREGULAR = _pairs("""
+    went:go gone:go goes:go made:make heard:hear saw:see seen:see got:get gotten:get gave:give
+    given:give took:take taken:take told:tell said:say says:say thought:think found:find
+    kept:keep sank:sink sunk:sink held:hold felt:feel fell:fall fallen:fall grew:grow grown:grow
+    knew:know known:know ran:run began:begin begun:begin broke:break broken:break brought:bring
+    bought:buy built:build came:come wrote:write written:write chose:choose chosen:choose
+    men:man women:woman children:child feet:foot lit:light lost:lose meant:mean sent:send
+    spent:spend won:win leaves:leaf better:good best:good worse:bad worst:bad heavier:heavy
+    sped:speed stuck:stick shown:show drew:draw drawn:draw paid:pay
+""")
+
+_UNITS = _pairs("""
+    kilogram:kg gram:g meter:m metre:m kilometer:km kilometre:km liter:l litre:l milliliter:ml
+    millilitre:ml centimeter:cm centimetre:cm millimeter:mm percent:% second:s sec:s minute:min
+    hour:h hr:h degree:° joule:j newton:n watt:w volt:v dollar:$ euro:€
+""")
+
+_NUMBER_WORDS = _pairs("""
+    zero:0 one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11
+    twelve:12 half:0.5 hundred:100 thousand:1000
+""")
+
+_SUFFIXES = _pairs("""
+    ization:iz isation:iz ational: fulness:ful ousness:ous iveness:iv ically:ic ations: ation:
+    ators: ator: ate: ities: ments: ings: ment: ness: ions: able: ible: ance: ence: ally:al
+    ying:y ized:iz ises:iz izes:iz ity: ing: ion: ive: ies:y ied:y ers: ors: est: ize:iz ise:iz
+    ous: ed: er: or: at: ly: al: ic: es: 's: s: e: y:i
+""")
+
+
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
+    """The stem of a lower-case English word: at most three suffixes off, never below three letters.
+
+    A light relative of Porter's stemmer (1980) without its measure of syllables. Words of other
+    languages come back mostly as they are.
+    """
+    word = word.replace("\u2019", "'")
+    word = _IRREGULAR.get(word, word)
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ss") or word.endswith("us") or word.endswith("is"):
+        return word
+    for _ in range(3):
+        for suffix, instead in _SUFFIXES.items():
+            least = 4 if suffix.startswith("at") else 3
+            if word.endswith(suffix) and len(word) - len(suffix) + len(instead) >= least:
+                bare = word[: len(word) - len(suffix)]
+                if suffix in ("s", "es") and bare.endswith("s"):
+                    continue
+                if suffix in ("ed", "ing", "er", "est") and not any(v in bare for v in "aeiouy"):
+                    continue
+                if not instead and len(bare) > 3 and bare[-1] == bare[-2] and bare[-1] not in "lsz":
+                    bare = bare[:-1]
+                word = bare + instead
+                break
+        else:
+            break
+    return word
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence, line or list entry: where it stands and what it holds."""
+
+    start: int
+    end: int
+    stems: tuple[str, ...]
+    """Content stems in order, repeated as in the text."""
+    negated: bool
+    """Whether a negation stands in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An analysed text."""
+
+    length: int
+    """Words, with function words."""
+    sentences: tuple[Sentence, ...]
+    counts: Mapping[str, int]
+    """Content stem -> occurrences, in order of first appearance."""
+    surface: Mapping[str, str]
+    """Content stem -> the first word that had it."""
+    places: Mapping[str, tuple[int, ...]]
+    """Content stem -> indices into `sentences`."""
+    initials: Mapping[str, tuple[str, ...]]
+    """First two letters -> content stems that start so."""
+    numbers: frozenset[str]
+    """Numbers as normalised decimal text, words for small numbers among them."""
+    quantities: frozenset[tuple[str, str]]
+    """Numbers with the unit, in its short form, that follows them."""
+    denied: frozenset[str]
+    """Content stems that stand only where a negation reaches: the three after it, up to a comma."""
+    opening: tuple[str, ...]
+    """The first three words, in lower case."""
+
+
+def analyse(text: str) -> Text:
+    """Analyse a text, or return the analysis kept from a moment ago."""
+    return _analyse_long(text) if len(text) > LONG_TEXT else _analyse_short(text)
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Start and end offsets of the sentences, lines and list entries with a letter or digit."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for match in _BREAK.finditer(text):
+        _append_span(text, start, match.end(), found)
+        start = match.end()
+    _append_span(text, start, len(text), found)
+    return found
+
+
+def _append_span(text: str, start: int, end: int, found: list[tuple[int, int]]) -> None:
+    """Append a piece without the list marker and the spaces around it, if a word is left."""
+    marker = _MARKER.match(text, start, end)
+    if marker:
+        start = marker.end()
+    piece = text[start:end]
+    if _HAS_WORD.search(piece):
+        found.append(
+            (start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip()))
+        )
+
+
+def _number(token: str) -> str:
+    token = token.rstrip(".,")
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", token):
+        token = token.replace(",", "")
+    token = token.replace(",", ".")
+    if token.count(".") != 1:
+        return token
+    whole, _, part = token.partition(".")
+    part = part.rstrip("0")
+    return f"{int(whole) if len(whole) < 300 else whole}.{part}" if part else whole
+
+
+class _Reading:
+    """A text being read: what `Text` holds, while it grows."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.sentences: list[Sentence] = []
+        self.counts: dict[str, int] = {}
+        self.surface: dict[str, str] = {}
+        self.places: dict[str, list[int]] = {}
+        self.initials: dict[str, list[str]] = {}
+        self.numbers: set[str] = set()
+        self.quantities: set[tuple[str, str]] = set()
+        self.denied: set[str] = set()
+        self.affirmed: set[str] = set()
+        self.opening: list[str] = []
+
+    def sentence(self, text: str, start: int, end: int, matches: list[re.Match[str]]) -> None:
+        """Read the words of one sentence, which stands from `start` to `end`."""
+        stems: list[str] = []
+        scope = 0
+        negated = False
+        before = start
+        number = ""
+        for match in matches:
+            spelled = match.group()[:LONGEST_WORD]
+            word = spelled.lower()
+            self.length += 1
+            if len(self.opening) < 3:
+                self.opening.append(word)
+            if scope and (
+                ("," in text[before : match.start()]) or (scope == SCOPE and word == "only")
+            ):
+                scope = 0
+            before = match.end()
+            if word in NEGATIONS or word.endswith(("n't", "n\u2019t")):
+                scope, negated, number = SCOPE, True, ""
+                continue
+            if word[0].isdecimal():
+                root = number = _number(word)
+                self.numbers.add(root)
+            elif word in STOP_WORDS:
+                continue
+            else:
+                root = stem(word)
+                if word in _NUMBER_WORDS:
+                    self.numbers.add(_NUMBER_WORDS[word])
+                if number:
+                    self.quantities.add((number, _UNITS.get(root, _UNITS.get(word, word))))
+                    number = ""
+            self._content(root, spelled)
+            (self.denied if scope else self.affirmed).add(root)
+            scope = max(0, scope - 1)
+            stems.append(root)
+        self.sentences.append(Sentence(start, end, tuple(stems), negated))
+
+    def _content(self, root: str, spelled: str) -> None:
+        here = len(self.sentences)
+        if root in self.counts:
+            self.counts[root] += 1
+            if self.places[root][-1] != here:
+                self.places[root].append(here)
+            return
+        self.counts[root] = 1
+        self.surface[root] = spelled
+        self.places[root] = [here]
+        self.initials.setdefault(root[:2], []).append(root)
+
+    def text(self) -> Text:
+        """What was read."""
+        return Text(
+            length=self.length,
+            sentences=tuple(self.sentences),
+            counts=self.counts,
+            surface=self.surface,
+            places={root: tuple(where) for root, where in self.places.items()},
+            initials={letters: tuple(roots) for letters, roots in self.initials.items()},
+            numbers=frozenset(self.numbers),
+            quantities=frozenset(self.quantities),
+            denied=frozenset(self.denied - self.affirmed),
+            opening=tuple(self.opening),
+        )
+
+
+def _analyse(text: str) -> Text:
+    reading = _Reading()
+    for start, end in spans(text):
+        matches = list(_TOKEN.finditer(text, start, end))
+        for first in range(0, len(matches), LONGEST_SENTENCE):
+            chunk = matches[first : first + LONGEST_SENTENCE]
+            left = chunk[0].start() if first else start
+            right = end if first + LONGEST_SENTENCE >= len(matches) else chunk[-1].end()
+            reading.sentence(text, left, right, chunk)
+    return reading.text()
+
+
+_analyse_short = lru_cache(maxsize=512)(_analyse)
+_analyse_long = lru_cache(maxsize=4)(_analyse)

@@ -1,0 +1,399 @@
+"""The installed command `rubricate grade`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+COMMAND = Path(sys.executable).with_name("rubricate")
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def one_error_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The single error line; there is no traceback and nothing on standard output."""
+    assert done.returncode == 1, done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return lines[0]
+
+
+def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
+    rubricate, write_dataset, endpoint, tmp_path
+):
+    done = rubricate("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url)
+    assert done.returncode == 0, done.stderr
+    for shown in ("speed", "boasting", "kappa", "1.00", "calls", "tokens", "seconds", "cost"):
+        assert shown in done.stdout
+    folder = tmp_path / "runs" / "data-m"
+    assert "runs/data-m" in done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "journal.sqlite",
+        "results.jsonl",
+        "rubric.yaml",
+        "summary.json",
+    ]
+    assert [row["label"] for row in results(folder)] == ["MET", "UNMET", "UNMET", "MET"]
+    assert len(endpoint.requests) == 4
+
+
+def test_verdicts_change_when_the_submission_does(rubricate, write_dataset, endpoint, tmp_path):
+    data = json.loads(write_dataset().read_text())
+    data["items"][0]["submission"] = "No idea."
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(data))
+    options = ["--judge", "m", "--base-url", endpoint.url, "--run-dir", "run"]
+    rubricate("grade", tmp_path / "data.json", *options)
+    assert results(tmp_path / "run")[0]["label"] == "MET"
+    rubricate("grade", path, *options)
+    assert results(tmp_path / "run")[0]["label"] == "UNMET"
+    assert len(endpoint.requests) == 6  # only the changed item was asked about again
+
+
+def test_the_same_command_again_asks_nothing(rubricate, write_dataset, endpoint):
+    options = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url]
+    rubricate(*options)
+    again = rubricate(*options)
+    assert again.returncode == 0
+    assert "0 (4 more from the journal)" in again.stdout
+    assert len(endpoint.requests) == 4
+
+
+def test_without_a_judge_the_embedded_one_grades_and_says_so(rubricate, write_dataset, tmp_path):
+    done = rubricate("grade", write_dataset())
+    assert done.returncode == 0, done.stderr
+    assert "embedded judge" in done.stderr
+    assert "--judge openai/gpt-4.1-mini" in done.stderr
+    assert "not a replacement for a language model" in " ".join(done.stdout.split())
+    rows = results(tmp_path / "runs" / "data-builtin")
+    assert {row["judge"] for row in rows} == {"builtin"}
+    assert rows[0]["label"] == "MET"
+    assert rows[0]["probability"] > 0.5
+
+
+def test_json_prints_the_summary_as_json(rubricate, write_dataset, endpoint):
+    done = rubricate("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json")
+    summary = json.loads(done.stdout)
+    assert summary["verdicts"] == {"judged": 4, "abstained": 0, "not_applicable": 0, "failed": 0}
+    assert summary["agreement"] == {"n": 4, "accuracy": 1.0, "kappa": 1.0, "undefined": None}
+    assert summary["score"]["mean"] == 0.5
+
+
+def test_quiet_prints_nothing(rubricate, write_dataset, endpoint):
+    done = rubricate(
+        "grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--quiet"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_limit_grades_only_the_first_items(rubricate, write_dataset, endpoint, tmp_path):
+    rubricate(
+        *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
+        *("--limit", "1", "--run-dir", "one"),
+    )
+    assert len(results(tmp_path / "one")) == 2
+
+
+def test_a_rubric_file_takes_the_place_of_the_datasets_rubric(
+    rubricate, write_dataset, endpoint, tmp_path
+):
+    (tmp_path / "r.yaml").write_text("- requirement: Says anything\n  name: anything\n")
+    items = [{"submission": "x", "description": "d"}]
+    data = write_dataset(rubric=None, items=items)
+    done = rubricate(
+        *("grade", data, "--rubric", "r.yaml", "--judge", "m", "--base-url", endpoint.url),
+        *("--run-dir", "run"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["criterion"] for row in results(tmp_path / "run")] == ["anything"]
+
+
+def test_every_option_can_stand_in_the_config_file_and_the_command_line_wins(
+    rubricate, write_dataset, endpoint, tmp_path
+):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    write_dataset("elsewhere/data.json")
+    (folder / "rubric.yaml").write_text("- {name: only, requirement: Says anything}\n")
+    items = [{"submission": "x", "description": "d"}] * 3
+    write_dataset("elsewhere/data.json", items=items)
+    (folder / "run.yaml").write_text(
+        "data: data.json\nrubric: rubric.yaml\njudge: m\n"
+        f"base_url: {endpoint.url}\nrun_dir: run\nlimit: 2\nconcurrency: 1\ntemperature: 0.5\n"
+        "timeout: 9\nattempts: 2\ncannot_assess: zero\npartial: 0.25\njson: true\nquiet: true\n"
+    )
+    done = rubricate("grade", "--config", folder / "run.yaml")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["items"], summary["cannot_assess"], summary["partial"]) == (2, "zero", 0.25)
+    assert summary["run_dir"] == str(folder / "run")
+    assert endpoint.requests[0].body["temperature"] == 0.5
+    won = rubricate("grade", "--config", folder / "run.yaml", "--limit", "3")
+    assert json.loads(won.stdout)["items"] == 3
+
+
+def test_a_misspelt_key_in_the_config_file_is_an_error(rubricate, write_dataset, tmp_path):
+    (tmp_path / "run.yaml").write_text("data: data.json\njugde: m\n")
+    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
+    assert "run.yaml" in error
+    assert "did you mean 'judge'" in error
+
+
+def test_a_config_value_of_the_wrong_type_is_an_error(rubricate, tmp_path):
+    (tmp_path / "run.yaml").write_text("data: data.json\nlimit: many\n")
+    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
+    assert "run.yaml: limit" in error
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["data.json", "empty"]),
+        ('{"prompt": "p",\n "rubric" [', ["data.json:2:11", "Failed to parse JSON"]),
+        ("[1, 2]", ["data.json", "Expected JSON object"]),
+        ('{"prompt": "p", "rubric": []}', ["rubric", "at least one criterion"]),
+        ('{"prompt": "p"}', ["Missing required field: 'rubric'", "--rubric"]),
+        ('{"promt": "p"}', ["'promt'", "did you mean 'prompt'"]),
+    ],
+)
+def test_an_unusable_dataset_is_one_line(rubricate, tmp_path, content, parts):
+    (tmp_path / "data.json").write_text(content)
+    error = one_error_line(rubricate("grade", "data.json"))
+    for part in parts:
+        assert part in error
+
+
+def test_a_missing_dataset_is_one_line(rubricate):
+    assert "nowhere.json: file not found" in one_error_line(rubricate("grade", "nowhere.json"))
+
+
+def test_a_wrong_label_names_item_criterion_and_allowed_labels(rubricate, write_dataset):
+    items = [{"submission": "x", "description": "d", "ground_truth": ["MET", "Sometimes"]}]
+    error = one_error_line(rubricate("grade", write_dataset(items=items)))
+    assert "items[0].ground_truth[1]" in error
+    assert "'boasting'" in error
+    assert "'Sometimes'" in error
+    assert "'MET', 'UNMET', 'CANNOT_ASSESS'" in error
+
+
+def test_too_few_labels_are_an_error(rubricate, write_dataset):
+    items = [{"submission": "x", "description": "d", "ground_truth": ["MET"]}]
+    error = one_error_line(rubricate("grade", write_dataset(items=items)))
+    assert "items[0].ground_truth: Ground truth has 1 values, but rubric has 2 criteria" in error
+
+
+def test_a_misspelt_key_of_a_criterion_is_an_error_with_the_right_spelling(
+    rubricate, write_dataset
+):
+    rubric = [{"name": "a", "wieght": 2, "requirement": "r"}]
+    error = one_error_line(rubricate("grade", write_dataset(rubric=rubric)))
+    assert "rubric[0]: unknown key 'wieght': did you mean 'weight'?" in error
+
+
+def test_a_dataset_without_items_is_an_error(rubricate, write_dataset):
+    assert "no items to grade" in one_error_line(rubricate("grade", write_dataset(items=[])))
+
+
+def test_an_unwritable_run_folder_is_found_before_anything_is_sent(
+    rubricate, write_dataset, endpoint, tmp_path
+):
+    (tmp_path / "file").write_text("")
+    error = one_error_line(
+        rubricate(
+            *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
+            *("--run-dir", "file/run"),
+        )
+    )
+    assert "the run folder cannot be written" in error
+    assert endpoint.requests == []
+
+
+def test_a_missing_key_names_its_variable_before_anything_is_written(
+    rubricate, write_dataset, tmp_path
+):
+    done = rubricate("grade", write_dataset(), "--judge", "anthropic/claude-sonnet-4-5")
+    assert "ANTHROPIC_API_KEY" in one_error_line(done)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_judge_is_an_error_that_suggests(rubricate, write_dataset):
+    error = one_error_line(rubricate("grade", write_dataset(), "--judge", "opnai/gpt-4.1"))
+    assert "did you mean 'openai'" in error
+
+
+def test_an_unreachable_endpoint_stops_the_run(rubricate, write_dataset):
+    done = rubricate(
+        *("grade", write_dataset(), "--judge", "m", "--base-url", "http://127.0.0.1:9/v1"),
+        *("--attempts", "2"),
+    )
+    error = one_error_line(done)
+    assert "cannot reach http://127.0.0.1:9/v1" in error
+    assert "goes on from there" in error
+
+
+def test_a_refused_key_stops_at_once_and_keeps_what_was_judged(rubricate, write_dataset, tmp_path):
+    items = [{"submission": f"answer {n}", "description": "d"} for n in range(200)]
+    data = write_dataset(items=items)
+    answered = []
+
+    def respond(request):
+        answered.append(request)
+        if len(answered) > 5:
+            return Rule(status=401, message="Incorrect API key: planted-key-1234")
+        return Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        done = rubricate(
+            *("grade", data, "--judge", "openai/gpt-4.1-mini", "--concurrency", "2"),
+            *("--run-dir", "run"),
+            OPENAI_API_KEY="planted-key-1234",
+            OPENAI_BASE_URL=endpoint.url,
+        )
+    error = one_error_line(done)
+    assert "OPENAI_API_KEY" in error
+    assert len(answered) <= 8
+    rows = results(tmp_path / "run")
+    assert sum(row["status"] == "judged" for row in rows) == 5
+    assert {row["value"] for row in rows if row["status"] == "failed"} == {None}
+    everything = done.stdout + done.stderr
+    for path in (tmp_path / "run").iterdir():
+        everything += path.read_bytes().decode("utf-8", "replace")
+    assert "planted-key-1234" not in everything
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I would say it is met.", "", '{"reason": "r", "evidence": [], "verdict": "PERHAPS"}'],
+    ids=["not JSON", "empty", "not an allowed verdict"],
+)
+def test_an_unusable_reply_is_a_failed_verdict_and_exit_code_2(
+    rubricate, write_dataset, tmp_path, reply
+):
+    with ScriptedEndpoint([Rule(criterion="Praises", reply=reply)]) as endpoint:
+        done = rubricate(
+            *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
+            *("--run-dir", "run"),
+        )
+    assert done.returncode == 2, done.stderr
+    assert "Failed verdicts by cause: unreadable_reply 2" in done.stdout
+    failed = [row for row in results(tmp_path / "run") if row["criterion"] == "boasting"]
+    for row in failed:
+        assert row["status"] == "failed"
+        assert row["label"] is None
+        assert row["value"] is None
+        assert row["error"]["kind"] == "unreadable_reply"
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["verdicts"]["failed"] == 2
+    assert summary["criteria"][1]["value"] is None
+    assert len(endpoint.requests) == 2 + 2 * 3  # asked again twice each, with what was wrong
+    assert "cannot be used" in endpoint.requests[-1].body["messages"][-1]["content"]
+
+
+def test_an_unknown_strategy_is_an_error_that_suggests(rubricate, write_dataset):
+    error = one_error_line(rubricate("grade", write_dataset(), "--cannot-assess", "patrial"))
+    assert "did you mean 'partial'" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--limit", "0"), ("--concurrency", "0"), ("--attempts", "0")]
+)
+def test_an_option_out_of_range_is_an_error(rubricate, write_dataset, option, value):
+    assert "must be at least 1" in one_error_line(
+        rubricate("grade", write_dataset(), option, value)
+    )
+
+
+def test_an_unknown_option_is_a_usage_error_with_exit_code_1(rubricate, write_dataset):
+    assert "--judgee" in one_error_line(rubricate("grade", write_dataset(), "--judgee", "m"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_cleanly_and_goes_on_from_there(
+    rubricate, write_dataset, tmp_path, number
+):
+    items = [{"submission": f"answer {n}", "description": "d"} for n in range(40)]
+    data = write_dataset(items=items)
+    with ScriptedEndpoint(respond=lambda request: Rule(verdict="MET", delay=0.05)) as endpoint:
+        options = ["grade", str(data), "--judge", "m", "--base-url", endpoint.url]
+        options += ["--concurrency", "2", "--run-dir", "run"]
+        process = subprocess.Popen(
+            [COMMAND, *options],
+            cwd=tmp_path,
+            env={**os.environ, "NO_COLOR": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while len(endpoint.requests) < 10:
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == 130, errors
+        assert "Interrupted." in errors
+        assert "Traceback" not in errors
+        rows = results(tmp_path / "run")
+        judged = sum(row["status"] == "judged" for row in rows)
+        assert 8 <= judged < 80
+        assert sum((row["error"] or {}).get("kind") == "not_run" for row in rows) == 80 - judged
+        before = len(endpoint.requests)
+        again = rubricate(*options)
+        assert again.returncode == 0, again.stderr
+        assert len(endpoint.requests) - before == 80 - judged
+
+
+def test_a_scripted_endpoint_in_its_own_process_judges_the_shipped_example(
+    rubricate, tmp_path, shipped_example: Callable[[str], Path]
+):
+    server = subprocess.Popen(
+        [sys.executable, "-m", "rubricate.testing"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        data = shipped_example("physics.json")
+        done = rubricate("grade", data, "--judge", "m", "--base-url", url, "--run-dir", "run")
+    finally:
+        server.terminate()
+        server.communicate(timeout=10)
+    assert done.returncode == 0, done.stderr
+    assert len(results(tmp_path / "run")) == 49 * 3
+
+
+@pytest.mark.parametrize(("name", "verdicts"), [("physics.json", 147), ("recipes.json", 312)])
+def test_the_embedded_judge_grades_the_shipped_examples(
+    rubricate, tmp_path, shipped_example: Callable[[str], Path], name, verdicts
+):
+    done = rubricate("grade", shipped_example(name), "--run-dir", "run")
+    assert done.returncode == 0, done.stderr
+    rows = results(tmp_path / "run")
+    assert len(rows) == verdicts
+    assert {row["status"] for row in rows} <= {"judged", "abstained"}
+
+
+def test_train_refits_the_embedded_judge_and_shows_out_of_fold_figures(
+    rubricate, tmp_path, shipped_example: Callable[[str], Path]
+):
+    data = shipped_example("physics.json")
+    done = rubricate("grade", data, "--train", data, "--run-dir", "run")
+    assert done.returncode == 0, done.stderr
+    assert "out of fold" in " ".join(done.stdout.split())
+
+
+def test_train_with_another_judge_is_an_error(rubricate, write_dataset):
+    data = write_dataset()
+    error = one_error_line(rubricate("grade", data, "--train", data, "--judge", "openai/x"))
+    assert "embedded judge" in error

@@ -1,0 +1,80 @@
+"""`rubricate show`, `init`, `judges` and the command itself."""
+
+from __future__ import annotations
+
+import json
+
+
+def test_show_prints_the_run_again(rubricate, write_dataset, endpoint):
+    graded = rubricate(
+        *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
+        *("--run-dir", "run"),
+    )
+    shown = rubricate("show", "run")
+    assert shown.returncode == 0
+    assert shown.stdout == graded.stdout
+
+
+def test_show_as_json_is_the_summary_file(rubricate, write_dataset, endpoint, tmp_path):
+    rubricate(
+        *("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url),
+        *("--run-dir", "run"),
+    )
+    shown = rubricate("show", "run", "--json")
+    assert json.loads(shown.stdout) == json.loads((tmp_path / "run" / "summary.json").read_text())
+
+
+def test_show_of_no_run_is_one_line(rubricate, tmp_path):
+    assert rubricate("show", "nowhere").stderr == "Error: nowhere: no such run folder\n"
+    assert "not a run folder" in rubricate("show", ".").stderr
+
+
+def test_show_of_a_run_that_was_killed_says_how_to_go_on(rubricate, tmp_path):
+    (tmp_path / "journal.sqlite").write_bytes(b"")
+    done = rubricate("show", ".")
+    assert done.returncode == 1
+    assert "has not ended" in done.stderr
+
+
+def test_init_writes_files_that_grade(rubricate, tmp_path):
+    done = rubricate("init", "start")
+    assert done.returncode == 0, done.stderr
+    graded = rubricate("grade", "--config", "start/run.yaml")
+    assert graded.returncode == 0, graded.stderr
+    assert "plants eat soil" in graded.stdout
+    assert (tmp_path / "start" / "run" / "summary.json").exists()
+
+
+def test_init_leaves_files_that_are_there(rubricate, tmp_path):
+    (tmp_path / "rubric.yaml").write_text("mine")
+    done = rubricate("init")
+    assert done.returncode == 1
+    assert "rubric.yaml already there" in done.stderr
+    assert (tmp_path / "rubric.yaml").read_text() == "mine"
+    assert rubricate("init", "--force").returncode == 0
+    assert (tmp_path / "rubric.yaml").read_text() != "mine"
+
+
+def test_judges_says_which_keys_are_set_and_never_shows_them(rubricate):
+    done = rubricate("judges", GROQ_API_KEY="planted-key-1234")
+    assert done.returncode == 0
+    lines = {line.split()[1]: line for line in done.stdout.splitlines() if "API_KEY" in line}
+    assert "set" in lines["groq/MODEL"]
+    assert "missing" in lines["openai/MODEL"]
+    assert "optional" in lines["ollama/MODEL"]
+    assert "planted-key-1234" not in done.stdout
+    assert "extra pandas: installed" in done.stdout
+
+
+def test_judges_as_json(rubricate):
+    told = json.loads(rubricate("judges", "--json", MISTRAL_API_KEY="k").stdout)
+    keys = {row["judge"]: row["key_set"] for row in told["judges"]}
+    assert keys["mistral/MODEL"] is True
+    assert keys["deepseek/MODEL"] is False
+    assert told["extras"] == {"pandas": True}
+
+
+def test_version_is_the_packages(rubricate):
+    import rubricate as package
+
+    assert rubricate("--version").stdout == f"rubricate {package.__version__}\n"

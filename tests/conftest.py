@@ -1,0 +1,98 @@
+"""What tests share: the installed command, scripted endpoints, small datasets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubricate.testing import ScriptedEndpoint
+
+COMMAND = Path(sys.executable).with_name("rubricate")
+KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see no real keys or addresses, so that nothing can leave this machine by accident."""
+    for name in list(os.environ):
+        if name.endswith(KEY_VARIABLES):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    """An endpoint that judges by keywords."""
+    with ScriptedEndpoint() as running:
+        yield running
+
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def rubricate(tmp_path: Path) -> Command:
+    """Run the installed command in `tmp_path`; keyword arguments are environment variables."""
+
+    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **variables}
+        return subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def dataset_dict(**changes: Any) -> dict[str, Any]:
+    """Two items by two criteria, one of them a fault; `changes` replace its top-level keys."""
+    return {
+        "name": "light",
+        "prompt": "How fast is light?",
+        "rubric": [
+            {"name": "speed", "weight": 2.0, "requirement": "Gives roughly 300000 kilometres"},
+            {"name": "boasting", "weight": -1.0, "requirement": "Praises itself shamelessly"},
+        ],
+        "items": [
+            {
+                "submission": "Roughly 300000 kilometres a second.",
+                "description": "right",
+                "ground_truth": ["MET", "UNMET"],
+            },
+            {
+                "submission": "Fast, and shamelessly it praises itself.",
+                "description": "wrong",
+                "ground_truth": ["UNMET", "MET"],
+            },
+        ],
+        **changes,
+    }
+
+
+@pytest.fixture
+def write_dataset(tmp_path: Path) -> Callable[..., Path]:
+    """Write `dataset_dict` with changes to a file and give its path."""
+
+    def write(name: str = "data.json", **changes: Any) -> Path:
+        path = tmp_path / name
+        path.write_text(json.dumps(dataset_dict(**changes)), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def shipped_example() -> Callable[[str], Path]:
+    """The path of a dataset in `examples/`."""
+    return lambda name: Path(__file__).parents[1] / "examples" / name

@@ -1,0 +1,323 @@
+"""What one item promises: fields, labels, identifiers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubricate import Criterion, CriterionVerdict, DataItem, InputError, Rubric, RubricDataset
+
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=100)
+MET, UNMET = CriterionVerdict.MET, CriterionVerdict.UNMET
+RUBRIC = Rubric(
+    [
+        Criterion(name="right", requirement="Is right"),
+        Criterion(
+            name="style",
+            requirement="How is the style?",
+            options=[
+                {"label": "dry", "value": 0},
+                {"label": "lively", "value": 1},
+                {"label": "none", "na": True},
+            ],
+        ),
+    ]
+)
+
+
+def test_the_fields_of_the_page_come_first_and_in_its_order() -> None:
+    item = DataItem("text", "Q1", [MET, "dry"], RUBRIC, "reference")
+    assert (item.submission, item.description) == ("text", "Q1")
+    assert item.ground_truth == [MET, "dry"]
+    assert item.rubric is RUBRIC
+    assert item.reference_submission == "reference"
+
+
+def test_all_but_the_text_may_be_left_out() -> None:
+    item = DataItem("text", "Q1")
+    assert (item.ground_truth, item.rubric, item.reference_submission) == (None, None, None)
+    assert (item.prompt, item.metadata, item.extra) == (None, {}, {})
+
+
+def test_an_item_is_a_dataclass() -> None:
+    assert dataclasses.is_dataclass(DataItem)
+    names = [field.name for field in dataclasses.fields(DataItem)]
+    page = ["submission", "description", "ground_truth", "rubric", "reference_submission"]
+    assert names[:5] == page
+
+
+def test_replacing_a_field_keeps_the_others() -> None:
+    item = DataItem("text", "Q1", [MET, "dry"], RUBRIC, metadata={"a": 1})
+    changed = dataclasses.replace(item, description="Q2")
+    assert changed.description == "Q2"
+    assert dataclasses.replace(changed, description="Q1") == item
+
+
+def test_items_of_equal_content_are_equal() -> None:
+    assert DataItem("text", "Q1", [MET]) == DataItem("text", "Q1", [MET])
+    assert DataItem("text", "Q1", [MET]) != DataItem("text", "Q1", [UNMET])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"submission": 3},
+        {"submission": None},
+        {"description": 3},
+        {"ground_truth": "MET"},
+        {"ground_truth": [1]},
+        {"rubric": "rubric.json"},
+        {"metadata": []},
+    ],
+)
+def test_a_field_of_the_wrong_type_is_a_value_error(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="should be"):
+        DataItem(**{"submission": "text", "description": "Q1", **fields})
+
+
+# Loading
+
+
+def load(**changes: Any) -> DataItem:
+    return DataItem.from_dict({"submission": "text", "description": "Q1", **changes}, RUBRIC)
+
+
+def test_binary_labels_become_verdicts_and_options_stay_text() -> None:
+    labels = load(ground_truth=["MET", "lively"]).ground_truth
+    assert labels == [MET, "lively"]
+    assert labels is not None
+    assert isinstance(labels[0], CriterionVerdict)
+    assert not isinstance(labels[1], CriterionVerdict)
+
+
+def test_a_label_of_none_means_that_nobody_labelled_it() -> None:
+    item = load(ground_truth=[None, "none"])
+    assert item.ground_truth == [None, "none"]
+    assert item.to_dict()["ground_truth"] == [None, "none"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            ["MAT", "dry"],
+            "ground_truth[0]: criterion 'right' has no label 'MAT'; "
+            "allowed: 'MET', 'UNMET', 'CANNOT_ASSESS'",
+        ),
+        (
+            ["MET", "drey"],
+            "ground_truth[1]: criterion 'style' has no label 'drey'; "
+            "allowed: 'dry', 'lively', 'none'",
+        ),
+        (
+            ["MET", "MET"],
+            "ground_truth[1]: criterion 'style' has no label 'MET'; "
+            "allowed: 'dry', 'lively', 'none'",
+        ),
+        (["MET", 1], "ground_truth[1]: criterion 'style' expects a label as text, got int 1"),
+        ([True, "dry"], "ground_truth[0]: criterion 'right' expects a label as text, got bool"),
+        (["MET"], "ground_truth: Ground truth has 1 values, but rubric has 2 criteria"),
+        ([], "ground_truth: Ground truth has 0 values, but rubric has 2 criteria"),
+        ("MET", "ground_truth: expected a list"),
+        ({"right": "MET"}, "ground_truth: expected a list"),
+    ],
+)
+def test_a_wrong_label_names_criterion_and_allowed_labels(labels: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(ground_truth=labels)
+    assert str(caught.value).startswith(message)
+
+
+def test_an_unquoted_yes_in_yaml_is_recognised() -> None:
+    with pytest.raises(InputError, match="in YAML, put quotes around it"):
+        load(ground_truth=[True, "dry"])
+
+
+def test_labels_go_by_the_items_own_rubric() -> None:
+    own = [{"requirement": "x"}]
+    assert load(rubric=own, ground_truth=["UNMET"]).ground_truth == [UNMET]
+
+
+@pytest.mark.parametrize("field", ["submission", "description"])
+def test_text_and_description_must_be_in_a_file(field: str) -> None:
+    with pytest.raises(InputError, match=f"missing required field: '{field}'"):
+        load(**{field: None})
+
+
+def test_an_empty_text_is_a_text() -> None:
+    assert load(submission="", description="").submission == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("ground_truths", "ground_truth"),
+        ("groundTruth", "ground_truth"),
+        ("Submission", "submission"),
+        ("reference_submision", "reference_submission"),
+        ("meta_data", "metadata"),
+        ("ID", "id"),
+    ],
+)
+def test_a_misspelt_key_is_an_error_with_the_right_spelling(wrong: str, right: str) -> None:
+    with pytest.raises(InputError, match=f"unknown key '{wrong}': did you mean '{right}'"):
+        load(**{wrong: None})
+
+
+def test_an_error_in_an_items_rubric_has_its_path() -> None:
+    with pytest.raises(InputError) as caught:
+        load(rubric=[{"requirement": "x", "weight": "1"}])
+    assert str(caught.value).startswith("rubric[0].weight: ")
+
+
+def test_other_unknown_keys_are_kept_and_written_back() -> None:
+    item = load(ground_truth=None, qid=7, source={"page": 3})
+    assert item.extra == {"qid": 7, "source": {"page": 3}}
+    assert item.to_dict() == {
+        "submission": "text",
+        "description": "Q1",
+        "ground_truth": None,
+        "qid": 7,
+        "source": {"page": 3},
+    }
+
+
+def test_prompt_metadata_and_id_are_written_and_read() -> None:
+    item = DataItem("text", "Q1", id="q-1", prompt="Why?", metadata={"grade": 3})
+    data = item.to_dict()
+    assert (data["id"], data["prompt"], data["metadata"]) == ("q-1", "Why?", {"grade": 3})
+    assert DataItem.from_dict(data) == item
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+@PROPERTY
+@given(
+    st.builds(
+        DataItem,
+        st.text(),
+        st.text(),
+        st.none()
+        | st.tuples(
+            st.sampled_from([None, *CriterionVerdict]),
+            st.sampled_from([None, "dry", "lively", "none"]),
+        ).map(list),
+        st.sampled_from([None, RUBRIC]),
+        st.none() | st.text(),
+        id=st.text(max_size=5),
+        prompt=st.none() | st.text(),
+        metadata=st.dictionaries(st.text(max_size=5), JSON, max_size=2),
+        extra=st.dictionaries(st.sampled_from(["qid", "source", "größe"]), JSON, max_size=2),
+    )
+)
+def test_any_item_survives_json(item: DataItem) -> None:
+    assert DataItem.from_dict(json.loads(json.dumps(item.to_dict())), RUBRIC) == item
+
+
+# Identifiers
+
+
+def test_the_default_id_is_12_hexadecimal_digits_and_is_not_written() -> None:
+    item = DataItem("text", "Q1")
+    assert len(item.id) == 12
+    assert int(item.id, 16) >= 0
+    assert "id" not in item.to_dict()
+
+
+def test_a_given_id_is_written_first() -> None:
+    assert next(iter(DataItem("text", "Q1", id="one").to_dict().items())) == ("id", "one")
+
+
+def test_the_default_id_is_this_one_and_the_same_in_every_process() -> None:
+    program = (
+        "from rubricate import DataItem, Rubric\n"
+        "rubric = Rubric([{'requirement': 'x', 'b': 1, 'a': 2}])\n"
+        "print(DataItem('größe', 'Q1').id, DataItem('x', rubric=rubric, prompt='p').id)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    here = DataItem("größe", "Q1").id
+    rubric = Rubric([{"requirement": "x", "a": 2, "b": 1}])
+    assert found == {f"{here} {DataItem('x', rubric=rubric, prompt='p').id}\n"}
+    assert here == "4bf0da8a8df9"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"submission": "other"},
+        {"prompt": "Why?"},
+        {"reference_submission": "reference"},
+        {"rubric": RUBRIC},
+    ],
+)
+def test_what_is_judged_is_in_the_default_id(changes: dict[str, Any]) -> None:
+    assert DataItem(**{"submission": "text", **changes}).id != DataItem("text").id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": "other"},
+        {"ground_truth": [MET]},
+        {"metadata": {"a": 1}},
+        {"extra": {"source": "x"}},
+    ],
+)
+def test_what_is_not_judged_is_not(changes: dict[str, Any]) -> None:
+    assert DataItem("text", **changes).id == DataItem("text").id
+
+
+def test_a_changed_copy_gets_its_own_default_id_when_asked_for_one() -> None:
+    changed = dataclasses.replace(DataItem("text", "Q1"), submission="other", id="")
+    assert changed == DataItem("other", "Q1")
+
+
+def dataset(*items: DataItem) -> RubricDataset:
+    return RubricDataset("p", RUBRIC, list(items))
+
+
+def test_items_of_the_same_content_are_numbered() -> None:
+    one, two = DataItem("one"), DataItem("two")
+    ids = dataset(one, DataItem("two"), DataItem("one", "again"), DataItem("one")).item_ids()
+    assert ids == [one.id, two.id, f"{one.id}-2", f"{one.id}-3"]
+
+
+def test_two_items_given_one_id_are_refused_by_name() -> None:
+    with pytest.raises(InputError, match="items share an id: 'q-1'; give each item an id"):
+        dataset(DataItem("one", id="q-1"), DataItem("two", id="q-1")).item_ids()
+
+
+@PROPERTY
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["", "A", "A-2", "A-3", "x"]))))
+def test_the_ids_of_a_dataset_all_differ_and_given_ones_stay(given: list[tuple[str, str]]) -> None:
+    first = DataItem("a").id
+    named = [(text, id.replace("A", first)) for text, id in given]
+    items = [DataItem(text, id=id) for text, id in named]
+    explicit = [item.id for item in items if item.id != item.content_id()]
+    if len(set(explicit)) == len(explicit):
+        ids = dataset(*items).item_ids()
+        assert len(set(ids)) == len(items)
+        for item, id in zip(items, ids, strict=True):
+            assert id == item.id or item.id == item.content_id()

@@ -1,0 +1,530 @@
+"""What a dataset's files promise: the page's JSON, round trips, and errors that say where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubricate import Criterion, CriterionVerdict, DataItem, InputError, Rubric, RubricDataset
+
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
+MET, UNMET, CANNOT_ASSESS = CriterionVerdict
+FORMATS = ["data.json", "data.yaml", "data.yml", "data.jsonl", "data.JSONL", "data"]
+
+RUBRIC = Rubric(
+    [
+        Criterion(name="right", weight=10.0, requirement="Is right"),
+        Criterion(
+            name="style",
+            weight=5.0,
+            requirement="How is the style?",
+            scale_type="ordinal",
+            options=[
+                {"label": "dry", "value": 0.0},
+                {"label": "lively", "value": 1.0},
+                {"label": "none", "value": 0.0, "na": True},
+            ],
+        ),
+    ]
+)
+OWN = Rubric([Criterion(weight=1.0, requirement="Größe")])
+PAGE_DATASET = RubricDataset(
+    "Why?",
+    RUBRIC,
+    [
+        DataItem("Because – “so”.", "good", [MET, "lively"]),
+        DataItem("", "", None, None, "like this"),
+        DataItem("x\n", "own rubric", [CANNOT_ASSESS], OWN, ""),
+    ],
+    "physics",
+    "reference",
+)
+PAGE_JSON = r"""{
+  "name": "physics",
+  "prompt": "Why?",
+  "rubric": [
+    {
+      "name": "right",
+      "weight": 10.0,
+      "requirement": "Is right"
+    },
+    {
+      "name": "style",
+      "weight": 5.0,
+      "requirement": "How is the style?",
+      "scale_type": "ordinal",
+      "options": [
+        {
+          "label": "dry",
+          "value": 0.0
+        },
+        {
+          "label": "lively",
+          "value": 1.0
+        },
+        {
+          "label": "none",
+          "value": 0.0,
+          "na": true
+        }
+      ]
+    }
+  ],
+  "reference_submission": "reference",
+  "items": [
+    {
+      "submission": "Because \u2013 \u201cso\u201d.",
+      "description": "good",
+      "ground_truth": [
+        "MET",
+        "lively"
+      ]
+    },
+    {
+      "submission": "",
+      "description": "",
+      "ground_truth": null,
+      "reference_submission": "like this"
+    },
+    {
+      "submission": "x\n",
+      "description": "own rubric",
+      "ground_truth": [
+        "CANNOT_ASSESS"
+      ],
+      "rubric": [
+        {
+          "weight": 1.0,
+          "requirement": "Gr\u00f6\u00dfe"
+        }
+      ],
+      "reference_submission": ""
+    }
+  ]
+}"""
+RICH_DATASET = RubricDataset(
+    "Why?",
+    Rubric(RUBRIC.criteria, guidelines="Be kind.", licence="MIT"),
+    [
+        DataItem("one", "1", [MET, None], id="q-1", prompt="Why not?", metadata={"grade": 3}),
+        DataItem("two", "2", ["MET"], OWN, extra={"source": {"page": 3}}),
+    ],
+    "physics",
+    metadata={"made": "2026-01-31"},
+    extra={"version": 3},
+)
+
+
+# The page's JSON
+
+
+def test_a_dataset_of_the_pages_fields_is_written_byte_for_byte_as_the_page_does() -> None:
+    assert PAGE_DATASET.to_json() == PAGE_JSON
+
+
+def test_a_bare_dataset_is_written_byte_for_byte_as_the_page_does() -> None:
+    made = RubricDataset("p", items=[DataItem("a", "b", rubric=OWN)])
+    assert made.to_json(indent=None) == (
+        '{"prompt": "p", "rubric": null, "items": [{"submission": "a", "description": "b", '
+        '"ground_truth": null, "rubric": [{"weight": 1.0, "requirement": "Gr\\u00f6\\u00dfe"}]}]}'
+    )
+    assert RubricDataset("p").to_json(None) == '{"prompt": "p", "rubric": null, "items": []}'
+
+
+def test_a_json_file_has_just_what_to_json_gives(tmp_path: Path) -> None:
+    PAGE_DATASET.to_file(tmp_path / "data.json")
+    assert (tmp_path / "data.json").read_bytes() == PAGE_JSON.encode()
+
+
+def test_the_pages_json_is_read_and_written_back_unchanged() -> None:
+    loaded = RubricDataset.from_json(PAGE_JSON)
+    assert loaded == PAGE_DATASET
+    assert loaded.to_json() == PAGE_JSON
+
+
+def test_what_has_gone_through_a_file_is_written_as_if_it_had_not(tmp_path: Path) -> None:
+    for name in FORMATS:
+        PAGE_DATASET.to_file(tmp_path / name)
+        assert RubricDataset.from_file(tmp_path / name).to_json() == PAGE_JSON
+
+
+# Cut down from the sample files of AutoRubric (MIT): an essay dataset, and one of dialogues.
+ESSAY_SAMPLE = {
+    "name": "industrial-revolution-essay-grading-sample",
+    "prompt": "Explain the causes and effects of the Industrial Revolution.",
+    "rubric": [
+        {"name": "Causes", "weight": 30.0, "requirement": "Identifies at least 2 major causes"},
+        {"name": "Errors", "weight": -15.0, "requirement": "Contains factual errors"},
+    ],
+    "items": [
+        {
+            "submission": "It was a big change in history.\n    Machines replaced handwork.",
+            "description": "Minimal - vague, only hints at effects",
+            "ground_truth": ["UNMET", "UNMET"],
+        },
+        {
+            "submission": "[Image attachment: factory_diagram.png]",
+            "description": "Unassessable - references missing attachments/context",
+            "ground_truth": ["CANNOT_ASSESS", "CANNOT_ASSESS"],
+        },
+    ],
+}
+DIALOGUE_SAMPLE = {
+    "name": "charm-100-sample",
+    "prompt": "Evaluate the quality of chatbot responses to user queries.",
+    "rubric": [
+        {
+            "name": "satisfaction",
+            "weight": 10.0,
+            "requirement": "Overall, how satisfied would you be with this assistant response?",
+            "scale_type": "ordinal",
+            "options": [
+                {"label": "1 - Very dissatisfied", "value": 0.0},
+                {"label": "2 - Somewhat dissatisfied", "value": 0.33},
+                {"label": "4 - Very satisfied", "value": 1.0},
+            ],
+        },
+        {
+            "name": "response_length",
+            "weight": 4.0,
+            "requirement": "Is the response length appropriate for the user's question?",
+            "scale_type": "nominal",
+            "options": [
+                {"label": "Too brief - missing important details", "value": 0.0},
+                {"label": "Too verbose - unnecessarily long", "value": 0.0},
+                {"label": "Just right - appropriate length", "value": 1.0},
+            ],
+        },
+        {
+            "name": "factual_accuracy",
+            "weight": 10.0,
+            "requirement": "The response contains accurate information without factual errors",
+        },
+        {
+            "name": "specificity",
+            "weight": 6.0,
+            "requirement": "How specific and actionable are the recommendations or explanations?",
+            "scale_type": "ordinal",
+            "options": [
+                {"label": "Very vague - no concrete suggestions", "value": 0.0},
+                {"label": "Very specific - actionable recommendations", "value": 1.0},
+                {
+                    "label": "N/A - question doesn't require recommendations",
+                    "value": 0.0,
+                    "na": True,
+                },
+            ],
+        },
+    ],
+    "items": [
+        {
+            "submission": '[{"role": "user", "content": "What is a\u00b2 + b\u00b2 = c\u00b2?"}]',
+            "description": "Basic response - generic advice",
+            "ground_truth": [
+                "2 - Somewhat dissatisfied",
+                "Too brief - missing important details",
+                "MET",
+                "N/A - question doesn't require recommendations",
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("sample", [ESSAY_SAMPLE, DIALOGUE_SAMPLE], ids=["essay", "dialogue"])
+def test_the_pages_sample_files_are_written_back_unchanged(
+    sample: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "sample.json"
+    path.write_text(json.dumps(sample, indent=2), encoding="utf-8")
+    loaded = RubricDataset.from_file(path)
+    assert loaded.to_dict() == sample
+    assert loaded.to_json() == path.read_text(encoding="utf-8")
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("made", [PAGE_DATASET, RICH_DATASET, RubricDataset("p")])
+def test_every_format_gives_the_dataset_back(
+    made: RubricDataset, name: str, tmp_path: Path
+) -> None:
+    made.to_file(tmp_path / name)
+    assert RubricDataset.from_file(str(tmp_path / name)) == made
+
+
+TEXT = st.text(max_size=30)
+ITEMS = st.builds(
+    DataItem,
+    TEXT,
+    TEXT,
+    st.none()
+    | st.tuples(st.sampled_from([None, *CriterionVerdict]), st.sampled_from(["dry", None])).map(
+        list
+    ),
+    st.none(),
+    st.none() | TEXT,
+    id=st.text(max_size=5),
+    prompt=st.none() | TEXT,
+    metadata=st.dictionaries(TEXT, TEXT | st.integers(), max_size=2),
+    extra=st.dictionaries(st.sampled_from(["qid", "source"]), st.lists(TEXT, max_size=2)),
+)
+
+
+@PROPERTY
+@given(
+    st.builds(
+        RubricDataset,
+        TEXT,
+        st.just(RUBRIC),
+        st.lists(ITEMS, max_size=3),
+        st.none() | TEXT,
+        st.none() | TEXT,
+        metadata=st.dictionaries(TEXT, TEXT, max_size=2),
+        extra=st.dictionaries(st.sampled_from(["version", "source"]), TEXT),
+    )
+)
+def test_any_dataset_survives_every_format(
+    tmp_path_factory: pytest.TempPathFactory, made: RubricDataset
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    for name in ("any.json", "any.yaml", "any.jsonl"):
+        made.to_file(folder / name)
+        assert RubricDataset.from_file(folder / name) == made
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_half_a_character_from_a_broken_model_can_be_written(name: str, tmp_path: Path) -> None:
+    made = RubricDataset("p", RUBRIC, [DataItem("broken \ud83d emoji", "d")])
+    made.to_file(tmp_path / name)
+    assert RubricDataset.from_file(tmp_path / name) == made
+
+
+def test_unknown_keys_are_kept_at_their_level_and_written_back() -> None:
+    data = RICH_DATASET.to_dict()
+    assert data["version"] == 3
+    assert data["rubric"]["licence"] == "MIT"
+    assert data["items"][1]["source"] == {"page": 3}
+    assert RubricDataset.from_dict(data).to_dict() == data
+
+
+def test_json_lines_have_the_dataset_first_and_then_an_item_a_line(tmp_path: Path) -> None:
+    PAGE_DATASET.to_file(tmp_path / "data.jsonl")
+    head, *items = (tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(json.loads(head)) == ["name", "prompt", "rubric", "reference_submission"]
+    assert [json.loads(line)["submission"] for line in items] == ["Because – “so”.", "", "x\n"]
+
+
+def test_blank_lines_in_json_lines_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    PAGE_DATASET.to_file(path)
+    path.write_text("\n" + path.read_text("utf-8").replace("\n", "\r\n\r\n"), encoding="utf-8")
+    assert RubricDataset.from_file(path) == PAGE_DATASET
+
+
+def test_a_date_in_yaml_can_be_written_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "data.yaml"
+    path.write_text(
+        "prompt: p\nrubric: [{requirement: x}]\nmetadata: {made: 2026-01-31}\n"
+        "items: [{submission: a, description: d, asked: 2026-02-01}]\n",
+        encoding="utf-8",
+    )
+    loaded = RubricDataset.from_json(RubricDataset.from_file(path).to_json())
+    assert (loaded.metadata, loaded[0].extra) == ({"made": "2026-01-31"}, {"asked": "2026-02-01"})
+
+
+def test_items_may_be_missing() -> None:
+    assert len(RubricDataset.from_json('{"prompt": "p", "rubric": [{"requirement": "x"}]}')) == 0
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        [{"requirement": "x"}],
+        {"criteria": [{"requirement": "x"}]},
+        {"rubric": [{"requirement": "x"}]},
+    ],
+)
+def test_the_rubric_may_have_any_of_a_rubrics_shapes(shape: Any) -> None:
+    loaded = RubricDataset.from_dict({"prompt": "p", "rubric": shape})
+    assert loaded.rubric == Rubric([Criterion(requirement="x")])
+
+
+@pytest.mark.parametrize("name", ["data.json", "data.yaml", "data.jsonl"])
+def test_another_rubric_may_take_the_place_of_the_files_own(name: str, tmp_path: Path) -> None:
+    RubricDataset("p", RUBRIC, [DataItem("x", "d")]).to_file(tmp_path / name)
+    loaded = RubricDataset.from_file(tmp_path / name, rubric=OWN)
+    assert loaded.rubric is OWN
+
+
+def test_with_a_rubric_given_the_file_needs_none() -> None:
+    assert RubricDataset.from_dict({"prompt": "p"}, rubric=OWN).rubric is OWN
+
+
+# Errors
+
+
+def data(**changes: Any) -> dict[str, Any]:
+    item = {"submission": "x", "description": "d", "ground_truth": ["MET", "dry"]}
+    return {"prompt": "p", "rubric": RUBRIC.to_dict(), "items": [item, item], **changes}
+
+
+def items(**changes: Any) -> dict[str, Any]:
+    whole = data()
+    return {**whole, "items": [whole["items"][0], {**whole["items"][1], **changes}]}
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in data().items() if name != key}
+
+
+WRONG = {
+    "no prompt": (without("prompt"), "Missing required field: 'prompt'"),
+    "no rubric": (without("rubric"), "Missing required field: 'rubric'"),
+    "prompt is null": (data(prompt=None), "prompt: missing required field"),
+    "prompt is no text": (data(prompt=3), "prompt: input should be a valid string, found 3"),
+    "a list": ([data()], "Expected JSON object, got list"),
+    "misspelt": (data(promt="p"), "unknown key 'promt': did you mean 'prompt'?"),
+    "items misspelt": (data(itmes=[]), "unknown key 'itmes': did you mean 'items'?"),
+    "items no list": (data(items={}), "items: expected a list of items"),
+    "item no object": (data(items=["x"]), "items[0]: must be a dict, got str"),
+    "no submission": (items(submission=None), "items[1]: missing required field: 'submission'"),
+    "no description": (items(description=None), "items[1]: missing required field: 'description'"),
+    "submission no text": (items(submission=5), "items[1].submission: input should be a valid str"),
+    "item misspelt": (
+        items(ground_truths=[]),
+        "items[1]: unknown key 'ground_truths': did you mean 'ground_truth'?",
+    ),
+    "wrong label": (
+        items(ground_truth=["MET", "drey"]),
+        "items[1].ground_truth[1]: criterion 'style' has no label 'drey'; "
+        "allowed: 'dry', 'lively', 'none'",
+    ),
+    "label no text": (
+        items(ground_truth=["MET", 3]),
+        "items[1].ground_truth[1]: criterion 'style'",
+    ),
+    "too few labels": (
+        items(ground_truth=["MET"]),
+        "items[1].ground_truth: Ground truth has 1 values, but rubric has 2 criteria",
+    ),
+    "no rubric for an item": (
+        {"prompt": "p", "rubric": None, "items": [{"submission": "x", "description": "d"}]},
+        "items[0]: the item has no rubric and dataset has no global rubric",
+    ),
+    "wrong rubric": (
+        data(rubric=[{"requirement": "x", "weight": float("nan")}]),
+        "rubric[0].weight: must be a finite number, found nan",
+    ),
+    "no criteria": (data(rubric=[]), "rubric: a rubric needs at least one criterion, found none"),
+    "wrong rubric of an item": (
+        items(rubric={"criteria": [{"requirement": ""}]}),
+        "items[1].rubric.criteria[0].requirement: must not be empty",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_in_a_file_is_named_by_file_and_path(wrong: str, tmp_path: Path) -> None:
+    content, message = WRONG[wrong]
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_text_gives_the_same_error_without_a_file(wrong: str) -> None:
+    content, message = WRONG[wrong]
+    with pytest.raises(InputError) as caught:
+        RubricDataset.from_json(json.dumps(content))
+    assert str(caught.value).startswith(message)
+
+
+def test_a_wrong_line_of_json_lines_is_named_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    lines = [without("items"), {"submission": "x", "description": "d", "ground_truth": ["MET"]}]
+    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}:3: ground_truth: Ground truth has 1 values")
+
+
+def test_a_wrong_first_line_of_json_lines_is_named_too(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"prompt": "p", "rubric": []}\n', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}:1: rubric: a rubric needs")
+
+
+def test_broken_json_lines_are_named_by_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text(f'{json.dumps(without("items"))}\n{{"submission": x}}\n', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}:2:16: Failed to parse JSON: ")
+
+
+def test_broken_json_is_a_value_error_with_line_and_column(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^line 2:3: Failed to parse JSON: "):
+        RubricDataset.from_json("{\n  prompt: 3}")
+    path = tmp_path / "data.json"
+    path.write_text(PAGE_JSON[:-1], encoding="utf-8")
+    with pytest.raises(ValueError, match="Failed to parse JSON: ") as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}:")
+
+
+def test_broken_yaml_is_a_value_error_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "data.yaml"
+    path.write_text("prompt: p\nrubric: [\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="Failed to parse YAML: ") as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}:3:1: ")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_missing_file_is_a_file_not_found_error_that_names_it(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        RubricDataset.from_file(tmp_path / name)
+    assert str(caught.value) == f"{tmp_path / name}: file not found"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
+def test_an_empty_file_is_a_value_error_that_says_so(
+    content: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match="file is empty"):
+        RubricDataset.from_file(tmp_path / name)
+
+
+def test_a_file_that_is_not_utf8_is_a_value_error_with_the_byte(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes('{"prompt": "Größe"}'.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"is not UTF-8 text \(byte 14\)"):
+        RubricDataset.from_file(path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    PAGE_DATASET.to_file(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert RubricDataset.from_file(path) == PAGE_DATASET
+
+
+def test_a_key_that_stands_twice_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text('{"prompt": "p", "rubric": null, "prompt": "q"}', encoding="utf-8")
+    with pytest.raises(InputError, match="the key 'prompt' stands twice in one object"):
+        RubricDataset.from_file(path)

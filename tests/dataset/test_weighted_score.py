@@ -1,0 +1,155 @@
+"""`compute_weighted_score` against the loop that is printed on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubricate import Criterion, CriterionVerdict, Rubric, RubricDataset
+
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+MET, UNMET, CANNOT_ASSESS = CriterionVerdict
+OPTIONS = [
+    {"label": "poor", "value": 0.25},
+    {"label": "good", "value": 0.75},
+    {"label": "n/a", "na": True},
+    {"label": "n/a with a value", "value": 1.0, "na": True},
+]
+
+
+def page_score(
+    rubric: Rubric, verdicts: Sequence[CriterionVerdict | str], normalize: bool
+) -> float:
+    """The page's loop."""
+    score = 0.0
+    total_positive = 0.0
+    for i, verdict in enumerate(verdicts):
+        criterion = rubric.rubric[i]
+        weight = criterion.weight
+        if criterion.is_multi_choice:
+            assert criterion.options is not None
+            opt = criterion.options[criterion.find_option_by_label(verdict)]
+            if opt.na:
+                continue
+            assert opt.value is not None
+            score += opt.value * weight
+            if weight > 0:
+                total_positive += weight
+        else:
+            parsed = CriterionVerdict(verdict)
+            if parsed == CriterionVerdict.CANNOT_ASSESS:
+                continue
+            if parsed == CriterionVerdict.MET:
+                score += weight
+            if weight > 0:
+                total_positive += weight
+    if normalize:
+        if total_positive > 0:
+            return max(0.0, min(1.0, score / total_positive))
+        return 0.0
+    return score
+
+
+@st.composite
+def labelled_rubrics(draw: st.DrawFn) -> tuple[Rubric, list[CriterionVerdict | str]]:
+    criteria, labels = [], []
+    for _ in range(draw(st.integers(1, 6))):
+        weight = draw(st.floats(-1e6, 1e6, allow_nan=False))
+        if draw(st.booleans()):
+            criteria.append(Criterion(weight=weight, requirement="x", options=OPTIONS))
+            labels.append(draw(st.sampled_from([option["label"] for option in OPTIONS])))
+        else:
+            criteria.append(Criterion(weight=weight, requirement="x"))
+            label = draw(st.sampled_from(CriterionVerdict))
+            labels.append(draw(st.sampled_from([label, label.value])))
+    return Rubric(criteria), labels
+
+
+@PROPERTY
+@given(labelled_rubrics(), st.booleans())
+def test_the_score_is_the_pages_to_the_last_bit(
+    labelled: tuple[Rubric, list[CriterionVerdict | str]], normalize: bool
+) -> None:
+    rubric, labels = labelled
+    found = RubricDataset("p", rubric).compute_weighted_score(labels, normalize)
+    assert found == page_score(rubric, labels, normalize)
+
+
+def rubric(*weights: float, options: bool = False) -> Rubric:
+    extra: dict[str, Any] = {"options": OPTIONS} if options else {}
+    return Rubric([Criterion(weight=weight, requirement="x", **extra) for weight in weights])
+
+
+@pytest.mark.parametrize(
+    ("weights", "labels", "normalized", "raw"),
+    [
+        ([10, 5], [MET, MET], 1.0, 15.0),
+        ([10, 5], [UNMET, MET], 1 / 3, 5.0),
+        ([10, 5], ["MET", "CANNOT_ASSESS"], 1.0, 10.0),
+        ([10, 5], [CANNOT_ASSESS, CANNOT_ASSESS], 0.0, 0.0),
+        ([10, -4], [MET, MET], 0.6, 6.0),
+        ([1, -4], [MET, MET], 0.0, -3.0),
+        ([-1, -4], [UNMET, UNMET], 0.0, 0.0),
+        ([-1, -4], [MET, UNMET], 0.0, -1.0),
+        ([10, -4], [CANNOT_ASSESS, UNMET], 0.0, 0.0),
+    ],
+)
+def test_worked_examples(
+    weights: list[float], labels: list[Any], normalized: float, raw: float
+) -> None:
+    dataset = RubricDataset("p", rubric(*weights))
+    assert dataset.compute_weighted_score(labels) == pytest.approx(normalized)
+    assert dataset.compute_weighted_score(labels, normalize=False) == raw
+
+
+def test_options_that_do_not_apply_are_left_out() -> None:
+    dataset = RubricDataset("p", rubric(2, 2, options=True))
+    assert dataset.compute_weighted_score(["good", "n/a"]) == 0.75
+    assert dataset.compute_weighted_score(["n/a with a value", "n/a"]) == 0.0
+
+
+def test_a_given_rubric_goes_before_the_global_one() -> None:
+    dataset = RubricDataset("p", rubric(1, 1))
+    assert dataset.compute_weighted_score(["good"], rubric=rubric(1, options=True)) == 0.75
+    assert RubricDataset("p").compute_weighted_score([MET], True, rubric(1)) == 1.0
+
+
+def test_no_rubric_is_a_value_error() -> None:
+    with pytest.raises(
+        ValueError, match=r"^Cannot compute score: no rubric provided and no global rubric set$"
+    ):
+        RubricDataset("p").compute_weighted_score([MET])
+
+
+@pytest.mark.parametrize("verdict", list(CriterionVerdict))
+def test_a_verdict_for_a_multi_choice_criterion_is_a_value_error(verdict: CriterionVerdict) -> None:
+    dataset = RubricDataset("p", rubric(1, options=True))
+    with pytest.raises(
+        ValueError,
+        match=r"^Criterion 0 is multi-choice but got CriterionVerdict; expected option",
+    ):
+        dataset.compute_weighted_score([verdict])
+
+
+@pytest.mark.parametrize("label", ["MET", "CANNOT_ASSESS", "Good", "", " good"])
+def test_an_unknown_option_is_a_value_error_that_names_the_criterion(label: str) -> None:
+    dataset = RubricDataset("p", rubric(1, 1, options=True))
+    with pytest.raises(ValueError, match=f"Criterion 1: no option has the label '{label}'"):
+        dataset.compute_weighted_score(["good", label])
+
+
+@pytest.mark.parametrize("label", ["met", "yes", "good", ""])
+def test_an_unknown_verdict_is_a_value_error_that_lists_the_allowed_ones(label: str) -> None:
+    with pytest.raises(ValueError, match=r"Criterion 0.*binary but got invalid verdict") as caught:
+        RubricDataset("p", rubric(1)).compute_weighted_score([label])
+    assert "Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'." in str(caught.value)
+
+
+@pytest.mark.parametrize("labels", [[], [MET], [MET, MET, MET]])
+def test_one_verdict_per_criterion_is_needed(labels: list[CriterionVerdict]) -> None:
+    with pytest.raises(ValueError, match=f"{len(labels)} verdicts for a rubric of 2 criteria"):
+        RubricDataset("p", rubric(1, 1)).compute_weighted_score(labels)

@@ -1,0 +1,440 @@
+"""The embedded judge: what it promises about verdicts, evidence, abstention and refitting."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import resources
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rubricate.judge.builtin import (
+    FEATURE_NAMES,
+    Classifier,
+    Inputs,
+    Labelled,
+    Option,
+    fit,
+    refit,
+)
+from rubricate.judge.builtin._classifier import level_probabilities
+from rubricate.judge.builtin._figures import area, calibration_error, figures
+from rubricate.judge.builtin._text import analyse, spans, stem
+
+CONSERVATION = "Mentions conservation of energy."
+HELD = "By conservation of energy both swimmers arrive at the same speed."
+LACKING = "The second slide is steeper, which builds more momentum."
+GRADES = (Option("correct", 1.0), Option("contradictory", 0.0), Option("incorrect", 0.0))
+THREE = (Option("Correct", 1.0), Option("Partially correct", 0.5), Option("Incorrect", 0.0))
+REFERENCE = "The water was evaporated, leaving the salt."
+COMPARE = "Compare with the reference answer."
+
+
+@pytest.fixture(scope="module")
+def judge() -> Classifier:
+    return Classifier.load()
+
+
+def judged(submission: str, requirement: str = CONSERVATION, **rest):
+    return Classifier.load().estimate(Inputs(submission, requirement, **rest))
+
+
+def test_the_verdict_changes_when_the_submission_does():
+    assert judged(HELD).label == "MET"
+    assert judged(LACKING).label == "UNMET"
+
+
+def test_equal_inputs_give_equal_estimates_in_another_process():
+    program = (
+        "from rubricate.judge.builtin import *;"
+        f"print(repr(Classifier.load().estimate(Inputs({HELD!r}, {CONSERVATION!r}))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == repr(judged(HELD))
+
+
+def test_the_reason_counts_the_words_found_and_names_those_missing():
+    reason = judged("Paris is large.", "Names Paris and the river Seine").reason
+    assert "1 of 3 content words of the criterion appear" in reason
+    assert "Seine" in reason
+
+
+def test_evidence_is_the_sentence_of_the_submission_that_matches_best():
+    submission = "I looked at both slides.  " + HELD + " That is all."
+    estimate = judged(submission)
+    assert estimate.evidence is not None
+    start, end = estimate.evidence
+    assert submission[start:end] == HELD
+
+
+def test_there_is_no_evidence_where_nothing_matches():
+    assert judged("Bananas are yellow.").evidence is None
+
+
+def test_a_near_spelling_counts_as_the_word():
+    assert "0 of" not in judged("By consrvation of enrgy.").reason
+
+
+@pytest.mark.parametrize(
+    ("plain", "against", "requirement"),
+    [
+        ("Energy is conserved.", "Energy is not conserved.", "States that energy is conserved."),
+        ("The pitch is higher.", "The pitch is lower.", "The pitch becomes higher."),
+        ("It boils at 100 degrees.", "It boils at 90 degrees.", "It boils at 100 degrees."),
+    ],
+)
+def test_a_denial_an_opposite_or_another_number_lowers_the_probability(plain, against, requirement):
+    kept, lowered = judged(plain, requirement), judged(against, requirement)
+    assert lowered.probability_met < kept.probability_met - 0.02
+
+
+@pytest.mark.parametrize("submission", ["", "  \n", "...", "No response.", "N/A"])
+def test_an_empty_submission_is_unmet_with_high_probability_and_says_so(submission):
+    estimate = judged(submission)
+    assert estimate.label == "UNMET"
+    assert estimate.probability > 0.9
+    assert "empty" in estimate.reason
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "Is concise and well written.",
+        "The tone is formal and polite.",
+        "The response is under 200 words.",
+        "Uses correct grammar and spelling.",
+        "The structure of the essay is logical.",
+        "Fluency: the text reads naturally",
+        "Avoids jargon",
+    ],
+)
+def test_a_criterion_about_form_is_abstained_on(requirement):
+    estimate = judged(HELD, requirement)
+    assert (estimate.label, estimate.probability, estimate.evidence) == (None, None, None)
+    assert "form" in estimate.reason
+
+
+@pytest.mark.parametrize(
+    "requirement", ["Mentions the structure of DNA", "Provides the length of the Nile"]
+)
+def test_a_criterion_about_content_is_judged_though_it_has_a_word_of_form(requirement):
+    assert judged(HELD, requirement).label == "UNMET"
+
+
+@pytest.mark.parametrize("requirement", ["", "  ", "!!!", "The answer is correct.", "Is helpful"])
+def test_a_criterion_that_names_no_content_is_abstained_on(requirement):
+    estimate = judged(HELD, requirement)
+    assert estimate.label is None
+    assert estimate.reason
+
+
+def test_a_criterion_that_only_asks_for_correctness_is_compared_with_the_reference():
+    rest = {"reference": REFERENCE}
+    assert judged("The water evaporated.", "Is the answer correct?", **rest).label == "MET"
+    assert judged("We used a magnet.", "Is the answer correct?", **rest).label == "UNMET"
+
+
+def test_met_means_present_for_a_fault_as_for_a_merit():
+    assert judged("This is caused by momentum.", "Blames momentum.").label == "MET"
+
+
+def test_a_criterion_of_absence_is_met_where_the_content_is_absent():
+    requirement = "The response does not mention momentum."
+    assert judged(HELD, requirement).label == "MET"
+    assert judged("Momentum makes it faster.", requirement).label == "UNMET"
+
+
+def test_options_with_values_are_chosen_by_the_match_with_the_reference():
+    rest = {"reference": REFERENCE, "options": GRADES}
+    assert judged("The water evaporated and left salt.", COMPARE, **rest).label == "correct"
+    assert judged("We used a magnet.", COMPARE, **rest).label == "incorrect"
+
+
+def test_the_order_in_which_options_are_listed_does_not_change_the_choice():
+    rest = {"reference": REFERENCE}
+    for submission in ("The water evaporated.", "We used a magnet.", ""):
+        labels = {
+            judged(submission, COMPARE, options=options, **rest).label
+            for options in (THREE, THREE[::-1])
+        }
+        assert len(labels) == 1
+
+
+def test_an_na_option_is_never_chosen():
+    options = (*THREE, Option("Not applicable", None, na=True))
+    estimate = judged("We used a magnet.", COMPARE, reference=REFERENCE, options=options)
+    assert estimate.label == "Incorrect"
+
+
+def test_options_without_order_are_told_apart_by_their_descriptions():
+    options = (
+        Option("refund", None, "asks for money back"),
+        Option("delivery", None, "asks where the parcel is"),
+    )
+    rest = {"options": options, "ordinal": False}
+    assert judged("I want my money back.", "Which topic?", **rest).label == "refund"
+    assert judged("Where is the parcel?", "Which topic?", **rest).label == "delivery"
+    assert judged("Good morning.", "Which topic?", **rest).label is None
+
+
+@pytest.mark.parametrize(
+    ("options", "ordinal"),
+    [
+        ((Option("good", 1.0), Option("bad", 0.0)), True),
+        ((Option("A", None), Option("B", None)), False),
+        ((Option("only", 1.0),), True),
+    ],
+)
+def test_options_that_nothing_can_be_compared_with_are_abstained_on(options, ordinal):
+    estimate = judged(HELD, "How is it?", options=options, ordinal=ordinal)
+    assert estimate.label is None
+    assert estimate.reason
+
+
+def test_level_probabilities_sum_to_one_and_favour_the_top_with_the_logit():
+    low, high = (level_probabilities(logit, [0.0, 0.25, 1.0], 0.7) for logit in (-3.0, 3.0))
+    assert sum(low) == pytest.approx(1.0)
+    assert min(low + high) >= 0.0
+    assert high[-1] > low[-1]
+    assert high[0] < low[0]
+
+
+text = st.text(max_size=200)
+words = st.lists(st.sampled_from([*HELD.split(), "not", "5", "kg", "\n-", "slower"])).map(" ".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(submission=text | words, requirement=text | words, prompt=text, reference=st.none() | text)
+def test_no_text_makes_it_fail_and_every_probability_is_one(
+    submission, requirement, prompt, reference
+):
+    for options in ((), GRADES, THREE):
+        rest = {"prompt": prompt, "reference": reference, "options": options}
+        estimate = judged(submission, requirement, **rest)
+        assert estimate.reason
+        if estimate.label is None:
+            assert estimate.probability is None
+            continue
+        assert 0.0 <= estimate.probability_met <= 1.0
+        assert (0.0 if options else 0.5) <= estimate.probability <= 1.0
+        if estimate.evidence is not None:
+            start, end = estimate.evidence
+            assert 0 <= start < end <= len(submission)
+            assert submission[start:end] == submission[start:end].strip()
+
+
+@settings(max_examples=150, deadline=None)
+@given(text)
+def test_sentences_are_in_order_and_do_not_overlap(source):
+    places = spans(source)
+    assert all(start < end for start, end in places)
+    assert all(before[1] <= after[0] for before, after in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["energy " * 100_000, "." * 100_000 + "x", "no, " * 50_000, "a" * 200_000, "\n- " * 50_000],
+    ids=["words", "dots", "negations", "one word", "list marks"],
+)
+def test_a_very_long_text_is_judged(source):
+    assert judged(source).label in ("MET", "UNMET")
+    assert judged(HELD, source).reason
+    assert judged(HELD, prompt=source, reference=source).label == "MET"
+
+
+def test_words_of_one_family_share_a_stem():
+    assert stem("evaporated") == stem("evaporation") == stem("evaporating")
+    assert stem("conserved") == stem("conservation")
+    assert stem("related") == stem("relation") == stem("relates")
+    assert stem("energies") == stem("energy")
+
+
+def test_numbers_are_compared_by_value_and_units_by_name():
+    assert analyse("5.0 kg").quantities == analyse("5 kilograms").quantities
+    assert analyse("1,250 m").numbers == analyse("1250 m").numbers
+    assert analyse("1. First\n2. Second").numbers == frozenset()
+
+
+def rows(*, strict: bool) -> list[Labelled]:
+    """Half of the submissions name one of the two words asked for; the strict want both."""
+    found = []
+    for number in range(60):
+        full, half = number % 3 == 0, number % 3 == 1
+        submission = (
+            f"Case {number}: there is copper and zinc here."
+            if full
+            else f"Case {number}: there is copper here."
+            if half
+            else f"Case {number}: only sand."
+        )
+        met = full or (half and not strict)
+        inputs = Inputs(submission, "Mentions copper and zinc")
+        found.append(Labelled(inputs, "MET" if met else "UNMET", f"case {number}"))
+    return found
+
+
+def test_a_refit_follows_the_labels_that_it_is_given():
+    half = Inputs("There is copper here.", "Mentions copper and zinc")
+    lenient, _ = refit(rows(strict=False))
+    strict, _ = refit(rows(strict=True))
+    assert lenient.estimate(half).label == "MET"
+    assert strict.estimate(half).label == "UNMET"
+    assert len({lenient.identity, strict.identity, Classifier.load().identity}) == 3
+
+
+def test_a_refit_reports_figures_out_of_fold():
+    _, report = refit(rows(strict=True))
+    assert (report.n, report.folds, report.abstained) == (60, 5, 0)
+    assert report.auc > 0.9
+    assert report.kappa > 0.8
+    assert 0.0 <= report.ece <= 1.0
+
+
+def test_labels_without_a_pattern_show_none_out_of_fold():
+    noisy = [
+        replace(row, label="MET" if index * 7 % 11 < 5 else "UNMET")
+        for index, row in enumerate(rows(strict=True))
+    ]
+    _, report = refit(noisy)
+    assert report.auc < 0.75
+
+
+def test_few_labels_move_the_shipped_weights_little(judge):
+    few, _ = refit(rows(strict=False)[:12])
+    many, _ = refit(rows(strict=False) * 10)
+    clause = FEATURE_NAMES.index("clause_in_sentence")
+    shipped = judge.coefficients[clause]
+    assert abs(few.coefficients[clause] - shipped) < abs(many.coefficients[clause] - shipped)
+
+
+def test_refits_with_one_seed_are_equal_and_survive_a_round_trip():
+    one, first = refit(rows(strict=True), seed=3)
+    two, second = refit(rows(strict=True), seed=3)
+    assert one.to_json() == two.to_json()
+    assert first == second
+    back = Classifier.from_json(one.to_json())
+    assert back.identity == one.identity
+    assert back.estimate(Inputs(HELD, CONSERVATION)) == one.estimate(Inputs(HELD, CONSERVATION))
+
+
+def test_one_group_cannot_be_measured_out_of_fold():
+    _, report = refit([replace(row, group="one") for row in rows(strict=True)])
+    assert (report.folds, report.auc, report.ece) == (0, None, None)
+
+
+def test_rows_that_the_judge_abstains_on_are_counted_and_left_out():
+    form = Labelled(Inputs("Short.", "Is concise."), "MET", "form")
+    _, report = refit([*rows(strict=True), form])
+    assert (report.n, report.abstained) == (60, 1)
+
+
+def test_a_refit_on_options_learns_from_their_labels():
+    labelled = [
+        Labelled(
+            Inputs(
+                f"Probe {n}: " + ("the salt stays" if n % 2 else "it is red"),
+                COMPARE,
+                reference="The salt stays behind.",
+                options=THREE,
+            ),
+            "Partially correct" if n % 2 else "Incorrect",
+            f"probe {n}",
+        )
+        for n in range(20)
+    ]
+    labelled += [
+        replace(row, label="Correct", inputs=replace(row.inputs, submission="Salt stays behind."))
+        for row in labelled[:10]
+    ]
+    classifier, report = refit(labelled)
+    assert report.n == 30
+    full = Inputs("The salt stays behind.", COMPARE, reference=REFERENCE, options=THREE)
+    assert classifier.estimate(full).label in {option.label for option in THREE}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (rows(strict=True)[:5], "at least 10"),
+        ([], "at least 10"),
+        ([replace(row, label="MET") for row in rows(strict=True)], "one class"),
+        ([replace(row, label="maybe") for row in rows(strict=True)], "MET or UNMET"),
+    ],
+    ids=["few", "none", "one class", "no label"],
+)
+def test_labels_that_cannot_be_fitted_are_refused_in_one_line(chosen, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        refit(chosen)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fit_needs_a_place_to_start_from():
+    with pytest.raises(ValueError, match="prior"):
+        fit(rows(strict=True), 0)
+
+
+def test_the_shipped_file_is_small_and_says_what_it_was_fitted_on(judge):
+    source = resources.files("rubricate.judge.builtin").joinpath("weights.json").read_bytes()
+    assert len(source) < 60_000
+    training = json.loads(source)["training"]
+    assert set(training["data"]) == {"physics", "semeval2013", "saf_en"}
+    assert all(entry["licence"] for entry in training["data"].values())
+    assert {"date", "seed"} <= set(training)
+    for split in ("leave_one_group_out", "leave_one_data_set_out"):
+        mean = training["figures"][split]["mean"]
+        assert mean["auc"] >= 0.8
+        assert mean["kappa"] >= 0.4
+        assert mean["ece"] < 0.12
+    assert judge.training == training
+
+
+def test_the_shipped_file_is_what_its_classifier_writes(judge):
+    source = resources.files("rubricate.judge.builtin").joinpath("weights.json").read_text("utf-8")
+    assert judge.to_json() == source
+
+
+def test_weights_of_other_features_are_refused(judge):
+    data = json.loads(judge.to_json())
+    del data["features"][FEATURE_NAMES[0]]
+    with pytest.raises(ValueError, match="other features"):
+        Classifier.from_json(json.dumps(data))
+
+
+def test_the_identity_changes_with_a_number_and_not_with_the_notes(judge):
+    assert replace(judge, training={}).identity == judge.identity
+    assert replace(judge, intercept=judge.intercept + 0.001).identity != judge.identity
+
+
+def test_judging_needs_no_numpy():
+    program = (
+        "import sys; from rubricate.judge.builtin import Classifier, Inputs;"
+        f"Classifier.load().estimate(Inputs({HELD!r}, {CONSERVATION!r}));"
+        "print([name for name in ('numpy', 'sklearn', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=60))
+def test_figures_agree_with_scikit_learn(pairs):
+    numpy = pytest.importorskip("numpy")
+    metrics = pytest.importorskip("sklearn.metrics")
+    chance = numpy.array([first for first, _ in pairs])
+    truth = numpy.array([float(second) for _, second in pairs])
+    if len(set(truth)) < 2:
+        assert figures(chance, truth)["auc"] is None
+        return
+    assert area(chance, truth) == pytest.approx(metrics.roc_auc_score(truth, chance))
+    expected = metrics.cohen_kappa_score(truth, chance >= 0.5)
+    assert figures(chance, truth)["kappa"] == pytest.approx(expected)
+    assert 0.0 <= calibration_error(chance, truth) <= 1.0

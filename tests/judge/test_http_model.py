@@ -1,0 +1,532 @@
+"""The HTTP model on real sockets: what it sends, what it understands, and what it never shows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email.utils
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from rubricate import Criterion
+from rubricate.errors import ModelError
+from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
+from rubricate.judge._prompts import render
+from rubricate.testing import Rule, ScriptedEndpoint
+
+KEY = "sk-planted-0123456789"
+REQUEST = render(Case("Light is fast."), Criterion(name="a", requirement="Says that it is fast"))
+ANSWER = {"reason": "r", "evidence": [], "verdict": "MET"}
+
+Handler = Callable[[web.Request], Any]
+
+
+def body(**changes: Any) -> dict[str, Any]:
+    """A complete answer; `changes` replace its top-level fields."""
+    message = {"role": "assistant", "content": json.dumps(ANSWER)}
+    return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], **changes}
+
+
+def choice(finish_reason: str = "stop", **message: Any) -> dict[str, Any]:
+    return body(choices=[{"index": 0, "finish_reason": finish_reason, "message": message}])
+
+
+@contextlib.asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[str]:
+    """A server on loopback whose every answer comes from `handler`; gives its base URL."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        reply = handler(request)
+        return reply if isinstance(reply, web.StreamResponse) else web.json_response(reply)
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(application) as server:
+        yield str(server.make_url("/v1"))
+
+
+def ask(handler: Handler, **options: Any) -> Completion:
+    """One request to a server that answers with `handler`."""
+
+    async def main() -> Completion:
+        async with serving(handler) as url:
+            model = HTTPModel("m", base_url=url, **options)
+            try:
+                return await model.complete(REQUEST)
+            finally:
+                await model.aclose()
+
+    return asyncio.run(main())
+
+
+def failure(handler: Handler, **options: Any) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(handler, **options)
+    return caught.value
+
+
+def ask_scripted(model: HTTPModel, times: int = 1) -> list[Completion | ModelError]:
+    """`times` requests one after another, in one loop; failures are in the list."""
+
+    async def main() -> list[Completion | ModelError]:
+        answers: list[Completion | ModelError] = []
+        for _ in range(times):
+            try:
+                answers.append(await model.complete(REQUEST))
+            except ModelError as error:
+                answers.append(error)
+        await model.aclose()
+        return answers
+
+    return asyncio.run(main())
+
+
+def forms(endpoint: ScriptedEndpoint) -> list[str]:
+    return [
+        request.body.get("response_format", {"type": "text"})["type"]
+        for request in endpoint.requests
+    ]
+
+
+# The way of structured output
+
+
+@pytest.mark.parametrize(
+    ("known", "tried"),
+    [
+        (["json_schema", "json_object", "text"], ["json_schema"] * 3),
+        (["json_object", "text"], ["json_schema"] + ["json_object"] * 3),
+        (["text"], ["json_schema", "json_object"] + ["text"] * 3),
+    ],
+    ids=["json_schema", "json_object", "text"],
+)
+def test_the_best_way_that_the_endpoint_knows_is_found_once_and_remembered(known, tried):
+    with ScriptedEndpoint(formats=known) as endpoint:
+        answers = ask_scripted(HTTPModel("m", base_url=endpoint.url), times=3)
+    assert forms(endpoint) == tried
+    assert [answer.usage.requests for answer in answers] == [len(tried) - 2, 1, 1]
+
+
+@pytest.mark.parametrize("known", ["json_schema", "json_object", "text"])
+def test_every_way_of_structured_output_leads_to_the_same_verdict(known: str):
+    criterion = Criterion(name="a", requirement="Says that light is quick")
+    rule = Rule(verdict="MET", reason="It does.", evidence=["quick"])
+
+    async def main(url: str) -> Any:
+        model = HTTPModel("m", base_url=url)
+        judge = ModelJudge(model)
+        try:
+            return await judge.judge(
+                Case("It is quick."), criterion, lambda model, request: model.complete(request)
+            )
+        finally:
+            await judge.aclose()
+
+    with ScriptedEndpoint([rule], formats=[known]) as endpoint:
+        verdict = asyncio.run(main(endpoint.url))
+    assert (verdict.status, verdict.label, verdict.reason) == ("judged", "MET", "It does.")
+    assert [(e.start, e.end) for e in verdict.evidence] == [(6, 11)]
+
+
+def test_the_schema_is_sent_where_the_endpoint_knows_schemas(endpoint: ScriptedEndpoint):
+    ask_scripted(HTTPModel("m", base_url=endpoint.url))
+    sent = endpoint.requests[0].body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    assert sent["schema"] == REQUEST.schema
+
+
+def test_a_refusal_for_another_reason_does_not_cost_the_better_way():
+    rules = [Rule(status=400, message="flagged by our policy", times=3)]
+    with ScriptedEndpoint(rules) as endpoint:
+        first, second, third = ask_scripted(HTTPModel("m", base_url=endpoint.url), times=3)
+    assert isinstance(first, ModelError)
+    assert (first.kind, first.requests) == ("bad_request", 3)
+    assert forms(endpoint)[3:] == ["json_schema", "json_schema"]
+    assert second.usage.requests == third.usage.requests == 1
+
+
+def test_once_a_way_has_worked_a_vague_refusal_is_not_tried_in_other_ways():
+    rules = [Rule(verdict="MET", times=1), Rule(status=400, message="flagged", times=1)]
+    with ScriptedEndpoint(rules) as endpoint:
+        _, refused, after = ask_scripted(HTTPModel("m", base_url=endpoint.url), times=3)
+    assert isinstance(refused, ModelError)
+    assert forms(endpoint) == ["json_schema"] * 3
+    assert after.usage.requests == 1
+
+
+def test_a_temperature_that_is_refused_by_name_is_left_out_from_then_on():
+    def respond(request):
+        if "temperature" in request.body:
+            return Rule(status=400, message="Unsupported value: 'temperature'")
+        return None
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        ask_scripted(HTTPModel("m", base_url=endpoint.url), times=2)
+    assert ["temperature" in request.body for request in endpoint.requests] == [True, False, False]
+    assert forms(endpoint) == ["json_schema"] * 3
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_the_temperature_is_sent(endpoint: ScriptedEndpoint, temperature: float):
+    ask_scripted(HTTPModel("m", base_url=endpoint.url, temperature=temperature))
+    assert endpoint.requests[0].body["temperature"] == temperature
+
+
+def test_no_temperature_leaves_it_to_the_endpoint(endpoint: ScriptedEndpoint):
+    ask_scripted(HTTPModel("m", base_url=endpoint.url, temperature=None))
+    assert "temperature" not in endpoint.requests[0].body
+
+
+# What an answer holds
+
+
+def test_tokens_and_the_billed_cost_are_read():
+    usage = {
+        "prompt_tokens": 120,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 100},
+        "cost": 0.0125,
+    }
+    found = ask(lambda request: body(usage=usage)).usage
+    assert (found.requests, found.input_tokens, found.cached_tokens, found.output_tokens) == (
+        1,
+        120,
+        100,
+        30,
+    )
+    assert found.cost == 0.0125
+    assert found.seconds > 0
+
+
+def test_deepseeks_name_for_cached_tokens_is_read():
+    usage = {"prompt_tokens": 120, "completion_tokens": 30, "prompt_cache_hit_tokens": 64}
+    assert ask(lambda request: body(usage=usage)).usage.cached_tokens == 64
+
+
+def test_an_answer_without_usage_has_no_tokens_and_no_known_cost():
+    found = ask(lambda request: body()).usage
+    assert (found.input_tokens, found.output_tokens, found.cost) == (0, 0, None)
+
+
+def scripted_cost(monkeypatch: pytest.MonkeyPatch, name: str) -> Any:
+    with ScriptedEndpoint() as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        monkeypatch.setenv("OLLAMA_BASE_URL", endpoint.url)
+        (answer,) = ask_scripted(HTTPModel(name))
+    return answer.usage
+
+
+def test_a_known_model_has_its_price(monkeypatch: pytest.MonkeyPatch):
+    usage = scripted_cost(monkeypatch, "openai/gpt-4.1-mini")
+    # 0.40 and 1.60 US dollars per million tokens, since April 2025
+    assert usage.cost == pytest.approx((0.4 * usage.input_tokens + 1.6 * usage.output_tokens) / 1e6)
+    assert usage.cost > 0
+
+
+def test_an_unknown_model_has_no_price(monkeypatch: pytest.MonkeyPatch):
+    assert scripted_cost(monkeypatch, "openai/no-such-model").cost is None
+
+
+def test_a_server_on_ones_own_machine_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    assert scripted_cost(monkeypatch, "ollama/llama3").cost == 0.0
+
+
+def test_a_server_named_by_its_address_has_no_price(endpoint: ScriptedEndpoint):
+    (answer,) = ask_scripted(HTTPModel("openai/gpt-4.1-mini", base_url=endpoint.url))
+    assert answer.usage.cost is None
+
+
+def test_content_in_parts_is_joined():
+    parts = [{"type": "text", "text": "<verdict>"}, {"type": "image"}, {"text": "MET</verdict>"}]
+    assert ask(lambda request: choice(content=parts)).text == "<verdict>MET</verdict>"
+
+
+def test_content_of_null_is_an_empty_reply():
+    assert ask(lambda request: choice(content=None)).text == ""
+
+
+def test_a_refusal_of_the_model_is_not_retried():
+    error = failure(lambda request: choice(refusal="I would rather not."))
+    assert (error.kind, error.retryable, error.fatal) == ("refused", False, False)
+    assert "I would rather not." in str(error)
+
+
+def test_a_content_filter_is_a_refusal():
+    error = failure(lambda request: choice("content_filter", content="{"))
+    assert (error.kind, error.retryable) == ("refused", False)
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "text"),
+    [
+        ({"message": "overloaded", "type": "server_error"}, "server", "overloaded"),
+        ({"message": "slow down", "code": 429}, "rate_limit", "slow down"),
+        ("broken", "server", "broken"),
+    ],
+)
+def test_an_error_object_with_status_200_is_an_error(problem: Any, kind: str, text: str):
+    error = failure(lambda request: {"error": problem})
+    assert error.kind == kind
+    assert text in str(error)
+
+
+@pytest.mark.parametrize("content", ["<html>", "[]", "", '{"choices": []}', '{"choices": [{}]}'])
+def test_a_body_that_is_no_answer_may_be_asked_for_again(content: str):
+    error = failure(lambda request: web.Response(text=content))
+    assert (error.kind, error.retryable) == ("truncated", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "This model's maximum context length is 8192 tokens", "context_length"),
+        (401, "no", "auth"),
+        (403, "no", "auth"),
+        (404, "no such model", "not_found"),
+        (408, "slow", "timeout"),
+        (413, "large", "context_length"),
+        (422, "odd", "bad_request"),
+        (429, "slow down", "rate_limit"),
+        (500, "oops", "server"),
+        (503, "down", "server"),
+        (529, "overloaded", "server"),
+    ],
+)
+def test_a_status_becomes_a_kind_of_error(status: int, message: str, kind: str):
+    error = failure(lambda r: web.json_response({"error": {"message": message}}, status=status))
+    assert (error.kind, error.status) == (kind, status)
+    assert message in str(error)
+
+
+def test_an_empty_account_is_not_waited_for():
+    problem = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    error = failure(lambda request: web.json_response(problem, status=429))
+    assert (error.kind, error.fatal) == ("auth", True)
+
+
+def test_geminis_wrong_key_is_a_wrong_key():
+    problem = [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]
+    error = failure(lambda request: web.json_response(problem, status=400))
+    assert (error.kind, error.fatal) == ("auth", True)
+    assert "HTTP 400: API key not valid. Please pass a valid one." in str(error)
+
+
+@pytest.mark.parametrize(
+    ("headers", "low", "high"),
+    [
+        ({"Retry-After": "2"}, 2.0, 2.0),
+        ({"Retry-After": "0.25"}, 0.25, 0.25),
+        ({"Retry-After": "2", "retry-after-ms": "1500"}, 1.5, 1.5),
+        ({"Retry-After": "-3"}, 0.0, 0.0),
+        ({"Retry-After": email.utils.formatdate(time.time() + 3600, usegmt=True)}, 3000, 3601),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, 0.0),
+    ],
+    ids=["seconds", "part_of_a_second", "milliseconds", "negative", "date", "past_date"],
+)
+def test_the_wait_that_the_endpoint_asks_for_is_read(headers, low: float, high: float):
+    error = failure(lambda request: web.json_response({}, status=429, headers=headers))
+    assert low <= error.retry_after <= high
+
+
+@pytest.mark.parametrize("value", ["soon", "", "inf", "nan", "Wed, 21 Oct 99999999999 07:28:00"])
+def test_a_wait_that_cannot_be_read_is_none(value: str):
+    error = failure(lambda r: web.json_response({}, status=429, headers={"Retry-After": value}))
+    assert error.retry_after is None
+
+
+# Trouble on the way
+
+
+def test_no_answer_in_time_is_a_timeout():
+    with ScriptedEndpoint([Rule(fault="hang")]) as endpoint:
+        (error,) = ask_scripted(HTTPModel("m", base_url=endpoint.url, timeout=0.1))
+    assert (error.kind, error.retryable) == ("timeout", True)
+    assert "0.1 s" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [("reset", "connection"), ("truncate", "truncated"), ("not_json", "truncated")],
+)
+def test_a_broken_exchange_may_be_tried_again(fault: Any, kind: str):
+    with ScriptedEndpoint([Rule(fault=fault)]) as endpoint:
+        (error,) = ask_scripted(HTTPModel("m", base_url=endpoint.url))
+    assert (error.kind, error.retryable) == (kind, True)
+
+
+def test_nobody_listening_is_a_connection_error_that_names_the_address(
+    unused_url: str,
+):
+    (error,) = ask_scripted(HTTPModel("m", base_url=unused_url))
+    assert error.kind == "connection"
+    assert unused_url in str(error)
+
+
+def test_no_redirect_is_followed():
+    paths: list[str] = []
+
+    def handler(request: web.Request) -> web.Response:
+        paths.append(request.path)
+        return web.Response(status=307, headers={"Location": "/elsewhere"})
+
+    error = failure(handler)
+    assert (error.kind, error.status) == ("bad_request", 307)
+    assert paths == ["/v1/chat/completions"]
+
+
+# The key
+
+
+def test_the_key_is_sent_as_a_bearer_token(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RUBRICATE_API_KEY", f" {KEY}\n")
+    seen: list[str | None] = []
+
+    def handler(request: web.Request) -> dict[str, Any]:
+        seen.append(request.headers.get("Authorization"))
+        return body()
+
+    ask(handler)
+    assert seen == [f"Bearer {KEY}"]
+
+
+def test_without_a_key_no_authorization_is_sent():
+    seen: list[bool] = []
+
+    def handler(request: web.Request) -> dict[str, Any]:
+        seen.append("Authorization" in request.headers)
+        return body()
+
+    ask(handler)
+    assert seen == [False]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_names_its_variable(status: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
+    error = failure(lambda r: web.json_response({"error": "wrong"}, status=status))
+    assert error.fatal
+    assert "check the key in the environment variable RUBRICATE_API_KEY" in str(error)
+
+
+def test_a_key_that_is_asked_for_and_not_set_is_named():
+    error = failure(lambda request: web.json_response({}, status=401))
+    assert "set the environment variable RUBRICATE_API_KEY" in str(error)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        lambda r: web.json_response({"error": {"message": f"bad key {KEY}"}}, status=401),
+        lambda r: web.json_response({"error": {"message": f"bad key {KEY}"}}, status=500),
+        lambda r: web.json_response({"error": {"message": "x" * 290 + KEY}}, status=400),
+        lambda r: web.Response(text="x" * 270 + KEY, status=502),
+        lambda r: web.Response(text=f"<html>{KEY}"),
+        lambda r: web.Response(text="x" * 290 + KEY),
+        lambda r: {"error": {"message": f"bad key {KEY}"}},
+        lambda r: choice(refusal=f"I will not say {KEY}"),
+    ],
+    ids=[
+        "401",
+        "500",
+        "cut_in_the_key",
+        "cut_in_the_key_of_html",
+        "not_json",
+        "not_json_cut",
+        "error_with_status_200",
+        "refusal",
+    ],
+)
+def test_no_error_repeats_the_key_or_a_part_of_it(
+    handler: Handler, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
+    error = failure(handler)
+    shown = repr(error) + str(error) + repr(vars(error)) + repr(error.__cause__)
+    assert KEY not in shown
+    assert KEY[:8] not in shown
+
+
+def test_a_model_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    model = HTTPModel("openai/m")
+    assert KEY not in repr(model) + repr(ModelJudge(model)) + json.dumps(model.fingerprint())
+
+
+# Connections
+
+
+def connections_of(*rounds: int) -> list[int]:
+    """How many connections each round took: a round is a loop that asks so many times."""
+    counts: list[int] = []
+    with ScriptedEndpoint() as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url)
+
+        async def one_round(times: int) -> None:
+            for _ in range(times):
+                await model.complete(REQUEST)
+            (session,) = model._sessions.values()
+            counts.append(len(session.connector._conns))
+            await model.aclose()
+
+        for times in rounds:
+            asyncio.run(one_round(times))
+        assert len(endpoint.requests) == sum(rounds)
+    return counts
+
+
+def test_the_calls_of_one_loop_share_a_connection_and_another_loop_gets_its_own():
+    assert connections_of(5, 3) == [1, 1]
+
+
+def test_calls_after_closing_open_a_new_session():
+    async def main(url: str) -> None:
+        model = HTTPModel("m", base_url=url)
+        for _ in range(2):
+            await model.complete(REQUEST)
+            await model.aclose()
+        await model.aclose()
+
+    with ScriptedEndpoint() as endpoint:
+        asyncio.run(main(endpoint.url))
+    assert len(endpoint.requests) == 2
+
+
+def test_a_hundred_calls_at_once_are_all_answered(endpoint: ScriptedEndpoint):
+    async def main() -> list[Completion]:
+        model = HTTPModel("m", base_url=endpoint.url)
+        answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(100)))
+        await model.aclose()
+        return answers
+
+    assert len(asyncio.run(main())) == len(endpoint.requests) == 100
+
+
+def test_the_fingerprint_has_model_address_and_temperature_and_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
+    model = HTTPModel("m", base_url="http://host/v1", temperature=0.5)
+    assert model.fingerprint() == {"model": "m", "endpoint": "http://host/v1", "temperature": 0.5}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "n"},
+        {"base_url": "http://other/v1"},
+        {"temperature": 1.0},
+        {"temperature": None},
+    ],
+)
+def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[str, Any]):
+    given = {"name": "m", "base_url": "http://host/v1", "temperature": 0.0}
+    criterion = Criterion(name="a", requirement="r")
+    one, two = (ModelJudge(HTTPModel(**options)) for options in (given, {**given, **other}))
+    assert one.key(Case("s"), criterion) != two.key(Case("s"), criterion)

@@ -1,0 +1,141 @@
+"""The table of providers: addresses, keys, and what is said before anything is sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from rubricate.errors import InputError, MissingKeyError
+from rubricate.judge import HTTPModel, choose_judge
+from rubricate.judge.models import PROVIDERS
+
+KEY = "sk-planted-0123456789"
+LOCAL = {"ollama", "vllm"}
+
+
+def test_the_table_has_the_providers_that_the_readme_names():
+    assert list(PROVIDERS) == [
+        "openai",
+        "anthropic",
+        "gemini",
+        "openrouter",
+        "groq",
+        "mistral",
+        "deepseek",
+        "together",
+        "ollama",
+        "vllm",
+    ]
+
+
+@pytest.mark.parametrize("prefix", sorted(PROVIDERS))
+def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.MonkeyPatch):
+    provider = PROVIDERS[prefix]
+    monkeypatch.setenv(provider.key_variable, KEY)
+    model = HTTPModel(f"{prefix}/some/model")
+    assert model.endpoint == provider.base_url
+    assert model.key_variable == f"{prefix.upper()}_API_KEY"
+    assert model.fingerprint()["model"] == "some/model"
+
+
+@pytest.mark.parametrize("prefix", sorted(PROVIDERS))
+def test_only_remote_providers_use_encrypted_connections_and_need_keys(prefix: str):
+    provider = PROVIDERS[prefix]
+    assert provider.key_required is (prefix not in LOCAL)
+    assert provider.base_url.startswith("https://") is provider.key_required
+
+
+@pytest.mark.parametrize("prefix", sorted(set(PROVIDERS) - LOCAL))
+def test_a_missing_key_is_an_error_that_names_its_variable(prefix: str):
+    with pytest.raises(MissingKeyError, match=PROVIDERS[prefix].key_variable):
+        HTTPModel(f"{prefix}/m")
+
+
+def test_a_blank_key_is_a_missing_key(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "  \n")
+    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
+        HTTPModel("openai/m")
+
+
+@pytest.mark.parametrize("prefix", sorted(LOCAL))
+def test_a_server_on_ones_own_machine_needs_no_key(prefix: str):
+    assert HTTPModel(f"{prefix}/m").endpoint == PROVIDERS[prefix].base_url
+
+
+def test_a_key_that_no_header_can_carry_is_an_error_without_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nsecond-line")
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
+        HTTPModel("openai/m")
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("opneai/gpt-4.1", "openai"), ("Groq/m", "groq"), ("bultin", "builtin")]
+)
+def test_an_unknown_prefix_suggests_the_known_one(name: str, meant: str):
+    with pytest.raises(InputError, match=f"did you mean '{meant}'"):
+        choose_judge(name)
+
+
+def test_an_unknown_judge_is_told_all_prefixes_and_the_way_around():
+    with pytest.raises(InputError, match=r"openai/\.\.\., .*vllm/\.\.\.; .*base URL"):
+        choose_judge("gpt-4.1-mini")
+
+
+def test_a_prefix_without_a_model_is_an_error():
+    with pytest.raises(InputError, match="openai/MODEL"):
+        HTTPModel("openai/")
+
+
+def test_a_base_url_takes_any_name_and_needs_no_key():
+    model = HTTPModel("meta/llama", base_url="http://127.0.0.1:9/v1/")
+    assert model.endpoint == "http://127.0.0.1:9/v1"
+    assert model.fingerprint()["model"] == "meta/llama"
+    assert model.key_variable == "RUBRICATE_API_KEY"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:9/v1", "ftp://host/v1", "http://", "http://[bad/v1", "http://host:99999/v1"],
+)
+def test_an_unusable_base_url_is_an_error_before_anything_is_sent(url: str):
+    with pytest.raises(InputError, match="base URL"):
+        HTTPModel("m", base_url=url)
+
+
+def test_a_base_url_with_a_password_is_an_error_that_does_not_repeat_it():
+    with pytest.raises(InputError, match="password") as caught:
+        HTTPModel("m", base_url="http://me:hunter2@host/v1")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_url_variable_moves_a_provider(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://gateway.local/v1/")
+    assert HTTPModel("openai/m").endpoint == "http://gateway.local/v1"
+
+
+def test_an_unusable_url_variable_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "gateway.local/v1")
+    with pytest.raises(InputError, match="OPENAI_BASE_URL"):
+        HTTPModel("openai/m")
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_timeout_that_is_no_time_is_an_error(timeout: float):
+    with pytest.raises(InputError, match="timeout"):
+        HTTPModel("m", base_url="http://host/v1", timeout=timeout)
+
+
+def test_a_base_url_without_a_named_judge_is_an_error():
+    with pytest.raises(InputError, match="base URL"):
+        choose_judge(None, base_url="http://host/v1")
+    with pytest.raises(InputError, match="base URL"):
+        choose_judge(lambda messages: "", base_url="http://host/v1")
+
+
+def test_something_that_cannot_judge_is_an_error():
+    with pytest.raises(InputError, match="not a judge: int"):
+        choose_judge(3)  # type: ignore[arg-type]

@@ -1,0 +1,196 @@
+"""Reading replies: what counts as an answer, and that nothing else does."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate.errors import UnreadableReply
+from rubricate.judge._replies import locate, read_reply
+
+ANSWER = {"reason": "It says so.", "evidence": ["299,792 km/s"], "verdict": "MET"}
+JSON = json.dumps(ANSWER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JSON,
+        f"\n {JSON}\n",
+        json.dumps(ANSWER, indent=2),
+        f"```json\n{JSON}\n```",
+        f"```\n{JSON}\n```",
+        f"Here is my answer:\n{JSON}\nI hope this helps.",
+        f"Here it is:\n```json\n{JSON}\n```\nDone.",
+        f"The set {{a, b}} is fine. {JSON}",
+        f"<think>UNMET? {{'verdict': 'UNMET'}} no</think>\n{JSON}",
+        f'<thinking>{{"reason": "draft", "verdict": "UNMET"}}</thinking>{JSON}',
+        "<reason>It says so.</reason><evidence>299,792 km/s</evidence><verdict>MET</verdict>",
+        "Well.\n<reason>\nIt says so.\n</reason>\n<evidence> 299,792 km/s </evidence>\n"
+        "<evidence> </evidence>\n<verdict>\nMET\n</verdict>",
+    ],
+    ids=[
+        "alone",
+        "spaces",
+        "indented",
+        "fenced",
+        "fenced_plain",
+        "prose",
+        "fence_in_prose",
+        "braces_in_prose",
+        "think",
+        "thinking_with_a_draft",
+        "tags",
+        "tags_among_text",
+    ],
+)
+def test_an_answer_is_read_in_every_agreed_form(text: str):
+    reply = read_reply(text)
+    assert reply.answer == "MET"
+    assert reply.reason == "It says so."
+    assert reply.quotes == ("299,792 km/s",)
+
+
+def test_several_objects_that_agree_are_one_answer():
+    assert read_reply(f"{JSON}\nTo repeat:\n{JSON}").answer == "MET"
+
+
+def test_several_tagged_verdicts_that_agree_are_one_answer():
+    assert read_reply("<verdict>MET</verdict> <verdict>MET</verdict>").answer == "MET"
+
+
+def test_a_verdict_inside_a_quote_is_not_a_second_verdict():
+    quoting = {**ANSWER, "evidence": ['{"reason": "x", "verdict": "UNMET"}']}
+    assert read_reply(f"Answer: {json.dumps(quoting)}").answer == "MET"
+
+
+def test_evidence_may_be_missing_or_one_text():
+    assert read_reply('{"reason": "r", "verdict": "MET"}').quotes == ()
+    assert read_reply('{"reason": "r", "evidence": "q", "verdict": "MET"}').quotes == ("q",)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("", "empty"),
+        ("  \n ", "empty"),
+        ("<think>hm</think>", "empty"),
+        ("I think that it is met.", "no JSON object"),
+        ("MET", "no JSON object"),
+        ('{"reason": "r", "verdict": "MET"', "no JSON object"),
+        ("<verdict>MET", "no JSON object"),
+        ('["MET"]', "JSON list"),
+        ("17", "JSON int"),
+        ("null", "JSON NoneType"),
+        ('{"reason": "r"}', "no 'verdict'"),
+        ('{"verdict": "MET"}', "no 'reason'"),
+        ('{"reason": 3, "verdict": "MET"}', "no 'reason'"),
+        ('{"reason": "r", "evidence": 3, "verdict": "MET"}', "'evidence'"),
+        ('{"reason": "r", "evidence": [3], "verdict": "MET"}', "'evidence'"),
+        (f'{JSON} or {JSON.replace("MET", "UNMET")}', "differ"),
+        ("<verdict>MET</verdict> or <verdict>UNMET</verdict>", "differ"),
+    ],
+)
+def test_anything_else_is_unreadable_and_the_error_says_why(text: str, wrong: str):
+    with pytest.raises(UnreadableReply, match=wrong):
+        read_reply(text)
+
+
+pieces = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        [
+            "{",
+            "}",
+            "[",
+            '"verdict":',
+            '"reason":',
+            '"MET"',
+            ",",
+            "```",
+            "<verdict>",
+            "</verdict>",
+            "<think>",
+            "</think>",
+            JSON,
+            "\\ud800",
+            "NaN",
+            "\ud800",
+        ]
+    ),
+)
+
+
+@given(st.lists(pieces, max_size=12).map("".join))
+def test_any_text_is_an_answer_or_unreadable_and_nothing_else(text: str):
+    try:
+        reply = read_reply(text)
+    except UnreadableReply:
+        return
+    assert isinstance(reply.reason, str)
+    assert all(isinstance(quote, str) and quote.strip() for quote in reply.quotes)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["reason", "evidence", "verdict", "x"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(json_values, st.sampled_from(["%s", "so: %s.", "```json\n%s\n```"]))
+def test_any_json_is_an_answer_or_unreadable_and_nothing_else(value: object, frame: str):
+    try:
+        reply = read_reply(frame % json.dumps(value))
+    except UnreadableReply:
+        return
+    assert isinstance(reply.reason, str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x " + '{"a":' * 5000,
+        "x " + '{"verdict": ' + "[" * 5000,
+        'x {"reason": "r", "verdict": ' + "1" * 5000 + "}",
+    ],
+    ids=["deep_objects", "deep_lists", "a_number_of_5000_digits"],
+)
+def test_a_pathological_reply_is_unreadable(text: str):
+    with pytest.raises(UnreadableReply):
+        read_reply(text)
+
+
+# Evidence
+
+
+def test_a_quote_is_found_where_it_stands():
+    text = "Light is fast. Light travels at 299,792 km/s."
+    found = locate("299,792 km/s", text)
+    assert (found.start, found.end) == (32, 44)
+    assert text[found.start : found.end] == "299,792 km/s"
+
+
+def test_a_quote_with_other_spacing_or_case_is_found():
+    text = "It is\n  Very   FAST, (really)."
+    found = locate("very fast, (Really)", text)
+    assert text[found.start : found.end] == "Very   FAST, (really)"
+
+
+def test_a_quote_that_is_not_there_has_no_place():
+    found = locate("slow", "It is fast.")
+    assert found.quote == "slow"
+    assert found.start is found.end is None
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
+def test_every_passage_of_a_submission_is_found(quote: str, before: str, after: str):
+    text = before + quote + after
+    found = locate(quote, text)
+    assert text[found.start : found.end] == quote

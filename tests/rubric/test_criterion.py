@@ -1,0 +1,207 @@
+"""What a criterion and its options promise when they are built."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from rubricate import Criterion, CriterionOption, CriterionVerdict, Rubric
+from rubricate.errors import InputError, UnreadableReply
+
+OPTIONS = [
+    {"label": "poor", "value": 0.25},
+    {"label": "good", "value": 0.75},
+    {"label": "no case", "na": True},
+]
+
+
+def choice(**changes: Any) -> Criterion:
+    return Criterion(**{"requirement": "Quality", "options": OPTIONS, **changes})
+
+
+def test_a_requirement_is_all_that_a_criterion_needs() -> None:
+    criterion = Criterion(requirement="Is short")
+    assert criterion.weight == 1.0
+    assert criterion.name is None
+    assert not criterion.is_multi_choice
+
+
+def test_a_criterion_with_options_is_multi_choice() -> None:
+    criterion = choice()
+    assert criterion.is_multi_choice
+    assert criterion.options is not None
+    assert criterion.options[0] == CriterionOption(label="poor", value=0.25)
+
+
+def test_a_whole_number_is_a_weight_too() -> None:
+    assert Criterion(requirement="x", weight=-3).weight == -3.0
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf, "1", True, None, 10**400])
+def test_a_weight_is_a_finite_number(weight: Any) -> None:
+    with pytest.raises(ValueError, match="weight"):
+        Criterion(requirement="x", weight=weight)
+
+
+@pytest.mark.parametrize("field", ["name", "requirement"])
+@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+def test_names_and_requirements_are_not_empty(field: str, text: str) -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        Criterion(**{"requirement": "x", field: text})
+
+
+@pytest.mark.parametrize("value", [-0.01, 1.01, math.nan, math.inf])
+def test_an_options_value_is_between_0_and_1(value: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        CriterionOption(label="a", value=value)
+
+
+def test_an_option_without_a_value_must_be_not_applicable() -> None:
+    assert CriterionOption(label="a", na=True).value is None
+    with pytest.raises(ValueError, match="the option 'a' needs a value"):
+        CriterionOption(label="a")
+
+
+@pytest.mark.parametrize("label", ["CANNOT_ASSESS", " cannot_assess "])
+def test_no_option_takes_the_label_that_is_always_allowed(label: str) -> None:
+    with pytest.raises(ValueError, match="always allowed"):
+        CriterionOption(label=label, value=1.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        [{"label": "a", "value": 1.0}],
+        [{"label": "a", "value": 1.0}, {"label": "b", "na": True}],
+    ],
+)
+def test_at_least_two_options_are_scorable(options: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="at least two must be scorable"):
+        choice(options=options)
+
+
+@pytest.mark.parametrize("again", ["good", "GOOD", " Good "])
+def test_two_options_of_one_label_are_refused_whatever_the_letter_case(again: str) -> None:
+    with pytest.raises(ValueError, match="stands twice"):
+        choice(options=[*OPTIONS, {"label": again, "value": 0.0}])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "binary", "options": OPTIONS}, "a binary criterion has no options"),
+        ({"kind": "multi_choice"}, "needs options"),
+        ({"scale_type": "ordinal"}, "needs options"),
+        ({"kind": "multi-choice"}, "did you mean 'multi_choice'"),
+        ({"kind": "poem"}, "unknown kind 'poem'"),
+        ({"kind": ["binary"]}, "kind"),
+        ({"scale_type": "cubic", "options": OPTIONS}, "scale_type"),
+    ],
+)
+def test_kind_scale_and_options_must_fit_together(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Criterion(requirement="x", **fields)
+
+
+def test_a_misspelt_argument_is_an_error_with_the_right_spelling() -> None:
+    with pytest.raises(ValueError, match="unknown key 'wieght': did you mean 'weight'"):
+        Criterion(requirement="x", wieght=2.0)  # type: ignore[call-arg]
+
+
+def test_a_criterion_cannot_be_changed() -> None:
+    criterion = Criterion(requirement="x")
+    with pytest.raises(ValidationError, match="frozen"):
+        criterion.weight = 2.0
+
+
+def test_met_unmet_and_cannot_assess_are_worth_one_zero_and_nothing() -> None:
+    criterion = Criterion(requirement="x", weight=-2.0)
+    values = [criterion.value(verdict) for verdict in CriterionVerdict]
+    assert dict(zip(CriterionVerdict, values, strict=True)) == {
+        CriterionVerdict.MET: 1.0,
+        CriterionVerdict.UNMET: 0.0,
+        CriterionVerdict.CANNOT_ASSESS: None,
+    }
+
+
+def test_an_options_label_is_worth_its_value_and_one_that_does_not_apply_nothing() -> None:
+    criterion = choice()
+    assert [criterion.value(option["label"]) for option in OPTIONS] == [0.25, 0.75, None]
+
+
+def test_an_option_is_found_by_its_label() -> None:
+    assert choice().find_option_by_label("good") == 1
+
+
+@pytest.mark.parametrize("criterion", [Criterion(requirement="x"), choice()])
+def test_looking_for_an_unknown_label_is_an_input_error(criterion: Criterion) -> None:
+    with pytest.raises(InputError):
+        criterion.find_option_by_label("goof")
+    with pytest.raises(InputError):
+        criterion.value("goof")
+
+
+def test_an_unknown_label_names_the_nearest_one() -> None:
+    with pytest.raises(InputError, match=r"'goof' \(did you mean 'good'\?\); the labels are"):
+        choice().value("goof")
+
+
+def test_the_question_shows_neither_weights_nor_values() -> None:
+    question = choice(weight=-7.5).ask()
+    assert [answer.label for answer in question.answers] == [
+        *(option["label"] for option in OPTIONS),
+        "CANNOT_ASSESS",
+    ]
+    assert not any(number in repr(question) for number in ("7.5", "0.25", "0.75"))
+
+
+def test_met_means_that_the_fault_is_present_where_the_weight_is_negative() -> None:
+    question = Criterion(requirement="x", weight=-1.0).ask()
+    assert "fault" in (question.answers[0].meaning or "")
+    assert "present" in (question.answers[0].meaning or "")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "answer", "status", "label"),
+    [
+        (Criterion(requirement="x"), " met ", "judged", "MET"),
+        (Criterion(requirement="x"), "Unmet", "judged", "UNMET"),
+        (Criterion(requirement="x"), "cannot_assess", "abstained", "CANNOT_ASSESS"),
+        (choice(), "GOOD", "judged", "good"),
+        (choice(), "No case", "not_applicable", "no case"),
+        (choice(), "CANNOT_ASSESS", "abstained", "CANNOT_ASSESS"),
+    ],
+)
+def test_an_answer_is_read_as_the_rubric_spells_it(
+    criterion: Criterion, answer: str, status: str, label: str
+) -> None:
+    reading = criterion.read(answer)
+    assert (reading.status, reading.label) == (status, label)
+
+
+@pytest.mark.parametrize("answer", ["", "yes", "MET.", None, 1, True, ["MET"], {"label": "MET"}])
+def test_any_other_answer_is_unreadable_and_never_guessed_at(answer: Any) -> None:
+    for criterion in (Criterion(requirement="x"), choice()):
+        with pytest.raises(UnreadableReply, match="is not one of"):
+            criterion.read(answer)
+
+
+def test_a_label_becomes_the_verdict_it_stands_for() -> None:
+    verdict = choice(name="quality").verdict("good")
+    assert (verdict.criterion, verdict.status, verdict.label, verdict.value) == (
+        "quality",
+        "judged",
+        "good",
+        0.75,
+    )
+    assert choice().verdict("no case").status == "not_applicable"
+
+
+def test_rubrics_can_be_sent_to_another_process() -> None:
+    rubric = Rubric([choice(name="a", source="x")], name="r", colour="red")
+    assert pickle.loads(pickle.dumps(rubric)) == rubric

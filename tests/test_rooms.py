@@ -1,0 +1,65 @@
+"""The house: what may import what, and what importing costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rubricate
+
+SOURCE = Path(rubricate.__file__).parent
+ORDER = ("rubric", "dataset", "judge", "run", "stats", "report", "dialects", "cli")
+FOUNDATION = {"errors", "_documents", "_sync", "_version"}
+"""Modules that belong to no room: every room may use them."""
+
+
+def imports(path: Path) -> list[str]:
+    """The modules of this package that a file imports when it is loaded."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = []
+    for node in tree.body:  # late imports inside functions and under TYPE_CHECKING do not count
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rubricate"):
+            found.append(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.name))
+def test_a_room_imports_only_rooms_above_it_and_by_their_door(path):
+    room = path.relative_to(SOURCE).parts[0]
+    for module in imports(path):
+        parts = module.split(".")[1:]
+        if not parts or parts[0] in FOUNDATION or parts[0] == room:
+            continue
+        if room in ORDER and parts[0] in ORDER:
+            assert ORDER.index(parts[0]) < ORDER.index(room), f"{path} imports {module}"
+        elif room in ORDER:  # the front door stands below all rooms but the shell's
+            assert (room, parts[0]) == ("cli", "grading"), f"{path} imports {module}"
+        assert not any(part.startswith("_") for part in parts), f"{path} goes past {module}'s door"
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = ("numpy", "scipy", "aiohttp", "jinja2", "pandas", "rich", "typer")
+    program = (
+        "import sys, rubricate; from rubricate import Rubric, RubricDataset, grade\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, rubricate; print('pydantic' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_that_is_named_at_the_top_is_there():
+    for name in rubricate.__all__:
+        assert getattr(rubricate, name) is not None
