@@ -64,13 +64,14 @@ def label(raw: dict[str, Any]) -> str | None:
 
 def item(record: dict[str, Any], *, own_prompt: bool) -> DataItem:
     """A record as an item."""
+    given = {NAMES.get(raw["name"], raw["name"]): raw["human"] for raw in record["criteria"]}
     return DataItem(
         record["submission"],
         record["group"],
         [label(raw) for raw in record["criteria"]],
         id=record["id"],
         prompt=record["prompt"] if own_prompt else None,
-        metadata={"human": {NAMES.get(c["name"], c["name"]): c["human"] for c in record["criteria"]}},
+        metadata={"human": given},
     )
 
 

@@ -128,7 +128,17 @@ def test_a_criterion_about_content_is_judged_though_it_has_a_word_of_form(requir
     assert judged(HELD, requirement).label == "UNMET"
 
 
-@pytest.mark.parametrize("requirement", ["", "  ", "!!!", "The answer is correct.", "Is helpful"])
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "",
+        "  ",
+        "!!!",
+        "The answer is correct.",
+        "Is helpful",
+        "Does the story contain turns that are both surprising and appropriate?",
+    ],
+)
 def test_a_criterion_that_names_no_content_is_abstained_on(requirement):
     estimate = judged(HELD, requirement)
     assert estimate.label is None

@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, CriterionOption
 from rubricate.judge import Case, ModelJudge, PythonModel, Request
 from rubricate.judge._prompts import render
 
+PROPERTY = settings(derandomize=True, deadline=None)
 CASE = Case(
     "Light travels at 299,792 km/s.",
     prompt="How fast is light?",
@@ -133,6 +134,7 @@ def test_a_submission_that_repeats_a_fence_tag_gets_another_one():
         assert text.index(f"</submission-{new}>") > text.index("Say MET")
 
 
+@PROPERTY
 @given(st.text())
 def test_the_submission_stands_in_the_prompt_as_it_is(submission: str):
     tag = fence(Case(submission))
@@ -250,6 +252,7 @@ def test_the_key_tells_callables_apart_by_source_and_by_name():
     assert len({ModelJudge(model).key(CASE, criterion()) for model in models}) == 3
 
 
+@PROPERTY
 @given(st.text(), st.text())
 def test_the_key_does_not_confuse_where_one_text_ends_and_the_next_begins(a: str, b: str):
     keys = {key(Case(submission=a + b, prompt="")), key(Case(submission=a, prompt=b))}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import UnreadableReply
 from rubricate.judge._replies import locate, read_reply
 
+PROPERTY = settings(derandomize=True, deadline=None)
 ANSWER = {"reason": "It says so.", "evidence": ["299,792 km/s"], "verdict": "MET"}
 JSON = json.dumps(ANSWER)
 
@@ -124,6 +125,7 @@ pieces = st.one_of(
 )
 
 
+@PROPERTY
 @given(st.lists(pieces, max_size=12).map("".join))
 def test_any_text_is_an_answer_or_unreadable_and_nothing_else(text: str):
     try:
@@ -144,6 +146,7 @@ json_values = st.recursive(
 )
 
 
+@PROPERTY
 @given(json_values, st.sampled_from(["%s", "so: %s.", "```json\n%s\n```"]))
 def test_any_json_is_an_answer_or_unreadable_and_nothing_else(value: object, frame: str):
     try:
@@ -189,6 +192,7 @@ def test_a_quote_that_is_not_there_has_no_place():
     assert found.start is found.end is None
 
 
+@PROPERTY
 @given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
 def test_every_passage_of_a_submission_is_found(quote: str, before: str, after: str):
     text = before + quote + after

@@ -15,6 +15,7 @@ from rubricate.judge.models._wire import (
     token_counts,
 )
 
+PROPERTY = settings(derandomize=True, deadline=None)
 keys = st.sampled_from(
     [
         "choices",
@@ -40,7 +41,7 @@ anything = st.recursive(
 )
 
 
-@settings(deadline=None)
+@PROPERTY
 @given(st.dictionaries(keys, anything).map(orjson.dumps) | st.binary())
 def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
     try:
@@ -54,7 +55,7 @@ def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
     assert billed is None or isinstance(billed, float)
 
 
-@settings(deadline=None)
+@PROPERTY
 @given(st.integers(300, 599), anything.map(orjson.dumps) | st.binary())
 def test_any_refusal_has_a_kind_and_a_message_of_one_line(status: int, raw: bytes):
     error = status_error(status, raw, None)
@@ -63,7 +64,7 @@ def test_any_refusal_has_a_kind_and_a_message_of_one_line(status: int, raw: byte
     assert len(str(error).splitlines()) == 1
 
 
-@settings(deadline=None)
+@PROPERTY
 @given(st.text() | st.floats().map(str))
 def test_any_retry_after_is_a_finite_wait_or_none(value: str):
     wait = retry_after({"Retry-After": value})

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import format_yaml
-from rubricate._documents import format_yaml
 from rubricate.errors import InputError
 from rubricate.run._plan import PlannedItem
 from rubricate.run._records import to_json, verdict_record

@@ -1,4 +1,4 @@
-"""AutoRubric's names: `from autorubric import ...` -> `from rubricate.dialects.autorubric import ...`.
+"""AutoRubric's names: `autorubric` becomes `rubricate.dialects.autorubric` in import lines.
 
 They clash with nothing and are the core's own.
 """

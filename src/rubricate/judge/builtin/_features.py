@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rubricate.judge.builtin._inputs import EXCLUDES, REPORTING
+from rubricate.judge.builtin._inputs import REPORTING, excludes
 from rubricate.judge.builtin._text import LONG_TEXT, Text, analyse, stem
 
 FEATURE_NAMES = (
@@ -161,7 +161,7 @@ def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targ
             own.quantities - prompted.quantities
         )
         clause = Clause(weights, sum(weights.values()), sentence.negated, numbers)
-        if requirement and EXCLUDES.search(text, sentence.start, sentence.end):
+        if requirement and excludes(text[sentence.start : sentence.end]):
             excluding.append(clause)
             continue
         clauses.append(clause)

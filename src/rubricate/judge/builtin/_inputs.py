@@ -98,7 +98,11 @@ QUALITY = _stems(
     unbiased biased fair consistent inconsistent thorough comprehensive sufficient adequate
     insightful creative original plausible reasonable satisfactory overall general information
     content instruction follow valid invalid error mistake free well very fully partially partly
-    properly adequately issue problem any all every requirement task request"""
+    properly adequately issue problem any all every requirement task request important relevance
+    relevancy faithfulness completeness originality unique novel verifiable sophisticated
+    satisfying surprising believable convincing compelling encouraging neutral offensive robotic
+    artificial justified unjustified sense smooth smoothly unnecessarily unnecessary balance
+    balanced feel sound depth nuanced rigorous sensible meaningful actionable specificity"""
 )
 """Stems that ask for a quality which no single word shows."""
 
@@ -148,7 +152,10 @@ EXCLUDES = re.compile(
     r"|no mention)\b",
     re.I,
 )
-"""A clause that names what must not be there."""
+"""What says that something must not be there."""
+
+EARLY = 40
+"""Characters of a clause within which that stands, if it is about the whole clause."""
 
 NOTHING_GIVEN = re.compile(
     r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"
@@ -163,6 +170,12 @@ def is_blank(submission: str) -> bool:
     return (
         len(submission) < 60 and NOTHING_GIVEN.fullmatch(submission) is not None
     ) or not analyse(submission).length
+
+
+def excludes(clause: str) -> bool:
+    """Whether a clause names what must not be there."""
+    found = EXCLUDES.search(clause)
+    return found is not None and found.start() <= EARLY
 
 
 def content(text: Text, leave_out: frozenset[str]) -> list[str]:
@@ -191,6 +204,7 @@ def _question(
     asked = content(text, REPORTING | QUALITY | COMPARING)
     worded = [root for root in asked if not root[0].isdigit()]
     form = [root for root in content(text, frozenset()) if root in FORM]
+    quality = [root for root in content(text, REPORTING | FORM) if root in QUALITY]
     names_content = _NAMES_CONTENT.search(requirement) is not None
     rest = [root for root in worded if root not in FORM]
     if form and (not rest or (len(form) >= 0.7 * len(rest) and not names_content)):
@@ -198,6 +212,9 @@ def _question(
         return Question(
             abstention=f"The criterion is about form ({words}), which matching words cannot see."
         )
+    evaluates = 2 * (len(quality) + len(form)) >= len(rest) > 0 and not names_content
+    if evaluates and not options and not reference:
+        return Question(abstention=_nothing_named(text))
     has_reference = bool(reference and content(analyse(reference), frozenset()))
     generic = not asked or _ASKS_FOR_REFERENCE.search(requirement) is not None
     if options:
@@ -211,7 +228,7 @@ def _question(
     clauses = [
         requirement[sentence.start : sentence.end] for sentence in text.sentences if sentence.stems
     ]
-    absence = all(EXCLUDES.search(clause) for clause in clauses)
+    absence = all(map(excludes, clauses))
     return Question(text=requirement, source="criterion", absence=absence)
 
 
@@ -220,11 +237,11 @@ _question_of_long = lru_cache(maxsize=8)(_question)
 
 
 def _nothing_named(text: Text) -> str:
-    quality = [text.surface[root] for root in content(text, REPORTING) if root in QUALITY]
+    quality = [text.surface[root] for root in text.counts if root in QUALITY | FORM]
     if not quality:
         return "The criterion has no content words to look for."
     return (
-        f"The criterion asks for a quality ({', '.join(quality[:3])}) that no single word shows, "
+        f"The criterion asks for a quality ({', '.join(quality[:3])}) that words do not show, "
         "and there is no reference to compare with."
     )
 

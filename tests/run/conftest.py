@@ -1,0 +1,58 @@
+"""What the tests of this room share: a dataset, and retries without long waits."""
+
+from __future__ import annotations
+
+import functools
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate.grading
+from rubricate import Criterion, Rubric, RubricDataset
+from rubricate.run import RetryPolicy
+
+CRITERIA = (
+    Criterion(name="speed", weight=2.0, requirement="Gives roughly 300000 kilometres"),
+    Criterion(name="boasting", weight=-1.0, requirement="Praises itself shamelessly"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back-off in hundredths of a second."""
+    quick = functools.partial(RetryPolicy, first_wait=0.01, longest_wait=0.02)
+    monkeypatch.setattr(rubricate.grading, "RetryPolicy", quick)
+
+
+@pytest.fixture
+def make_dataset() -> Callable[..., RubricDataset]:
+    """A dataset of `n` different items by two criteria; the first item meets both."""
+
+    def make(n: int = 3, **changes: Any) -> RubricDataset:
+        dataset = RubricDataset("How fast is light?", Rubric(CRITERIA), name="light")
+        for index in range(n):
+            text = "Roughly 300000 kilometres, praises itself shamelessly." if index == 0 else "?"
+            dataset.add_item(f"Answer {index}: {text}", f"answer {index}", **changes)
+        return dataset
+
+    return make
+
+
+@pytest.fixture
+def rows() -> Callable[[Path], list[dict[str, Any]]]:
+    """The lines of a run folder's results."""
+    return lambda folder: [
+        json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()
+    ]
+
+
+@pytest.fixture
+def unused_url() -> str:
+    """A base URL on this machine where nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"

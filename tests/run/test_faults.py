@@ -1,0 +1,163 @@
+"""What goes wrong on the way: retried, asked again, or failed; never a value."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, Rubric, Verdict
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
+
+
+def verdict(rules: list[Rule], **options: Any) -> tuple[Verdict, ScriptedEndpoint]:
+    """One judgement by an endpoint with these rules."""
+    with ScriptedEndpoint(rules) as endpoint:
+        item = RUBRIC.grade("text", judge="m", base_url=endpoint.url, **options)
+    return item.criteria["a"], endpoint
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Rule(status=500, times=2),
+        Rule(status=503, times=2),
+        Rule(status=408, times=2),
+        Rule(status=429, times=2),
+        Rule(fault="reset", times=2),
+        Rule(fault="truncate", times=2),
+        Rule(fault="not_json", times=2),
+    ],
+    ids=lambda rule: str(rule.fault or rule.status),
+)
+def test_a_fault_that_passes_costs_requests_and_no_verdict(fault: Rule):
+    found, endpoint = verdict([fault, Rule(verdict="MET")])
+    assert (found.status, found.label) == ("judged", "MET")
+    assert found.usage.requests == len(endpoint.requests) == 3
+
+
+def test_a_hanging_endpoint_is_left_after_the_timeout():
+    begin = time.monotonic()
+    found, endpoint = verdict([Rule(fault="hang", times=1), Rule(verdict="MET")], timeout=0.2)
+    assert (found.label, len(endpoint.requests)) == ("MET", 2)
+    assert 0.2 <= time.monotonic() - begin < 5
+
+
+def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_dataset):
+    times: list[float] = []
+
+    def respond(request: Any) -> Rule:
+        times.append(time.monotonic())
+        if len(times) == 2:
+            return Rule(status=429, headers={"Retry-After": "0.5"})
+        return Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(make_dataset(10), "m", base_url=endpoint.url, concurrency=2)
+    assert result.failed == 0
+    assert len(times) == 21
+    # Only what the other slot sent before the refusal was read may have come earlier.
+    assert sum(moment - times[1] >= 0.5 for moment in times) >= 12
+
+
+@pytest.mark.parametrize(
+    ("reply", "wrong"),
+    [
+        ("I think it is met.", "no JSON object"),
+        ("", "empty"),
+        ('{"reason": "r", "verdict": "PARTLY"}', "'PARTLY' is not one of: 'MET', 'UNMET'"),
+        ('{"reason": "r", "verdict": 1}', "1 is not one of"),
+        ('{"verdict": "MET"}', "no 'reason'"),
+    ],
+    ids=["prose", "empty", "verdict_outside", "number", "no_reason"],
+)
+def test_an_unreadable_reply_is_asked_again_with_what_was_wrong_with_it(reply: str, wrong: str):
+    found, endpoint = verdict([Rule(reply=reply, times=1), Rule(verdict="MET")])
+    assert (found.label, found.usage.requests) == ("MET", 2)
+    first, second = (request.body["messages"] for request in endpoint.requests)
+    assert second[:2] == first
+    assert [message["role"] for message in second[2:]] == ["assistant", "user"]
+    assert second[2]["content"] == (reply or "(empty)")
+    assert wrong in second[3]["content"]
+
+
+@pytest.mark.parametrize(
+    "reply", ["so so", "", '{"reason": "r", "verdict": "MAYBE"}'], ids=["prose", "empty", "outside"]
+)
+def test_a_reply_that_stays_unreadable_is_failed_after_two_more_requests(reply: str):
+    found, endpoint = verdict([Rule(reply=reply)])
+    assert (found.status, found.label, found.value) == ("failed", None, None)
+    assert found.error.kind == "unreadable_reply"
+    assert found.usage.requests == len(endpoint.requests) == 3
+
+
+def test_a_refused_request_is_failed_and_the_others_go_on(make_dataset):
+    rules = [
+        Rule(submission="Answer 1", status=400, message="maximum context length exceeded"),
+        Rule(verdict="MET"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url)
+    kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
+    assert kinds == [None, None, "context_length", "context_length", None, None]
+    assert len(endpoint.requests) == 6
+
+
+def failed_run(make_dataset: Any, tmp_path: Any) -> rubricate.Result:
+    """Three items, of which the first fails on its first criterion and the last on both."""
+    rules = [
+        Rule(submission="Answer 0", criterion="kilometres", reply="?"),
+        Rule(submission="Answer 2", reply="?"),
+        Rule(verdict="MET"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        return rubricate.grade(
+            make_dataset(3, ground_truth=["MET", "UNMET"]),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path / "run",
+        )
+
+
+def test_a_failed_verdict_is_never_a_value(make_dataset, tmp_path, rows):
+    result = failed_run(make_dataset, tmp_path)
+    failed = [verdict for _, verdict in result.verdicts() if verdict.status == "failed"]
+    assert len(failed) == result.failed == 3
+    assert all(verdict.value is verdict.label is None for verdict in failed)
+    written = [row for row in rows(tmp_path / "run") if row["status"] == "failed"]
+    assert len(written) == 3
+    assert all(row["value"] is row["label"] is None for row in written)
+
+
+def test_a_failed_verdict_is_not_in_the_means(make_dataset, tmp_path):
+    summary = failed_run(make_dataset, tmp_path).summary()
+    speed, boasting = summary.criteria
+    assert (speed.judged, speed.failed, speed.value, speed.labels) == (1, 2, 1.0, {"MET": 1})
+    assert (boasting.judged, boasting.failed, boasting.value) == (2, 1, 1.0)
+    assert (speed.agreement.n, boasting.agreement.n) == (1, 2)
+    assert summary.verdicts["failed"] == 3
+    assert summary.errors == {"unreadable_reply": 3}
+
+
+def test_a_failed_verdict_widens_the_bounds_and_lowers_the_coverage(make_dataset, tmp_path):
+    first, second, third = failed_run(make_dataset, tmp_path)
+    assert (second.score.value, second.score.coverage) == (0.5, 1.0)
+    assert second.score.lowest == second.score.highest == 0.5
+    assert first.score.coverage == 0.5
+    assert first.score.lowest < first.score.highest
+    assert (third.score.value, third.score.coverage) == (None, 0.0)
+    assert (third.score.lowest, third.score.highest) == (0.0, 1.0)
+
+
+def test_what_failed_is_written_with_the_class_and_text_of_its_error(make_dataset, tmp_path, rows):
+    failed_run(make_dataset, tmp_path)
+    error = rows(tmp_path / "run")[0]["error"]
+    assert error["kind"] == "unreadable_reply"
+    assert "no JSON object" in error["message"]
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["first_error"].startswith("unreadable_reply: ")

@@ -1,0 +1,256 @@
+"""Runs that end early: they stop at once and keep what was judged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import RunStopped
+from rubricate.errors import JournalError, MissingKeyError
+from rubricate.testing import Rule, ScriptedEndpoint
+
+KEY = "sk-planted-0123456789"
+MET = {"reason": "r", "evidence": [], "verdict": "MET"}
+
+
+def stopped(dataset: rubricate.RubricDataset, judge: Any, **options: Any) -> RunStopped:
+    with pytest.raises(RunStopped) as caught:
+        rubricate.grade(dataset, judge, **options)
+    return caught.value
+
+
+def statuses(result: rubricate.Result) -> list[str]:
+    return [verdict.status for _, verdict in result.verdicts()]
+
+
+def test_a_dead_endpoint_stops_the_run_after_the_attempts_of_one_call(
+    make_dataset, unused_url, tmp_path, rows
+):
+    error = stopped(
+        make_dataset(50), "m", base_url=unused_url, attempts=3, run_dir=tmp_path / "run"
+    )
+    assert unused_url in str(error)
+    assert not error.interrupted
+    assert statuses(error.result) == ["failed"] * 100
+    assert error.result.usage.requests == 3
+    kinds = {verdict.error.kind for _, verdict in error.result.verdicts()}
+    assert kinds == {"connection", "not_run"}
+    assert len(rows(tmp_path / "run")) == 100
+
+
+def test_an_endpoint_that_dies_on_the_way_stops_the_run():
+    from rubricate import Criterion, Rubric, RubricDataset
+
+    dataset = RubricDataset("p", Rubric([Criterion(name="a", requirement="Says something")]))
+    for index in range(200):
+        dataset.add_item(f"text {index}")
+
+    def respond(request: Any) -> Rule:
+        return Rule(verdict="MET") if len(endpoint.requests) <= 5 else Rule(status=503)
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        error = stopped(dataset, "m", base_url=endpoint.url, attempts=2, concurrency=4)
+    assert "HTTP 503" in str(error)
+    assert statuses(error.result).count("judged") == 5
+    # Ten calls in a row were given up, of two requests each, and some were in flight beside them.
+    assert len(endpoint.requests) <= 5 + 2 * (10 + 4)
+
+
+def refused_on_the_way(make_dataset: Any, folder: Path, n: int) -> tuple[RunStopped, int]:
+    """A run whose key is refused after `n` answers, and how many requests it sent."""
+
+    def respond(request: Any) -> Rule:
+        if len(endpoint.requests) <= n:
+            return Rule(verdict="MET")
+        return Rule(status=401, message=f"Incorrect API key provided: {KEY}")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        error = stopped(
+            make_dataset(50), "m", base_url=endpoint.url, run_dir=folder, concurrency=4
+        )
+    return error, len(endpoint.requests)
+
+
+def test_a_key_refused_on_the_way_stops_at_once_and_is_not_retried(make_dataset, tmp_path):
+    error, requests = refused_on_the_way(make_dataset, tmp_path / "run", 7)
+    assert 8 <= requests <= 7 + 4
+    assert "RUBRICATE_API_KEY" in str(error)
+    assert statuses(error.result).count("judged") == 7
+
+
+def test_what_was_judged_before_a_refused_key_is_in_results_and_journal(
+    make_dataset, tmp_path, rows, endpoint
+):
+    refused_on_the_way(make_dataset, tmp_path / "run", 7)
+    written = rows(tmp_path / "run")
+    assert [row["status"] for row in written].count("judged") == 7
+    assert len(written) == 100
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert "RUBRICATE_API_KEY" in summary["stopped"]
+    assert summary["not_run"] >= 100 - 7 - 4
+
+
+def test_a_run_takes_up_where_a_refused_key_ended_it(make_dataset, tmp_path):
+    calls: list[int] = []
+
+    def judge(messages: Any) -> dict[str, Any]:
+        from rubricate.errors import ModelError
+
+        calls.append(1)
+        if len(calls) == 8:
+            raise ModelError("auth", "no")
+        return MET
+
+    folder = tmp_path / "run"
+    error = stopped(make_dataset(10), judge, run_dir=folder)
+    assert statuses(error.result).count("judged") == 7
+    result = rubricate.grade(make_dataset(10), judge, run_dir=folder)
+    assert (result.resumed, result.calls, result.failed) == (7, 13, 0)
+
+
+def test_a_wrong_key_costs_one_request(make_dataset):
+    with ScriptedEndpoint([Rule(status=401)]) as endpoint:
+        stopped(make_dataset(50), "m", base_url=endpoint.url)
+    assert len(endpoint.requests) == 1
+
+
+def test_a_model_that_is_not_there_costs_one_request(make_dataset):
+    with ScriptedEndpoint([Rule(status=404, message="no such model")]) as endpoint:
+        error = stopped(make_dataset(50), "m", base_url=endpoint.url)
+    assert len(endpoint.requests) == 1
+    assert "no such model" in str(error)
+
+
+def test_a_missing_key_is_an_error_before_anything_is_sent_or_written(
+    make_dataset, endpoint, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
+        rubricate.grade(make_dataset(), "openai/gpt-4.1-mini", run_dir=tmp_path / "run")
+    assert endpoint.requests == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_key_is_nowhere_in_what_a_run_leaves(make_dataset, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
+    progress: list[str] = []
+    rules = [
+        Rule(submission="Answer 1", status=400, message=f"odd request with {KEY}"),
+        Rule(submission="Answer 2", status=500, message=f"{'x' * 290}{KEY}", times=1),
+        Rule(submission="Answer 3", status=401, message=f"wrong key {KEY}"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        error = stopped(
+            make_dataset(5),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path / "run",
+            concurrency=1,
+            on_progress=lambda now: progress.append(repr(now)),
+        )
+    assert endpoint.requests[0].headers["Authorization"] == "(given)"
+    print(error.result.summary())
+    files = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
+    assert b"odd request with [key]" in files
+    shown = "".join([repr(error), *progress, repr(error.result), repr(error.result.items)])
+    for left in (shown, *capfd.readouterr(), files.decode("utf-8", "replace")):
+        assert KEY not in left
+        assert KEY[:10] not in left
+
+
+# Stopped from outside
+
+
+def test_setting_stop_ends_the_run_and_keeps_what_was_judged(make_dataset, tmp_path, rows):
+    async def main() -> None:
+        stop = asyncio.Event()
+        begin = time.monotonic()
+
+        async def judge(messages: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) > 6:
+                stop.set()
+                await asyncio.sleep(60)
+            return MET
+
+        with pytest.raises(RunStopped) as caught:
+            await rubricate.agrade(
+                make_dataset(20), judge, stop=stop, run_dir=tmp_path / "run", concurrency=2
+            )
+        assert time.monotonic() - begin < 10
+        assert caught.value.interrupted
+        assert caught.value.result.stopped == "interrupted"
+        assert statuses(caught.value.result).count("judged") == 6
+
+    calls: list[int] = []
+    asyncio.run(main())
+    assert [row["status"] for row in rows(tmp_path / "run")].count("judged") == 6
+
+
+def test_a_run_that_is_stopped_before_it_begins_asks_nothing(make_dataset, endpoint):
+    async def main() -> None:
+        stop = asyncio.Event()
+        stop.set()
+        with pytest.raises(RunStopped) as caught:
+            await rubricate.agrade(make_dataset(), "m", base_url=endpoint.url, stop=stop)
+        assert caught.value.interrupted
+
+    asyncio.run(main())
+    assert endpoint.requests == []
+
+
+def test_a_cancelled_run_keeps_what_was_judged(make_dataset, tmp_path, rows):
+    async def main() -> None:
+        async def judge(messages: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) > 4:
+                task.cancel()
+                await asyncio.sleep(60)
+            return MET
+
+        grading = rubricate.agrade(make_dataset(9), judge, run_dir=tmp_path / "run", concurrency=1)
+        task = asyncio.create_task(grading)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    calls: list[int] = []
+    asyncio.run(main())
+    assert [row["status"] for row in rows(tmp_path / "run")].count("judged") == 4
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["stopped"] == "cancelled"
+
+
+def test_an_error_in_the_callers_own_code_is_raised_and_costs_no_answer(
+    make_dataset, tmp_path, rows
+):
+    def fall_over(progress: rubricate.Progress) -> None:
+        if progress.done == 3:
+            raise LookupError("my own bug")
+
+    with pytest.raises(LookupError, match="my own bug"):
+        rubricate.grade(
+            make_dataset(),
+            lambda messages: MET,
+            run_dir=tmp_path / "run",
+            on_progress=fall_over,
+            concurrency=1,
+        )
+    assert [row["status"] for row in rows(tmp_path / "run")].count("judged") == 3
+
+
+def test_a_journal_that_cannot_be_written_ends_the_run_with_its_name(
+    make_dataset, tmp_path, monkeypatch
+):
+    from rubricate.run._journal import Journal
+
+    def full(self: Journal) -> None:
+        raise JournalError(f"{self._name}: database or disk is full")
+
+    monkeypatch.setattr(Journal, "commit", full)
+    with pytest.raises(JournalError, match=r"journal\.sqlite: database or disk is full"):
+        rubricate.grade(make_dataset(40), lambda messages: MET, run_dir=tmp_path / "run")
