@@ -23,6 +23,8 @@ __all__ = ["Journal"]
 BATCH = 64
 INTERVAL = 0.2
 _FORMAT = 1
+_TROUBLE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
 
 
 class Journal:
@@ -43,7 +45,7 @@ class Journal:
             self._database = sqlite3.connect(
                 ":memory:" if path is None else path, timeout=0.5, isolation_level=None
             )
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             raise self._problem(error) from None
         try:
             self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -63,14 +65,14 @@ class Journal:
                 )
             self._database.execute(f"PRAGMA user_version={_FORMAT}")
             self._database.execute("COMMIT")
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
         except JournalError:
             self._database.close()
             raise
 
-    def _problem(self, error: sqlite3.Error) -> JournalError:
+    def _problem(self, error: Exception) -> JournalError:
         if "locked" in str(error):
             return JournalError(
                 f"{self._name}: another process is grading into this run folder; "
@@ -86,16 +88,18 @@ class Journal:
                 row = self._database.execute(
                     "SELECT record FROM records WHERE key = ?", (key,)
                 ).fetchone()
-            except sqlite3.Error as error:
+            except _TROUBLE as error:
                 raise self._problem(error) from None
             if row is None:
                 return None
             found = row[0]
         try:
             record: dict[str, Any] = orjson.loads(found)
-        except orjson.JSONDecodeError as error:
-            raise JournalError(f"{self._name}: damaged record ({error})") from None
-        return None if record["status"] == "failed" else record
+            return None if record["status"] == "failed" else record
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            raise JournalError(
+                f"{self._name}: the record {key} is damaged; use another run folder"
+            ) from None
 
     def put(self, key: str, record: dict[str, Any]) -> None:
         """Keep a record; it is on disk after the next commit."""
@@ -114,7 +118,7 @@ class Journal:
             self._database.execute("BEGIN")
             self._database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", rows)
             self._database.execute("COMMIT")
-        except sqlite3.Error as error:
+        except _TROUBLE as error:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise self._problem(error) from None

@@ -157,6 +157,9 @@ EXCLUDES = re.compile(
 EARLY = 40
 """Characters of a clause within which that stands, if it is about the whole clause."""
 
+MOST_LEVELS = 3
+"""The most ordered options that are told apart by how much of a requirement is found."""
+
 NOTHING_GIVEN = re.compile(
     r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"
     r"(?:submission|submitted|response|answer|answered|reply|n/?a|none|empty|blank)?\W*",
@@ -258,10 +261,15 @@ def _choice(
     best = max(live, key=lambda option: option.value or 0.0).description or ""
     if reference:
         return Question(text=reference, source="reference")
-    if asked:
+    if asked and len(live) <= MOST_LEVELS:
         return Question(text=requirement, source="criterion")
     if content(analyse(best), SCALE):
         return Question(text=best, source="option")
+    if asked:
+        return Question(
+            abstention=f"The criterion asks for one of {len(live)} degrees, which matching words "
+            "cannot tell apart, and there is no reference."
+        )
     return Question(
         abstention="Neither the criterion nor its options name content to look for, and there is "
         "no reference."

@@ -1,0 +1,167 @@
+"""`grade`, `agrade` and the rubric's own: in scripts, in running loops, for one text or many."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, HTTPModel, ModelJudge, PythonModel, Rubric
+from rubricate.testing import Rule, ScriptedEndpoint
+
+MET = {"reason": "r", "evidence": [], "verdict": "MET"}
+RUBRIC = Rubric(
+    [
+        Criterion(name="fast", weight=3.0, requirement="Says that light is rapid"),
+        Criterion(name="rude", weight=-1.0, requirement="Contains insults"),
+    ]
+)
+
+
+def met(messages: Any) -> dict[str, Any]:
+    return MET
+
+
+def test_grade_works_in_a_script(make_dataset, endpoint):
+    assert rubricate.grade(make_dataset(), "m", base_url=endpoint.url).calls == 6
+
+
+def test_grade_works_inside_a_running_loop(make_dataset, endpoint):
+    async def notebook() -> rubricate.Result:
+        return rubricate.grade(make_dataset(), "m", base_url=endpoint.url)
+
+    assert asyncio.run(notebook()).calls == 6
+
+
+def test_an_error_inside_a_running_loop_is_the_same_error(make_dataset):
+    async def notebook() -> None:
+        rubricate.grade(make_dataset(), "opneai/m")
+
+    with pytest.raises(rubricate.InputError, match="did you mean 'openai'"):
+        asyncio.run(notebook())
+
+
+def test_agrade_is_awaited(make_dataset, endpoint):
+    result = asyncio.run(rubricate.agrade(make_dataset(), "m", base_url=endpoint.url))
+    assert result.calls == 6
+
+
+def test_a_rubric_grades_one_text(endpoint):
+    item = RUBRIC.grade(
+        "Light is rapid.",
+        prompt="How fast is light?",
+        reference="Very.",
+        judge="m",
+        base_url=endpoint.url,
+    )
+    assert {name: verdict.label for name, verdict in item.criteria.items()} == {
+        "fast": "MET",
+        "rude": "UNMET",
+    }
+    assert item.score.value == 1.0
+    prompt = endpoint.requests[0].prefix
+    assert prompt.index("How fast is light?") < prompt.index("Very.") < prompt.index("Light is")
+
+
+def test_a_rubric_grades_one_text_inside_a_running_loop(endpoint):
+    async def notebook() -> Any:
+        return RUBRIC.grade("Light is rapid.", judge="m", base_url=endpoint.url)
+
+    assert asyncio.run(notebook()).score.value == 1.0
+
+
+def test_a_rubric_grades_one_text_asynchronously():
+    assert asyncio.run(RUBRIC.agrade("text", judge=met)).score.value == pytest.approx(2 / 3)
+
+
+def test_options_of_one_text_have_their_effect():
+    def abstain(messages: Any) -> dict[str, Any]:
+        return {**MET, "verdict": "CANNOT_ASSESS"}
+
+    item = RUBRIC.grade("text", judge=abstain, cannot_assess="partial", partial=0.25)
+    assert item.score.value == 0.25
+
+
+def test_one_text_that_cannot_be_judged_is_failed_and_raises_nothing(monkeypatch):
+    monkeypatch.setenv("RUBRICATE_API_KEY", "sk-planted-0123456789")
+    with ScriptedEndpoint([Rule(status=401, message="wrong")]) as endpoint:
+        item = RUBRIC.grade("text", judge="m", base_url=endpoint.url)
+    assert [verdict.status for verdict in item.criteria.values()] == ["failed", "failed"]
+    assert (item.score.value, item.score.coverage) == (None, 0.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [met, PythonModel(met), ModelJudge(PythonModel(met))],
+    ids=["callable", "model", "judge"],
+)
+def test_a_judge_may_be_a_callable_a_model_or_a_judge(make_dataset, make: Any):
+    result = rubricate.grade(make_dataset(), make)
+    assert (result.calls, result.failed) == (6, 0)
+    assert result.judge == "python/met"
+
+
+def test_the_number_of_second_requests_belongs_to_the_judge(make_dataset):
+    calls: list[int] = []
+    model = PythonModel(lambda messages: calls.append(1) or "?")
+    rubricate.grade(make_dataset(1), ModelJudge(model, reasks=0))
+    assert len(calls) == 2
+
+
+def test_one_model_serves_one_run_after_another(make_dataset, endpoint):
+    model = HTTPModel("m", base_url=endpoint.url)
+    for _ in range(3):
+        rubricate.grade(make_dataset(), model)
+    assert len(endpoint.requests) == 18
+
+
+def test_one_model_serves_many_texts_at_once_and_no_request_is_lost():
+    """A reward is graded so: whichever text ends first must not cut off the others."""
+
+    async def main(url: str) -> list[rubricate.ItemResult]:
+        model = HTTPModel("m", base_url=url)
+        try:
+            return await asyncio.gather(
+                *(RUBRIC.agrade(f"text {n}", judge=model, attempts=1) for n in range(20))
+            )
+        finally:
+            await model.aclose()
+
+    rules = [Rule(submission="text 1?$", delay=0.0, verdict="MET"), Rule(delay=0.1)]
+    with ScriptedEndpoint(rules) as endpoint:
+        items = asyncio.run(main(endpoint.url))
+    assert [v.status for item in items for v in item.criteria.values()] == ["judged"] * 40
+    assert len(endpoint.requests) == 40
+
+
+def test_one_model_serves_two_threads_at_once(make_dataset):
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url)
+        failed: list[int] = []
+
+        def work() -> None:
+            failed.append(rubricate.grade(make_dataset(10), model, concurrency=2).failed)
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == [0, 0]
+    assert len(endpoint.requests) == 40
+
+
+def test_a_judge_that_was_given_is_not_closed_by_agrade(make_dataset):
+    class Counting(PythonModel):
+        closed = 0
+
+        async def aclose(self) -> None:
+            Counting.closed += 1
+
+    asyncio.run(rubricate.agrade(make_dataset(), Counting(met)))
+    assert Counting.closed == 0
+    rubricate.grade(make_dataset(), Counting(met))
+    assert Counting.closed == 1

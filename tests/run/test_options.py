@@ -1,0 +1,194 @@
+"""Every option of `grade` does what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import InputError, RunStopped
+from rubricate.grading import GradingOptions
+from rubricate.testing import Rule, ScriptedEndpoint
+
+MET = {"reason": "r", "evidence": [], "verdict": "MET"}
+ABSTAIN = {"reason": "r", "evidence": [], "verdict": "CANNOT_ASSESS"}
+
+
+def met(messages: Any) -> dict[str, Any]:
+    return MET
+
+
+def one_abstains(messages: Any) -> dict[str, Any]:
+    """MET, but it cannot tell about the speed."""
+    return ABSTAIN if "kilometres" in messages[-1]["content"].rpartition("Criterion:")[2] else MET
+
+
+def test_every_option_has_its_test_here():
+    tested = {name.removeprefix("test_option_") for name in globals() if "test_option_" in name}
+    options = {*GradingOptions.__annotations__, "stop"}
+    assert {name for name in options if not any(test.startswith(name) for test in tested)} == set()
+
+
+def test_option_limit_grades_only_the_first_items(make_dataset, endpoint):
+    result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url, limit=2)
+    assert [item.description for item in result] == ["answer 0", "answer 1"]
+    assert len(endpoint.requests) == 4
+
+
+def test_option_limit_may_exceed_the_dataset(make_dataset):
+    assert len(rubricate.grade(make_dataset(2), met, limit=9)) == 2
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_option_attempts_bounds_how_often_a_request_is_sent(make_dataset, attempts: int):
+    with (
+        ScriptedEndpoint([Rule(status=500)]) as endpoint,
+        pytest.raises(RunStopped, match="HTTP 500"),
+    ):
+        rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, attempts=attempts)
+    assert len(endpoint.requests) == attempts
+
+
+def test_option_timeout_ends_a_request(make_dataset):
+    begin = time.monotonic()
+    with (
+        ScriptedEndpoint([Rule(fault="hang")]) as endpoint,
+        pytest.raises(RunStopped, match=r"no answer within 0\.1 s"),
+    ):
+        rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, timeout=0.1, attempts=2)
+    assert time.monotonic() - begin < 10
+
+
+@pytest.mark.parametrize("given", [{}, {"temperature": 0.7}, {"temperature": None}])
+def test_option_temperature_reaches_the_endpoint(make_dataset, endpoint, given: dict[str, Any]):
+    rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, **given)
+    sent = {request.body.get("temperature") for request in endpoint.requests}
+    assert sent == {given.get("temperature", 0.0)}
+
+
+def test_option_base_url_is_where_requests_go(make_dataset, endpoint):
+    with ScriptedEndpoint() as other:
+        rubricate.grade(make_dataset(1), "m", base_url=other.url)
+    assert (len(endpoint.requests), len(other.requests)) == (0, 2)
+
+
+def test_option_concurrency_lets_so_many_calls_run_at_once(make_dataset):
+    async def judge(messages: Any) -> dict[str, Any]:
+        calls.append(1)
+        if len(calls) > 1:  # the first goes alone
+            await asyncio.wait_for(three.wait(), timeout=10)
+        return MET
+
+    calls: list[int] = []
+    three = asyncio.Barrier(3)
+    assert rubricate.grade(make_dataset(7), judge, concurrency=3, limit=None).failed == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "partial", "score"),
+    [
+        # +2 abstained, -1 MET
+        ("skip", 0.5, 0.0),
+        ("zero", 0.5, 0.0),
+        ("partial", 0.5, 0.0),
+        ("partial", 0.75, 0.25),
+        ("PARTIAL", 1.0, 0.5),
+        ("fail", 0.5, 0.0),
+    ],
+)
+def test_option_cannot_assess_and_partial_decide_what_an_abstention_is_worth(
+    make_dataset, strategy: str, partial: float, score: float
+):
+    dataset = make_dataset(1)
+    result = rubricate.grade(dataset, one_abstains, cannot_assess=strategy, partial=partial)
+    assert result.items[0].score.value == score
+    assert result.items[0].criteria["speed"].value is None
+
+
+def test_option_partial_and_strategy_are_kept_with_the_result(make_dataset):
+    result = rubricate.grade(make_dataset(1), met, cannot_assess="zero", partial=0.25)
+    assert (result.cannot_assess, result.partial) == ("zero", 0.25)
+    assert (result.summary().cannot_assess, result.summary().partial) == ("zero", 0.25)
+
+
+def test_option_rubric_replaces_that_of_the_dataset(make_dataset):
+    rubric = rubricate.Rubric([rubricate.Criterion(name="other", requirement="Other")])
+    result = rubricate.grade(make_dataset(2), met, rubric=rubric)
+    assert [list(item.criteria) for item in result] == [["other"], ["other"]]
+
+
+def test_option_run_dir_is_made_with_its_parents(make_dataset, tmp_path):
+    result = rubricate.grade(make_dataset(1), met, run_dir=str(tmp_path / "a" / "b"))
+    assert (tmp_path / "a" / "b" / "results.jsonl").exists()
+    assert result.run_dir == tmp_path / "a" / "b"
+
+
+def test_option_on_progress_hears_of_every_verdict(make_dataset):
+    seen: list[tuple[int, int]] = []
+    rubricate.grade(
+        make_dataset(3),
+        met,
+        on_progress=lambda now: seen.append((now.done, now.total)),
+        concurrency=1,
+    )
+    assert seen == [(n, 6) for n in range(1, 7)]
+
+
+def test_option_on_progress_hears_of_trouble(make_dataset):
+    heard: list[str | None] = []
+    with ScriptedEndpoint([Rule(status=500, message="busy", times=1)]) as endpoint:
+        rubricate.grade(
+            make_dataset(1),
+            "m",
+            base_url=endpoint.url,
+            on_progress=lambda now: heard.append(now.trouble),
+        )
+    assert heard[0] == "HTTP 500: busy"
+
+
+def test_option_stop_ends_the_run(make_dataset):
+    async def main() -> int:
+        stop = asyncio.Event()
+
+        def judge(messages: Any) -> dict[str, Any]:
+            stop.set()
+            return MET
+
+        with pytest.raises(RunStopped) as caught:
+            await rubricate.agrade(make_dataset(5), judge, stop=stop, concurrency=1)
+        return caught.value.result.calls
+
+    assert asyncio.run(main()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"limit": 0}, "limit must be at least 1"),
+        ({"concurrency": 0}, "concurrency must be at least 1"),
+        ({"attempts": 0}, "attempts must be at least 1"),
+        ({"cannot_assess": "skp"}, "did you mean 'skip'"),
+        ({"partial": 1.5}, "partial must be between 0 and 1"),
+        ({"base_url": "host"}, "must start with http"),
+        ({"timeout": 0}, "timeout must be more than 0"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_an_error_that_names_the_option(
+    make_dataset, options: dict[str, Any], wrong: str
+):
+    given = {"base_url": "http://127.0.0.1:9/v1", **options}
+    with pytest.raises(InputError, match=wrong):
+        rubricate.grade(make_dataset(), "m", **given)
+
+
+def test_a_dataset_without_items_is_an_error(make_dataset):
+    with pytest.raises(InputError, match="no items"):
+        rubricate.grade(make_dataset(0), met)
+
+
+def test_something_else_than_a_dataset_is_an_error():
+    with pytest.raises(InputError, match="expected a RubricDataset, found list"):
+        rubricate.grade([], met)  # type: ignore[arg-type]

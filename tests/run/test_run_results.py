@@ -1,0 +1,230 @@
+"""What a run leaves: the result, the run folder, and tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+import rubricate
+from rubricate import Criterion, CriterionOption, Rubric, RubricDataset
+from rubricate.testing import Rule, ScriptedEndpoint
+
+
+@pytest.fixture
+def folder(make_dataset, tmp_path):
+    """A run folder of two items with human labels, one verdict of them failed."""
+    rules = [
+        Rule(
+            submission="Answer 0", criterion="kilometres", verdict="MET", evidence=["300000", "no"]
+        ),
+        Rule(submission="Answer 1", criterion="kilometres", reply="?"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        dataset = make_dataset(2, ground_truth=["MET", None])
+        rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_the_folder_has_these_files_and_no_other(folder):
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["journal.sqlite", "results.jsonl", "rubric.yaml", "summary.json"]
+
+
+def test_the_folder_is_for_its_owner_only(folder):
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_results_have_one_line_a_verdict_in_the_datasets_order(folder, rows):
+    found = [(row["description"], row["criterion"]) for row in rows(folder)]
+    assert found == [
+        ("answer 0", "speed"),
+        ("answer 0", "boasting"),
+        ("answer 1", "speed"),
+        ("answer 1", "boasting"),
+    ]
+
+
+def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
+    row = rows(folder)[0]
+    usage = row.pop("usage")
+    assert row == {
+        "item": make_dataset(2).item_ids()[0],
+        "description": "answer 0",
+        "criterion": "speed",
+        "weight": 2.0,
+        "status": "judged",
+        "label": "MET",
+        "value": 1.0,
+        "human_label": "MET",
+        "human_value": 1.0,
+        "probability": None,
+        "reason": "scripted",
+        "evidence": [
+            {"quote": "300000", "start": 18, "end": 24},
+            {"quote": "no", "start": None, "end": None},
+        ],
+        "error": None,
+        "judge": "m",
+        "resumed": False,
+        "item_score": {"value": 0.5, "lowest": 0.5, "highest": 0.5, "raw": 1.0, "coverage": 1.0},
+    }
+    assert usage["requests"] == 1
+    assert usage["input_tokens"] > 0
+    assert usage["cost"] is None
+
+
+def test_a_failed_line_of_results_has_an_error_in_place_of_a_value(folder, rows):
+    row = rows(folder)[2]
+    assert (row["status"], row["label"], row["value"]) == ("failed", None, None)
+    assert row["error"]["kind"] == "unreadable_reply"
+
+
+def test_a_criterion_without_a_human_label_has_none_in_the_results(folder, rows):
+    assert rows(folder)[1]["human_label"] is rows(folder)[1]["human_value"] is None
+
+
+def test_the_summary_has_the_figures(folder):
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["judge"] == "m"
+    assert summary["dataset"] == "light"
+    assert summary["items"] == 2
+    assert summary["verdicts"] == {
+        "judged": 3,
+        "abstained": 0,
+        "not_applicable": 0,
+        "failed": 1,
+    }
+    assert summary["errors"] == {"unreadable_reply": 1}
+    assert summary["agreement"]["n"] == 1
+    assert summary["usage"]["calls"] == 4
+    assert summary["usage"]["requests"] == 6
+    assert summary["run_dir"] == str(folder)
+    assert summary["stopped"] is None
+
+
+def test_the_rubric_that_was_asked_can_be_loaded_again(folder, make_dataset):
+    assert Rubric.from_file(folder / "rubric.yaml") == make_dataset(1).rubric
+
+
+def test_rubrics_of_items_are_written_by_item(make_dataset, tmp_path):
+    own = Rubric([Criterion(name="own", requirement="Own")])
+    dataset = make_dataset(1)
+    dataset.add_item("text", rubric=own, id="second")
+    rubricate.grade(
+        dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run"
+    )
+    written = yaml.safe_load((tmp_path / "run" / "rubric.yaml").read_text())["items"]
+    assert list(written) == dataset.item_ids()
+    assert Rubric.from_dict(written["second"]) == own
+
+
+def test_a_rubric_with_odd_line_breaks_is_written_as_it_is(tmp_path):
+    rubric = Rubric([Criterion(name="a", requirement="one\x85two\u2028three\n four")])
+    dataset = RubricDataset("p", rubric)
+    dataset.add_item("text")
+    rubricate.grade(
+        dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run"
+    )
+    assert Rubric.from_file(tmp_path / "run" / "rubric.yaml") == rubric
+
+
+def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint):
+    result = rubricate.grade(make_dataset(2), "m", base_url=endpoint.url)
+    frame = result.to_pandas()
+    assert list(frame.columns) == [
+        "item",
+        "description",
+        "criterion",
+        "weight",
+        "status",
+        "label",
+        "value",
+        "human_label",
+        "human_value",
+        "probability",
+        "reason",
+        "evidence",
+        "judge",
+        "resumed",
+        "usage.requests",
+        "usage.input_tokens",
+        "usage.cached_tokens",
+        "usage.output_tokens",
+        "usage.cost",
+        "usage.seconds",
+        "error.kind",
+        "error.message",
+        "item_score.value",
+        "item_score.lowest",
+        "item_score.highest",
+        "item_score.raw",
+        "item_score.coverage",
+    ]
+    assert len(frame) == 4
+    assert frame.groupby("criterion")["value"].mean().to_dict() == {"speed": 0.5, "boasting": 0.5}
+
+
+def test_a_failed_verdict_has_no_value_in_the_table():
+    result_of = Rubric([Criterion(name="a", requirement="r")])
+    dataset = RubricDataset("p", result_of)
+    dataset.add_item("good")
+    dataset.add_item("bad")
+
+    def judge(messages: Any) -> Any:
+        if "bad" in messages[-1]["content"]:
+            raise ValueError("no")
+        return {"reason": "r", "verdict": "MET"}
+
+    frame = rubricate.grade(dataset, judge).to_pandas()
+    assert frame["value"].mean() == 1.0
+    assert frame["value"].isna().tolist() == [False, True]
+    assert frame["error.kind"].tolist()[1] == "bad_request"
+
+
+def test_usage_is_the_sum_over_all_calls(make_dataset, endpoint):
+    result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url)
+    usages = [verdict.usage for _, verdict in result.verdicts()]
+    assert result.usage.requests == sum(usage.requests for usage in usages) == 10
+    assert result.usage.input_tokens == sum(usage.input_tokens for usage in usages)
+    assert result.usage.cached_tokens == sum(usage.cached_tokens for usage in usages) > 0
+
+
+def test_a_human_score_needs_a_label_on_every_criterion(make_dataset):
+    def judge(messages: Any) -> Any:
+        return {"reason": "r", "verdict": "MET"}
+
+    (partly,) = rubricate.grade(make_dataset(1, ground_truth=["MET", None]), judge)
+    (fully,) = rubricate.grade(make_dataset(1, ground_truth=["MET", "UNMET"]), judge)
+    assert partly.human_score is None
+    assert fully.human_score.value == 1.0
+    assert fully.labels["boasting"].label == "UNMET"
+
+
+def test_the_verdict_of_an_item_is_found_by_the_criterions_name(make_dataset, endpoint):
+    result = rubricate.grade(make_dataset(1), "m", base_url=endpoint.url)
+    verdict = result.items[0].criteria["boasting"]
+    assert (verdict.criterion, verdict.label, verdict.judge) == ("boasting", "MET", "m")
+    assert len(result) == 1
+    assert list(result)[0] is result.items[0]
+
+
+def test_a_criterion_without_a_name_is_called_by_its_place():
+    rubric = Rubric([Criterion(requirement="One"), Criterion(requirement="Two")])
+    item = rubric.grade("t", judge=lambda m: {"reason": "r", "verdict": "MET"})
+    assert [(name, v.criterion) for name, v in item.criteria.items()] == [
+        ("criterion_1", "criterion_1"),
+        ("criterion_2", "criterion_2"),
+    ]
+
+
+def test_an_option_chosen_by_a_judge_is_spelt_as_in_the_rubric():
+    options = (
+        CriterionOption(label="Very Good", value=1.0),
+        CriterionOption(label="Bad", value=0.0),
+    )
+    rubric = Rubric([Criterion(name="a", requirement="r", options=options)])
+    item = rubric.grade("t", judge=lambda m: {"reason": "r", "verdict": " very good "})
+    assert (item.criteria["a"].label, item.criteria["a"].value) == ("Very Good", 1.0)

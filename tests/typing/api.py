@@ -1,0 +1,72 @@
+"""The public names as a user writes them; checked by mypy, never run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import assert_type
+
+import rubricate
+from rubricate import (
+    Criterion,
+    CriterionOption,
+    CriterionVerdict,
+    DataItem,
+    HTTPModel,
+    ItemResult,
+    ModelJudge,
+    PythonModel,
+    Result,
+    Rubric,
+    RubricDataset,
+    Score,
+    Verdict,
+)
+from rubricate.judge import Message
+from rubricate.report import Summary
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+
+
+def answer(messages: list[Message]) -> str:
+    return messages[-1]["content"]
+
+
+rubric = Rubric(
+    [
+        Criterion(name="a", weight=1.0, requirement="r"),
+        Criterion(
+            requirement="r",
+            scale_type="ordinal",
+            options=(CriterionOption(label="no", value=0.0), CriterionOption(label="yes", value=1.0)),
+        ),
+    ],
+    guidelines="g",
+)
+dataset = RubricDataset(prompt="p", rubric=rubric, items=[DataItem("s", "d")])
+dataset.add_item("s", "d", [CriterionVerdict.MET, "yes"], id="one", prompt="another")
+train, test = dataset.split_train_test(1, seed=1)
+assert_type(train, RubricDataset)
+
+result = rubricate.grade(dataset, judge="openai/gpt-4.1-mini", run_dir=Path("run"), limit=1)
+assert_type(result, Result)
+assert_type(result.summary(), Summary)
+assert_type(result.items[0].criteria["a"], Verdict)
+assert_type(result.items[0].criteria["a"].probability, float | None)
+assert_type(result.items[0].score, Score)
+assert_type(result.items[0].score.value, float | None)
+assert_type(rubric.grade("s", prompt="p", reference="r", judge=answer), ItemResult)
+rubricate.grade(dataset, PythonModel(answer, name="mine"))
+rubricate.grade(dataset, ModelJudge(HTTPModel("m", base_url="http://localhost/v1"), reasks=1))
+
+
+async def grade() -> None:
+    assert_type(await rubricate.agrade(dataset, stop=asyncio.Event()), Result)
+    assert_type(await rubric.agrade("s", temperature=None), ItemResult)
+
+
+def respond(request: JudgeRequest) -> Rule | None:
+    return Rule(verdict="MET") if request.submission else None
+
+
+with ScriptedEndpoint([Rule(status=500, times=1)], respond=respond) as endpoint:
+    assert_type(endpoint.url, str)
