@@ -58,7 +58,7 @@ def test_init_leaves_files_that_are_there(rubricate, tmp_path):
 def test_judges_says_which_keys_are_set_and_never_shows_them(rubricate):
     done = rubricate("judges", GROQ_API_KEY="planted-key-1234")
     assert done.returncode == 0
-    lines = {line.split()[1]: line for line in done.stdout.splitlines() if "API_KEY" in line}
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if "API_KEY" in line}
     assert "set" in lines["groq/MODEL"]
     assert "missing" in lines["openai/MODEL"]
     assert "optional" in lines["ollama/MODEL"]
@@ -72,6 +72,12 @@ def test_judges_as_json(rubricate):
     assert keys["mistral/MODEL"] is True
     assert keys["deepseek/MODEL"] is False
     assert told["extras"] == {"pandas": True}
+
+
+def test_without_a_command_it_shows_its_help(rubricate):
+    done = rubricate()
+    assert done.returncode == 0
+    assert "grade   Grade a dataset" in done.stdout
 
 
 def test_version_is_the_packages(rubricate):

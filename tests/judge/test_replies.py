@@ -91,7 +91,7 @@ def test_evidence_may_be_missing_or_one_text():
         ('{"reason": 3, "verdict": "MET"}', "no 'reason'"),
         ('{"reason": "r", "evidence": 3, "verdict": "MET"}', "'evidence'"),
         ('{"reason": "r", "evidence": [3], "verdict": "MET"}', "'evidence'"),
-        (f'{JSON} or {JSON.replace("MET", "UNMET")}', "differ"),
+        (f"{JSON} or {JSON.replace('MET', 'UNMET')}", "differ"),
         ("<verdict>MET</verdict> or <verdict>UNMET</verdict>", "differ"),
     ],
 )

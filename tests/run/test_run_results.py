@@ -113,9 +113,7 @@ def test_rubrics_of_items_are_written_by_item(make_dataset, tmp_path):
     own = Rubric([Criterion(name="own", requirement="Own")])
     dataset = make_dataset(1)
     dataset.add_item("text", rubric=own, id="second")
-    rubricate.grade(
-        dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run"
-    )
+    rubricate.grade(dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run")
     written = yaml.safe_load((tmp_path / "run" / "rubric.yaml").read_text())["items"]
     assert list(written) == dataset.item_ids()
     assert Rubric.from_dict(written["second"]) == own
@@ -125,9 +123,7 @@ def test_a_rubric_with_odd_line_breaks_is_written_as_it_is(tmp_path):
     rubric = Rubric([Criterion(name="a", requirement="one\x85two\u2028three\n four")])
     dataset = RubricDataset("p", rubric)
     dataset.add_item("text")
-    rubricate.grade(
-        dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run"
-    )
+    rubricate.grade(dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run")
     assert Rubric.from_file(tmp_path / "run" / "rubric.yaml") == rubric
 
 

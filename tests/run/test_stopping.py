@@ -71,9 +71,7 @@ def refused_on_the_way(make_dataset: Any, folder: Path, n: int) -> tuple[RunStop
         return Rule(status=401, message=f"Incorrect API key provided: {KEY}")
 
     with ScriptedEndpoint(respond=respond) as endpoint:
-        error = stopped(
-            make_dataset(50), "m", base_url=endpoint.url, run_dir=folder, concurrency=4
-        )
+        error = stopped(make_dataset(50), "m", base_url=endpoint.url, run_dir=folder, concurrency=4)
     return error, len(endpoint.requests)
 
 

@@ -37,7 +37,10 @@ rubric = Rubric(
         Criterion(
             requirement="r",
             scale_type="ordinal",
-            options=(CriterionOption(label="no", value=0.0), CriterionOption(label="yes", value=1.0)),
+            options=(
+                CriterionOption(label="no", value=0.0),
+                CriterionOption(label="yes", value=1.0),
+            ),
         ),
     ],
     guidelines="g",

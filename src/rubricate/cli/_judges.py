@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import json
 import os
 import re
 
-from rubricate.judge.models import PROVIDERS
+from rubricate.judge.models import GENERIC_KEY, PROVIDERS
 
 __all__ = ["judges_command"]
 
@@ -18,7 +17,7 @@ def judges_command(*, json_output: bool) -> int:
     rows = [
         {
             "judge": f"{provider.prefix}/MODEL",
-            "base_url": provider.base_url,
+            "base_url": os.environ.get(provider.url_variable or "") or provider.base_url,
             "key_variable": provider.key_variable,
             "key_required": provider.key_required,
             "key_set": bool(os.environ.get(provider.key_variable, "").strip()),
@@ -29,17 +28,18 @@ def judges_command(*, json_output: bool) -> int:
     if json_output:
         print(json.dumps({"judges": rows, "extras": extras}, indent=2))
         return 0
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
-    for heading in ("judge", "address", "key variable", "key"):
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("judge", "key", "in the variable", "address"):
         table.add_column(heading, overflow="fold")
-    table.add_row("builtin", "in this process", "", "not needed")
+    table.add_row("builtin", "not needed", "", "in this process")
     for row in rows:
         state = "set" if row["key_set"] else "missing" if row["key_required"] else "optional"
-        table.add_row(str(row["judge"]), str(row["base_url"]), str(row["key_variable"]), state)
-    table.add_row("MODEL --base-url URL", "any OpenAI-compatible server", "RUBRICATE_API_KEY", "")
+        table.add_row(str(row["judge"]), state, str(row["key_variable"]), str(row["base_url"]))
+    table.add_row("MODEL", "optional", GENERIC_KEY, "given by --base-url")
     console = Console()
     console.print(table)
     for extra, installed in extras.items():

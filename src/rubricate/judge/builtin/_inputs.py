@@ -266,14 +266,10 @@ def _choice(
     if content(analyse(best), SCALE):
         return Question(text=best, source="option")
     if asked:
-        return Question(
-            abstention=f"The criterion asks for one of {len(live)} degrees, which matching words "
-            "cannot tell apart, and there is no reference."
-        )
-    return Question(
-        abstention="Neither the criterion nor its options name content to look for, and there is "
-        "no reference."
-    )
+        reason = f"The criterion asks for one of {len(live)} degrees, which words do not tell"
+    else:
+        reason = "Neither the criterion nor its options name content to look for"
+    return Question(abstention=f"{reason}, and there is no reference.")
 
 
 def _unordered(live: list[Option]) -> Question:

@@ -6,10 +6,11 @@ the same `Model` protocol.
 
 from rubricate.judge.models._http import HTTPModel
 from rubricate.judge.models._model import Completion, Message, Model, Request, Send
-from rubricate.judge.models._providers import PROVIDERS, Provider
+from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider
 from rubricate.judge.models._python import PythonModel
 
 __all__ = [
+    "GENERIC_KEY",
     "PROVIDERS",
     "Completion",
     "HTTPModel",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rubricate._documents import suggestion
 from rubricate.errors import InputError, MissingKeyError
 
-__all__ = ["PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
+__all__ = ["GENERIC_KEY", "PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
 
 
 @dataclass(frozen=True, slots=True)
