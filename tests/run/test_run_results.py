@@ -204,7 +204,7 @@ def test_the_verdict_of_an_item_is_found_by_the_criterions_name(make_dataset, en
     verdict = result.items[0].criteria["boasting"]
     assert (verdict.criterion, verdict.label, verdict.judge) == ("boasting", "MET", "m")
     assert len(result) == 1
-    assert list(result)[0] is result.items[0]
+    assert next(iter(result)) is result.items[0]
 
 
 def test_a_criterion_without_a_name_is_called_by_its_place():

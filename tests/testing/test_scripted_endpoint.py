@@ -16,6 +16,7 @@ import rubricate
 from rubricate import Criterion, InputError, Rubric
 from rubricate.judge import Case
 from rubricate.judge._prompts import render
+from rubricate.judge._replies import read_reply
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, load_rules
 
 CRITERION = Criterion(name="a", requirement="Mentions bananas and oranges")
@@ -47,8 +48,8 @@ def answer(endpoint: ScriptedEndpoint, text: str, **fields: Any) -> str:
 
 
 def test_without_rules_it_judges_by_keywords(endpoint):
-    assert json.loads(answer(endpoint, "Bananas!"))["verdict"] == "MET"
-    assert json.loads(answer(endpoint, "Apples!"))["verdict"] == "UNMET"
+    assert read_reply(answer(endpoint, "Bananas, oranges!")).answer == "MET"
+    assert read_reply(answer(endpoint, "Apples!")).answer == "UNMET"
 
 
 def test_it_takes_requests_apart(endpoint):
@@ -88,15 +89,15 @@ def test_the_first_rule_that_applies_is_used():
         Rule(verdict="MET"),
     ]
     with ScriptedEndpoint(rules) as endpoint:
-        assert json.loads(answer(endpoint, "Kiwis"))["verdict"] == "CANNOT_ASSESS"
-        assert json.loads(answer(endpoint, "bananas"))["verdict"] == "UNMET"
+        assert read_reply(answer(endpoint, "Kiwis")).answer == "CANNOT_ASSESS"
+        assert read_reply(answer(endpoint, "bananas")).answer == "UNMET"
 
 
 def test_a_rule_is_used_so_many_times():
     with ScriptedEndpoint([Rule(reply="one", times=2)]) as endpoint:
         replies = [answer(endpoint, "x") for _ in range(3)]
     assert replies[:2] == ["one", "one"]
-    assert json.loads(replies[2])["verdict"] == "UNMET"
+    assert read_reply(replies[2]).answer == "UNMET"
 
 
 def test_a_rule_answers_with_a_status_and_headers():
@@ -108,7 +109,7 @@ def test_a_rule_answers_with_a_status_and_headers():
 
 def test_a_rule_may_only_delay():
     with ScriptedEndpoint([Rule(delay=0.01)]) as endpoint:
-        assert json.loads(answer(endpoint, "bananas"))["verdict"] == "MET"
+        assert read_reply(answer(endpoint, "bananas and oranges")).answer == "MET"
 
 
 def test_code_answers_before_rules_and_may_pass():

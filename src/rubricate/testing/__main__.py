@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 
+from rubricate.errors import RubricateError
 from rubricate.testing import ScriptedEndpoint, load_rules
 
 
@@ -16,7 +17,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
     arguments = parser.parse_args()
-    rules = load_rules(arguments.rules) if arguments.rules else []
+    try:
+        rules = load_rules(arguments.rules) if arguments.rules else []
+    except RubricateError as error:
+        parser.error(str(error))
     endpoint = ScriptedEndpoint(rules, host=arguments.host, port=arguments.port)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(endpoint.serve(lambda: print(endpoint.url, flush=True)))
