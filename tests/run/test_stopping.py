@@ -252,3 +252,17 @@ def test_a_journal_that_cannot_be_written_ends_the_run_with_its_name(
     monkeypatch.setattr(Journal, "commit", full)
     with pytest.raises(JournalError, match=r"journal\.sqlite: database or disk is full"):
         rubricate.grade(make_dataset(40), lambda messages: MET, run_dir=tmp_path / "run")
+
+
+def test_an_endpoint_that_refuses_every_request_stops_the_run(make_dataset):
+    with ScriptedEndpoint([Rule(status=400, message="no such parameter")]) as endpoint:
+        with pytest.raises(RunStopped, match="no such parameter"):
+            rubricate.grade(make_dataset(50), "m", base_url=endpoint.url, concurrency=1)
+        assert len(endpoint.requests) < 10
+
+
+def test_a_prompt_that_is_forbidden_on_the_way_does_not_stop_the_run(make_dataset):
+    with ScriptedEndpoint([Rule(submission="Answer 3", status=403)]) as endpoint:
+        result = rubricate.grade(make_dataset(6), "m", base_url=endpoint.url)
+    failed = [item.id for item, verdict in result.verdicts() if verdict.status == "failed"]
+    assert failed == [result.items[3].id] * 2

@@ -214,3 +214,9 @@ def test_as_a_process_it_says_in_one_line_what_is_wrong_with_its_rules(tmp_path:
     assert done.returncode != 0
     assert "file not found" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_an_error_at_once(endpoint):
+    port = int(endpoint.url.rsplit(":", 1)[1].partition("/")[0])
+    with pytest.raises(OSError, match="address already in use"), ScriptedEndpoint(port=port):
+        pass

@@ -5,6 +5,7 @@ Nothing outside this module switches on the kind of a criterion.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -77,7 +78,7 @@ def _read_label(answer: object, labels: list[str]) -> str:
             if answer.strip().casefold() == label.strip().casefold():
                 return label
     raise UnreadableReply(
-        f"the verdict {answer!r} is not one of: {', '.join(repr(label) for label in labels)}"
+        f"the verdict {reprlib.repr(answer)} is not one of: {', '.join(repr(label) for label in labels)}"
     )
 
 

@@ -19,6 +19,11 @@ FAILURES_IN_A_ROW = 10
 """Calls given up one after another before an endpoint that has worked is taken for dead."""
 
 
+REFUSALS_AT_FIRST = 5
+"""Requests refused as wrong, with none ever accepted, before a run is given up: 200 more would be
+refused the same way."""
+
+
 class Sender:
     """Sends requests for one run.
 
@@ -43,7 +48,9 @@ class Sender:
         self._chance = random.Random(0)
         self._scout = asyncio.Lock()
         self._has_answered = False
+        self._has_accepted = False
         self._failures = 0
+        self._refusals = 0
         self.stopped_by: ModelError | None = None
 
     async def __call__(self, model: Model, request: Request) -> Completion:
@@ -66,6 +73,8 @@ class Sender:
             attempt += 1
             try:
                 async with limiter:
+                    if self.stopped_by is not None:  # while this one waited
+                        raise self._repeated(self.stopped_by, 0)
                     completion = await model.complete(request)
             except ModelError as error:
                 requests += error.requests
@@ -79,21 +88,25 @@ class Sender:
                     limiter.pause(error.retry_after)
                 await asyncio.sleep(wait)
             else:
-                self._has_answered = True
+                self._has_answered = self._has_accepted = True
                 self._failures = 0
                 usage = completion.usage
                 usage = replace(usage, requests=usage.requests + requests)
                 return replace(completion, usage=usage)
 
     def _gave_up(self, error: ModelError) -> None:
-        if error.fatal:
-            self.stopped_by = self.stopped_by or error
-        elif error.retryable:
+        # Once a request has been accepted the key is good, and a 403 is about one prompt.
+        fatal = error.fatal and not (error.status == 403 and self._has_accepted)
+        if error.retryable:
             self._failures += 1
-            if not self._has_answered or self._failures >= FAILURES_IN_A_ROW:
-                self.stopped_by = self.stopped_by or error
-        else:  # the endpoint answered, if only to refuse this one request
+            fatal = not self._has_answered or self._failures >= FAILURES_IN_A_ROW
+        elif not fatal:
             self._has_answered = True
+            self._refusals += 1
+            fatal = error.kind == "bad_request" and not self._has_accepted
+            fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
+        if fatal and self.stopped_by is None:
+            self.stopped_by = error
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:

@@ -22,8 +22,11 @@ def main() -> None:
     except RubricateError as error:
         parser.error(str(error))
     endpoint = ScriptedEndpoint(rules, host=arguments.host, port=arguments.port)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(endpoint.serve(lambda: print(endpoint.url, flush=True)))
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(endpoint.serve(lambda: print(endpoint.url, flush=True)))
+    except OSError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -73,12 +73,20 @@ class ScriptedEndpoint:
 
     def __enter__(self) -> ScriptedEndpoint:
         listening = threading.Event()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self.serve(listening.set)), daemon=True
-        )
+        problems: list[OSError] = []
+
+        def run() -> None:
+            try:
+                asyncio.run(self.serve(listening.set))
+            except OSError as error:  # a port that is taken
+                problems.append(error)
+                listening.set()
+
+        self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
-        if not listening.wait(timeout=10):
-            raise RuntimeError("the scripted endpoint did not start")
+        listening.wait(timeout=10)
+        if problems:
+            raise problems[0]
         return self
 
     def __exit__(
