@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from rubricate._version import __version__
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -75,7 +76,7 @@ class BuiltinJudge:
         return cls(classifier, report)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        content = repr((self.classifier.identity, _inputs(case, criterion)))
+        content = repr((__version__, self.classifier.identity, _inputs(case, criterion)))
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:

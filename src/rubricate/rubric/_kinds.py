@@ -77,9 +77,8 @@ def _read_label(answer: object, labels: list[str]) -> str:
         for label in labels:
             if answer.strip().casefold() == label.strip().casefold():
                 return label
-    raise UnreadableReply(
-        f"the verdict {reprlib.repr(answer)} is not one of: {', '.join(repr(label) for label in labels)}"
-    )
+    allowed = ", ".join(repr(label) for label in labels)
+    raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")
 
 
 def _question(criterion: Criterion, answers: list[Answer]) -> Question:
