@@ -1,0 +1,223 @@
+"""From a record of a data source to a sample: by field names, or by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from rubricate._documents import input_error
+from rubricate.dataset._sample import Sample, check_frozen, plain_sample
+from rubricate.dataset._values import (
+    READERS,
+    read_choices,
+    read_id,
+    read_input,
+    read_metadata,
+    read_metadata_model,
+    read_target,
+)
+from rubricate.errors import InputError
+
+__all__ = ["DatasetRecord", "FieldSpec", "RecordToSample", "SampleMapper", "sample_mapper"]
+
+DatasetRecord = dict[str, Any]
+"""A record as the data source has it: values by field name."""
+
+RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
+"""A function from a record to its sample, or to any number of them (none skips the record)."""
+
+SampleMapper = Callable[[DatasetRecord], "list[Sample]"]
+
+
+@dataclass
+class FieldSpec:
+    """Which field of a record holds what.
+
+    Attributes:
+        input: the field with the input.
+        target: the field with the ideal answer.
+        choices: the field with the answers to choose from.
+        id: the field with the identifier.
+        metadata: the names of fields to keep as metadata, or a model (with `frozen=True`) that
+            names and checks them. None for a field `metadata` that holds an object; an empty list
+            for no metadata.
+        sandbox: the field with the sandbox.
+        files: the field with the files.
+        setup: the field with the script to run before the sample.
+    """
+
+    input: str = "input"
+    target: str = "target"
+    choices: str = "choices"
+    id: str = "id"
+    metadata: list[str] | type[BaseModel] | None = None
+    sandbox: str = "sandbox"
+    files: str = "files"
+    setup: str = "setup"
+
+
+def sample_mapper(
+    sample_fields: FieldSpec | RecordToSample | None,
+) -> FieldMapper | FunctionMapper:
+    """What `sample_fields` of a reader asks for.
+
+    Raises:
+        InputError: it is neither a `FieldSpec`, a function nor None, or names a metadata model
+            that is not frozen.
+    """
+    if sample_fields is None:
+        return FieldMapper(FieldSpec())
+    if isinstance(sample_fields, FieldSpec):
+        return FieldMapper(sample_fields)
+    if sample_fields is FieldSpec:
+        raise InputError("sample_fields is the class FieldSpec: pass an instance, FieldSpec(...)")
+    if isinstance(sample_fields, type) or not callable(sample_fields):
+        name = sample_fields if isinstance(sample_fields, type) else type(sample_fields)
+        raise InputError(
+            "sample_fields must be a FieldSpec, a function from a record to samples, or None; "
+            f"found {name.__name__}"
+        )
+    return FunctionMapper(sample_fields)
+
+
+class FieldMapper:
+    """Maps a record by field names. One record is one sample."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._spec = spec
+        metadata = spec.metadata
+        self._model: type[BaseModel] | None = None
+        self._names: list[str] | None = None
+        if isinstance(metadata, type):
+            check_frozen(metadata)
+            self._model = metadata
+        elif isinstance(metadata, str):
+            raise InputError(f"metadata must be a list of field names, found {metadata!r}")
+        elif metadata is not None:
+            self._names = list(metadata)
+
+    @property
+    def columns(self) -> list[str]:
+        """The fields whose empty cells, in a file of text cells, mean that there is no value."""
+        spec = self._spec
+        own = [] if self._names is not None else ["metadata"]
+        return [spec.choices, spec.id, spec.sandbox, spec.files, spec.setup, *own]
+
+    def __call__(self, record: DatasetRecord) -> Sample:
+        """The record's sample.
+
+        Raises:
+            InputError: a value cannot be read; names the field, what was found and which fields
+                the record has.
+        """
+        try:
+            return self.quick(record)
+        except (InputError, ValidationError):
+            raise self._explained(record) from None
+
+    def quick(self, record: DatasetRecord) -> Sample:
+        """As a call, but errors do not name the field."""
+        spec, get = self._spec, record.get
+        input_ = get(spec.input)
+        if type(input_) is not str or not input_:
+            input_ = read_input(input_)
+        target = get(spec.target)
+        if type(target) is not str:
+            target = read_target(target)
+        choices = get(spec.choices)
+        if choices is not None:
+            choices = read_choices(choices)
+        id_ = get(spec.id)
+        if (type(id_) is not str and id_ is not None) or id_ == "":
+            id_ = read_id(id_)
+        names = self._names
+        if names is not None:
+            metadata = {name: get(name) for name in names} if names else None
+        elif self._model is not None:
+            metadata = read_metadata_model(record, "metadata", self._model)
+        else:
+            metadata = get("metadata")
+            if type(metadata) is not dict and metadata is not None:
+                metadata = read_metadata(metadata)
+        sample = plain_sample(input_, choices, target, id_, metadata)
+        if (sandbox := get(spec.sandbox)) is not None:
+            sample.sandbox = READERS["sandbox"](sandbox)
+        if (files := get(spec.files)) is not None:
+            sample.files = READERS["files"](files)
+        if (setup := get(spec.setup)) is not None:
+            sample.setup = READERS["setup"](setup)
+        return sample
+
+    def _explained(self, record: DatasetRecord) -> InputError:
+        """The first thing wrong with the record, with its field."""
+        has = f"; the record has the fields {', '.join(map(repr, record)) or '(none)'}"
+        for field, read in READERS.items():
+            name = getattr(self._spec, field)
+            try:
+                read(record.get(name))
+            except (InputError, ValidationError) as error:
+                return _at_field(error, name, " (there is no such field)", name in record, has)
+        try:
+            if self._model is not None:
+                read_metadata_model(record, "metadata", self._model)
+            else:
+                read_metadata(record.get("metadata"))
+        except (InputError, ValidationError) as error:
+            return _at_field(error, "metadata", "", True, has)
+        return InputError(f"cannot be read{has}")
+
+
+def _at_field(
+    error: InputError | ValidationError, name: str, absent: str, present: bool, has: str
+) -> InputError:
+    found = error if isinstance(error, InputError) else input_error(error)
+    place = InputError("", path=(f"field '{name}'", *found.path)).path
+    return InputError(f"{found.message}{'' if present else absent}{has}", path=place)
+
+
+class FunctionMapper:
+    """Maps a record by a function, to any number of samples."""
+
+    def __init__(self, function: Callable[[DatasetRecord], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: DatasetRecord) -> list[Sample]:
+        """The record's samples.
+
+        Raises:
+            InputError: the function raised an error (its `__cause__`), or did not return samples.
+        """
+        try:
+            returned = self._function(record)
+            if isinstance(returned, Sample):
+                return [returned]
+            if returned is None or isinstance(returned, str | Mapping | BaseModel):
+                samples = None
+            elif isinstance(returned, Iterable):
+                samples = list(returned)
+            else:
+                samples = None
+        except Exception as error:
+            raise InputError(
+                f"the record function raised {type(error).__name__}: {error}; the record has the "
+                f"fields {', '.join(map(repr, record)) or '(none)'}"
+            ) from error
+        if samples is None:
+            raise InputError(
+                "the record function must return a Sample or several, and returned "
+                f"{'None' if returned is None else type(returned).__name__}"
+            )
+        for sample in samples:
+            if not isinstance(sample, Sample):
+                raise InputError(
+                    "the record function must return Samples, and returned "
+                    f"{_a_list_with(samples, sample)}"
+                )
+        return samples
+
+
+def _a_list_with(samples: Sequence[Any], wrong: Any) -> str:
+    return f"{len(samples)} values, one of them a {type(wrong).__name__}"
