@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue
 
 __all__ = [
     "ChatMessage",
@@ -31,7 +31,13 @@ __all__ = [
 ]
 
 
-class ContentText(BaseModel):
+class _Model(BaseModel):
+    """A model whose validator is built when it is first used: most datasets have no messages."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class ContentText(_Model):
     """Text."""
 
     type: Literal["text"] = "text"
@@ -39,7 +45,7 @@ class ContentText(BaseModel):
     refusal: bool | None = None
 
 
-class ContentReasoning(BaseModel):
+class ContentReasoning(_Model):
     """What a model thought before it answered."""
 
     type: Literal["reasoning"] = "reasoning"
@@ -49,7 +55,7 @@ class ContentReasoning(BaseModel):
     redacted: bool = False
 
 
-class ContentImage(BaseModel):
+class ContentImage(_Model):
     """An image: a path, an address or a data URI."""
 
     type: Literal["image"] = "image"
@@ -57,7 +63,7 @@ class ContentImage(BaseModel):
     detail: Literal["auto", "low", "high", "original"] = "auto"
 
 
-class ContentAudio(BaseModel):
+class ContentAudio(_Model):
     """A sound: a path, an address or a data URI."""
 
     type: Literal["audio"] = "audio"
@@ -65,7 +71,7 @@ class ContentAudio(BaseModel):
     format: Literal["wav", "mp3"]
 
 
-class ContentVideo(BaseModel):
+class ContentVideo(_Model):
     """A film: a path, an address or a data URI."""
 
     type: Literal["video"] = "video"
@@ -73,7 +79,7 @@ class ContentVideo(BaseModel):
     format: Literal["mp4", "mpeg", "mov"]
 
 
-class ContentDocument(BaseModel):
+class ContentDocument(_Model):
     """A document: a path, an address or a data URI."""
 
     type: Literal["document"] = "document"
@@ -82,7 +88,7 @@ class ContentDocument(BaseModel):
     mime_type: str = ""
 
 
-class ContentData(BaseModel):
+class ContentData(_Model):
     """Data in a form of a provider's own."""
 
     type: Literal["data"] = "data"
@@ -102,7 +108,7 @@ Content = Annotated[
 """One part of a message's content."""
 
 
-class ToolCall(BaseModel):
+class ToolCall(_Model):
     """A model's wish to have a function called."""
 
     id: str
@@ -112,7 +118,7 @@ class ToolCall(BaseModel):
     type: str | None = None
 
 
-class ToolCallError(BaseModel):
+class ToolCallError(_Model):
     """Why a call of a function failed."""
 
     type: str
@@ -123,7 +129,7 @@ def _new_id() -> str:
     return uuid.uuid4().hex[:22]
 
 
-class ChatMessageBase(BaseModel):
+class ChatMessageBase(_Model):
     """What all messages have.
 
     Attributes:

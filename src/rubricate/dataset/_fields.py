@@ -13,15 +13,18 @@ from rubricate.dataset._sample import Sample, check_frozen, plain_sample
 from rubricate.dataset._values import (
     READERS,
     read_choices,
+    read_files,
     read_id,
     read_input,
     read_metadata,
     read_metadata_model,
+    read_sandbox,
+    read_setup,
     read_target,
 )
 from rubricate.errors import InputError
 
-__all__ = ["DatasetRecord", "FieldSpec", "RecordToSample", "SampleMapper", "sample_mapper"]
+__all__ = ["DatasetRecord", "FieldSpec", "RecordToSample", "Resolve", "sample_mapper"]
 
 DatasetRecord = dict[str, Any]
 """A record as the data source has it: values by field name."""
@@ -29,7 +32,8 @@ DatasetRecord = dict[str, Any]
 RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
 """A function from a record to its sample, or to any number of them (none skips the record)."""
 
-SampleMapper = Callable[[DatasetRecord], "list[Sample]"]
+Resolve = Callable[[Sample], None]
+"""Puts absolute paths in place of a sample's relative ones."""
 
 
 @dataclass
@@ -72,7 +76,7 @@ def sample_mapper(
         return FieldMapper(FieldSpec())
     if isinstance(sample_fields, FieldSpec):
         return FieldMapper(sample_fields)
-    if sample_fields is FieldSpec:
+    if isinstance(sample_fields, type) and issubclass(sample_fields, FieldSpec):
         raise InputError("sample_fields is the class FieldSpec: pass an instance, FieldSpec(...)")
     if isinstance(sample_fields, type) or not callable(sample_fields):
         name = sample_fields if isinstance(sample_fields, type) else type(sample_fields)
@@ -98,6 +102,8 @@ class FieldMapper:
             raise InputError(f"metadata must be a list of field names, found {metadata!r}")
         elif metadata is not None:
             self._names = list(metadata)
+        self.quick = _quick_mapping(spec, self._names, self._model)
+        """As a call, but errors do not name the field."""
 
     @property
     def columns(self) -> list[str]:
@@ -106,50 +112,21 @@ class FieldMapper:
         own = [] if self._names is not None else ["metadata"]
         return [spec.choices, spec.id, spec.sandbox, spec.files, spec.setup, *own]
 
-    def __call__(self, record: DatasetRecord) -> Sample:
+    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> Sample:
         """The record's sample.
+
+        Args:
+            record: the fields.
+            resolve: called with a sample that may name files.
 
         Raises:
             InputError: a value cannot be read; names the field, what was found and which fields
                 the record has.
         """
         try:
-            return self.quick(record)
+            return self.quick(record, resolve)
         except (InputError, ValidationError):
             raise self._explained(record) from None
-
-    def quick(self, record: DatasetRecord) -> Sample:
-        """As a call, but errors do not name the field."""
-        spec, get = self._spec, record.get
-        input_ = get(spec.input)
-        if type(input_) is not str or not input_:
-            input_ = read_input(input_)
-        target = get(spec.target)
-        if type(target) is not str:
-            target = read_target(target)
-        choices = get(spec.choices)
-        if choices is not None:
-            choices = read_choices(choices)
-        id_ = get(spec.id)
-        if (type(id_) is not str and id_ is not None) or id_ == "":
-            id_ = read_id(id_)
-        names = self._names
-        if names is not None:
-            metadata = {name: get(name) for name in names} if names else None
-        elif self._model is not None:
-            metadata = read_metadata_model(record, "metadata", self._model)
-        else:
-            metadata = get("metadata")
-            if type(metadata) is not dict and metadata is not None:
-                metadata = read_metadata(metadata)
-        sample = plain_sample(input_, choices, target, id_, metadata)
-        if (sandbox := get(spec.sandbox)) is not None:
-            sample.sandbox = READERS["sandbox"](sandbox)
-        if (files := get(spec.files)) is not None:
-            sample.files = READERS["files"](files)
-        if (setup := get(spec.setup)) is not None:
-            sample.setup = READERS["setup"](setup)
-        return sample
 
     def _explained(self, record: DatasetRecord) -> InputError:
         """The first thing wrong with the record, with its field."""
@@ -170,12 +147,55 @@ class FieldMapper:
         return InputError(f"cannot be read{has}")
 
 
+def _quick_mapping(
+    spec: FieldSpec, names: list[str] | None, model: type[BaseModel] | None
+) -> Callable[[DatasetRecord, Resolve | None], Sample]:
+    """A function from record to sample. What is as it should be is taken without a further call."""
+    input_name, target_name, choices_name, id_name = spec.input, spec.target, spec.choices, spec.id
+    sandbox_name, files_name, setup_name = spec.sandbox, spec.files, spec.setup
+
+    def mapped(record: DatasetRecord, resolve: Resolve | None) -> Sample:
+        get = record.get
+        input_ = get(input_name)
+        if type(input_) is not str or not input_:
+            input_ = read_input(input_)
+        target = get(target_name)
+        if type(target) is not str:
+            target = read_target(target)
+        choices = get(choices_name)
+        if choices is not None:
+            choices = read_choices(choices)
+        id_ = get(id_name)
+        if (type(id_) is not str and id_ is not None) or id_ == "":
+            id_ = read_id(id_)
+        if names is not None:
+            metadata = {name: get(name) for name in names} if names else None
+        elif model is not None:
+            metadata = read_metadata_model(record, "metadata", model)
+        else:
+            metadata = get("metadata")
+            if type(metadata) is not dict and metadata is not None:
+                metadata = read_metadata(metadata)
+        sample = plain_sample(input_, choices, target, id_, metadata)
+        sandbox, files, setup = get(sandbox_name), get(files_name), get(setup_name)
+        if sandbox is files is setup is None and type(input_) is str:
+            return sample
+        sample.sandbox = read_sandbox(sandbox)
+        sample.files = read_files(files)
+        sample.setup = read_setup(setup)
+        if resolve is not None:
+            resolve(sample)
+        return sample
+
+    return mapped
+
+
 def _at_field(
     error: InputError | ValidationError, name: str, absent: str, present: bool, has: str
 ) -> InputError:
     found = error if isinstance(error, InputError) else input_error(error)
-    place = InputError("", path=(f"field '{name}'", *found.path)).path
-    return InputError(f"{found.message}{'' if present else absent}{has}", path=place)
+    place = ", ".join([f"field '{name}'", *map(str, found.path)])
+    return InputError(f"{place}: {found.message}{'' if present else absent}{has}")
 
 
 class FunctionMapper:
@@ -184,8 +204,12 @@ class FunctionMapper:
     def __init__(self, function: Callable[[DatasetRecord], Any]) -> None:
         self._function = function
 
-    def __call__(self, record: DatasetRecord) -> list[Sample]:
+    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
         """The record's samples.
+
+        Args:
+            record: the fields.
+            resolve: called with each sample.
 
         Raises:
             InputError: the function raised an error (its `__cause__`), or did not return samples.
@@ -216,6 +240,8 @@ class FunctionMapper:
                     "the record function must return Samples, and returned "
                     f"{_a_list_with(samples, sample)}"
                 )
+            if resolve is not None:
+                resolve(sample)
         return samples
 
 

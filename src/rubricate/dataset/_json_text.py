@@ -60,16 +60,16 @@ def parse_object(line: bytes) -> dict[str, Any]:
         record = from_json(line)
     except ValueError:
         record = parse_json_bytes(line)
-    if type(record) is not dict:
+    if type(record) is dict and b"NaN" not in line:
+        return record
+    if not isinstance(record, dict):
         if isinstance(record, list):
             raise InputError(
                 "expected an object on each line, found a list; this looks like a JSON array: "
                 "name the file .json"
             )
         raise InputError(f"expected an object on each line, found {json.dumps(record)[:60]}")
-    if b"NaN" in line:
-        return {key: without_nan(value, top=True) for key, value in record.items()}
-    return record
+    return {key: without_nan(value, top=True) for key, value in record.items()}
 
 
 def without_nan(value: Any, *, top: bool = False) -> Any:

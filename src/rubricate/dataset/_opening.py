@@ -101,7 +101,8 @@ class Source:
 
     def filesystem(self) -> tuple[Any, str]:
         """The remote file system and the path in it."""
-        fsspec = import_fsspec(self.given)
+        import fsspec.core
+
         scheme = urlsplit(self.given).scheme
         try:
             return cast("tuple[Any, str]", fsspec.core.url_to_fs(self.given, **self.options))
@@ -133,10 +134,8 @@ class Source:
             with gzip.open(raw) as file, io.BufferedReader(cast("Any", file), CHUNK) as buffered:
                 yield buffered
         elif self._compression == "zstd":
-            try:
-                import zstandard
-            except ImportError:
-                raise MissingExtraError("reading .zst files", "zstd") from None
+            import zstandard
+
             reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
             try:
                 with io.BufferedReader(cast("Any", reader), CHUNK) as buffered:
@@ -145,16 +144,6 @@ class Source:
                 raise InputError(f"is not a zstd file: {error}", file=self.shown) from None
         else:
             yield raw
-
-
-def import_fsspec(address: str) -> Any:
-    """The fsspec package; `MissingExtraError` where it is not installed."""
-    try:
-        import fsspec
-        import fsspec.core
-    except ImportError:
-        raise MissingExtraError(f"reading {address.partition(':')[0]}://", "remote") from None
-    return fsspec
 
 
 class _Chunks(io.RawIOBase):

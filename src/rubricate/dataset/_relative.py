@@ -24,21 +24,11 @@ from rubricate.dataset._chat import (
 from rubricate.dataset._opening import Source
 from rubricate.dataset._sample import Sample, SandboxEnvironmentSpec
 
-__all__ = ["RelativeFiles", "names_files"]
+__all__ = ["RelativeFiles"]
 
 _PATH = re.compile(r"(?:\.{1,2}/)*[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*/?|\.{1,2}", re.ASCII)
 _LONGEST = 512
 """Characters that a value may have to count as a remote path."""
-
-
-def names_files(sample: Sample) -> bool:
-    """Whether a sample has a field that may name a file."""
-    return (
-        type(sample.input) is not str
-        or sample.setup is not None
-        or sample.files is not None
-        or sample.sandbox is not None
-    )
 
 
 class RelativeFiles:

@@ -24,7 +24,7 @@ __all__ = [
 class SandboxEnvironmentSpec(BaseModel):
     """A sandbox: its type and, optionally, its configuration (mostly a file)."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     type: str
     config: Any = None
@@ -54,6 +54,8 @@ class Sample(BaseModel):
         files: what goes along with it, by name: paths, inline text, or data URIs.
         setup: a script to run before it: a path, inline text, or a data URI.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     input: str | list[ChatMessage]
     choices: list[str] | None = None
@@ -148,7 +150,9 @@ def metadata_model(values: Mapping[str, Any], metadata_cls: type[MT], *, whole: 
     try:
         return metadata_cls(**values)
     except ValidationError as error:
-        raise InputError(f"Could not parse metadata into {metadata_cls.__name__}: {error}") from error
+        raise InputError(
+            f"Could not parse metadata into {metadata_cls.__name__}: {error}"
+        ) from error
 
 
 def check_frozen(metadata_cls: type[BaseModel]) -> None:
@@ -174,8 +178,13 @@ _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
+class _Values:
+    """A sample's values. Instances of a plain class share the table of their attributes' names,
+    so that their `__dict__` takes half the memory of a dictionary written out."""
+
+
 def plain_sample(
-    input: str,
+    input: str | list[ChatMessage],
     choices: list[str] | None,
     target: str | list[str],
     id: int | str | None,
@@ -186,20 +195,15 @@ def plain_sample(
     It equals `Sample(input, choices, target, id, metadata)` and costs about a tenth of it, which
     is what makes reading a million records quick. Containers are taken over, not copied.
     """
+    values: Any = _new(_Values)
+    values.input = input
+    values.choices = choices
+    values.target = target
+    values.id = id
+    values.metadata = metadata
+    values.sandbox = values.files = values.setup = None
     sample = _new(Sample)
-    _set_values(
-        sample,
-        {
-            "input": input,
-            "choices": choices,
-            "target": target,
-            "id": id,
-            "metadata": metadata,
-            "sandbox": None,
-            "files": None,
-            "setup": None,
-        },
-    )
+    _set_values(sample, values.__dict__)
     _set_fields_set(sample, _ALL_FIELDS)
     _set_extra(sample, None)
     _set_private(sample, None)

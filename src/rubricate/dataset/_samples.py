@@ -112,12 +112,13 @@ class SampleStore(Protocol):
     def __len__(self) -> int:
         """The number of records."""
 
-    def take(self, indices: Iterable[int]) -> list[Sample]:
+    def take(self, indices: Sequence[int]) -> list[Sample]:
         """The samples of some records; a record's sample is always the same object."""
 
 
-BATCH = 2048
-"""Records that are turned into samples at a time while somebody iterates."""
+FIRST_BATCH = 2048
+"""Records that are turned into samples at once when somebody iterates. Each later batch is as
+large as all before it, so that cyclic garbage collection seldom walks over them."""
 
 
 class MemoryDataset(Dataset):
@@ -191,8 +192,14 @@ class MemoryDataset(Dataset):
             return
         store, order = self._store, self._order
         assert store is not None
-        for start in range(0, len(order), BATCH):
-            yield from store.take(order[start : start + BATCH])
+        start, end = 0, FIRST_BATCH
+        while start < len(order):
+            try:
+                yield from store.take(order[start:end])
+            except InputError:  # one by one, so that those before the error are given
+                for index in order[start:end]:
+                    yield from store.take([index])
+            start, end = end, 2 * end
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Sample: ...
