@@ -7,7 +7,7 @@ import csv
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from typing import Any
 
@@ -15,6 +15,7 @@ from rubricate.dataset._fields import DatasetRecord, FieldMapper, FieldSpec, Rec
 from rubricate.dataset._json import not_in_encoding, text_of
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._opening import Source
+from rubricate.dataset._sample import Sample
 from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError
@@ -89,7 +90,14 @@ def csv_dataset(
         rows = _rows(reader, end, encoding, source)
         names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
         decode = _Cells(names, loading.mapper, source)
-        return loading.dataset(rows, decode, source, name or source.name, source.location)
+        quick = (
+            loading.mapper.for_rows(decode.names)
+            if isinstance(loading.mapper, FieldMapper)
+            else None
+        )
+        return loading.dataset(
+            rows, decode, source, name or source.name, source.location, decode.checked(quick)
+        )
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
@@ -152,8 +160,8 @@ class _Cells:
     """
 
     def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
-        self._names = list(names)
-        if repeated := [name for name, count in Counter(self._names).items() if count > 1]:
+        self.names = list(names)
+        if repeated := [name for name, count in Counter(self.names).items() if count > 1]:
             raise InputError(
                 f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or "
                 "give fieldnames=",
@@ -161,10 +169,10 @@ class _Cells:
                 line=1,
             )
         optional = mapper.columns if isinstance(mapper, FieldMapper) else []
-        self._optional = [name for name in optional if name in self._names]
+        self._optional = [name for name in optional if name in self.names]
 
     def __call__(self, row: list[str]) -> DatasetRecord:
-        names = self._names
+        names = self.names
         if len(row) != len(names):
             raise self._ragged(row)
         record: DatasetRecord = dict(zip(names, row, strict=True))
@@ -174,8 +182,17 @@ class _Cells:
                 record[name] = None
         return record
 
+    def checked(
+        self, quick: Callable[[list[str]], Sample | None] | None
+    ) -> Callable[[list[str]], Sample | None] | None:
+        """The function, for rows of the right length; it gives None for others."""
+        if quick is None:
+            return None
+        width = len(self.names)
+        return lambda row: quick(row) if len(row) == width else None
+
     def _ragged(self, row: list[str]) -> InputError:
-        names = self._names
+        names = self.names
         if len(row) < len(names):
             what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
         else:

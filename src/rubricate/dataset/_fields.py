@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from rubricate._documents import input_error
 from rubricate.dataset._sample import Sample, check_frozen, plain_sample
 from rubricate.dataset._values import (
     READERS,
@@ -105,6 +104,39 @@ class FieldMapper:
         self.quick = _quick_mapping(spec, self._names, self._model)
         """As a call, but errors do not name the field."""
 
+    def for_rows(self, names: Sequence[str]) -> Callable[[list[str]], Sample | None] | None:
+        """For text cells under these names, a quick function from a row to its sample.
+
+        It gives None for a row without input. There is no such function (None) where the columns
+        hold more than input, target, id and named metadata.
+        """
+        spec = self._spec
+        others = {spec.choices, spec.sandbox, spec.files, spec.setup}
+        if self._names is None:
+            others.add("metadata")
+        kept = self._names or []
+        needed = [spec.input, spec.target, spec.id, *kept]
+        if self._model or others & {*names} or not {*needed} <= {*names}:
+            return None
+        input_, target, id_, *rest = map(names.index, needed)
+        if not kept:
+            return lambda row: (
+                plain_sample(row[input_], None, row[target], row[id_] or None, None)
+                if row[input_]
+                else None
+            )
+        return lambda row: (
+            plain_sample(
+                row[input_],
+                None,
+                row[target],
+                row[id_] or None,
+                {name: row[index] for name, index in zip(kept, rest)},  # noqa: B905
+            )
+            if row[input_]
+            else None
+        )
+
     @property
     def columns(self) -> list[str]:
         """The fields whose empty cells, in a file of text cells, mean that there is no value."""
@@ -193,6 +225,8 @@ def _quick_mapping(
 def _at_field(
     error: InputError | ValidationError, name: str, absent: str, present: bool, has: str
 ) -> InputError:
+    from rubricate._documents import input_error  # its models would make each import slower
+
     found = error if isinstance(error, InputError) else input_error(error)
     place = ", ".join([f"field '{name}'", *map(str, found.path)])
     return InputError(f"{place}: {found.message}{'' if present else absent}{has}")

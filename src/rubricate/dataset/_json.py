@@ -77,8 +77,8 @@ def json_dataset(
             rows = _numbered_lines(file, encoding, source)
             return loading.dataset(rows, parse_object, source, title, source.location)
         records = _document(file, encoding, source)
-    rows = ((None, row) for row in enumerate(records))
-    return loading.dataset(rows, _object, source, title, source.location)
+    entries = ((None, entry) for entry in enumerate(records))
+    return loading.dataset(entries, _object, source, title, source.location)
 
 
 def _numbered_lines(

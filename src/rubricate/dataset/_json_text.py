@@ -1,14 +1,15 @@
 """Parsing JSON records: the same values whatever else is installed.
 
-pydantic's own parser is as quick as any, keeps every digit of a large integer and reads NaN. What
-it refuses is read again by the standard library, which is more lenient (half surrogates) and, where
-it refuses too, says where.
+pydantic's own parser is as quick as any and keeps every digit of a large integer. What it refuses
+is read again by the standard library, which is more lenient (NaN, half surrogates) and, where it
+refuses too, says where.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
@@ -16,6 +17,9 @@ from pydantic_core import from_json
 from rubricate.errors import InputError
 
 __all__ = ["parse_json_bytes", "parse_object", "without_nan"]
+
+_parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
+# Only keys are cached: texts seldom repeat, and a cache that holds them costs more than it saves.
 
 
 def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
@@ -29,7 +33,7 @@ def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
         InputError: it is not JSON; with line and column.
     """
     try:
-        return from_json(data)
+        return _parse(data)
     except ValueError:
         pass
     try:
@@ -57,19 +61,19 @@ def parse_object(line: bytes) -> dict[str, Any]:
         InputError: it is not.
     """
     try:
-        record = from_json(line)
+        record = _parse(line)
+        if type(record) is dict:
+            return record
     except ValueError:
         record = parse_json_bytes(line)
-    if type(record) is dict and b"NaN" not in line:
-        return record
-    if not isinstance(record, dict):
-        if isinstance(record, list):
-            raise InputError(
-                "expected an object on each line, found a list; this looks like a JSON array: "
-                "name the file .json"
-            )
-        raise InputError(f"expected an object on each line, found {json.dumps(record)[:60]}")
-    return {key: without_nan(value, top=True) for key, value in record.items()}
+    if isinstance(record, dict):  # with a NaN in it, perhaps
+        return {key: without_nan(value, top=True) for key, value in record.items()}
+    if isinstance(record, list):
+        raise InputError(
+            "expected an object on each line, found a list; this looks like a JSON array: "
+            "name the file .json"
+        )
+    raise InputError(f"expected an object on each line, found {json.dumps(record)[:60]}")
 
 
 def without_nan(value: Any, *, top: bool = False) -> Any:

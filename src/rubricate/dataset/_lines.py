@@ -7,10 +7,10 @@ that a file that becomes samples one after the other is never in memory twice.
 from __future__ import annotations
 
 import mmap
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from typing import BinaryIO
 
 __all__ = ["HeldLines"]
@@ -44,12 +44,24 @@ class HeldLines:
             with memoryview(block) as view:
                 end = _fill(file, view, len(rest))
             last = end < size
-            pieces = block[:end].split(b"\n")
-            rest = pieces.pop()
-            if last and rest:
-                pieces.append(rest)
-            self._add(block, pieces, count, blank)
-            count += len(pieces)
+            starts, ends, rest = _cut(block, end, last)
+            if not count and starts and block[: len(BOM)] == BOM:
+                starts[0] = len(BOM)
+            odd = _ODD.search(block, 0, end) is not None
+            if odd or (starts and block[starts[0]] != ord("{")):
+                lines = list(zip(starts, ends, strict=True))
+                kept = [span for span in lines if block[slice(*span)].strip()]
+                if len(kept) < len(lines):
+                    there = set(kept)
+                    blank.extend(count + i for i, span in enumerate(lines, 1) if span not in there)
+                    count += len(lines) - len(kept)
+                    starts, ends = [start for start, _ in kept], [end for _, end in kept]
+            self._starts.extend(starts)
+            self._ends.extend(ends)
+            self._block_of.extend([len(self._blocks)] * len(starts))
+            self._unused.append(len(starts))
+            self._blocks.append(block if starts else None)
+            count += len(starts)
             if last:
                 break
             size = BLOCK
@@ -58,26 +70,6 @@ class HeldLines:
             self.numbers: Sequence[int] = [n for n in range(1, count + 1) if n not in left]
         else:
             self.numbers = range(1, count + 1)
-
-    def _add(self, block: mmap.mmap, pieces: list[bytes], before: int, blank: list[int]) -> None:
-        position = 0
-        if not before and pieces and pieces[0].startswith(BOM):
-            pieces[0] = pieces[0].removeprefix(BOM)
-            position = len(BOM)
-        lengths = list(map(len, pieces))
-        ends = list(accumulate((length + 1 for length in lengths), initial=position - 1))[1:]
-        starts = [end - length for end, length in zip(ends, lengths, strict=True)]
-        if 0 in lengths or any(map(bytes.isspace, pieces)):
-            kept = [i for i, piece in enumerate(pieces) if piece and not piece.isspace()]
-            gone = {*range(len(pieces))} - {*kept}
-            blank.extend(before + i + 1 for i in gone)
-            starts, ends = [starts[i] for i in kept], [ends[i] for i in kept]
-        self._starts.extend(starts)
-        self._ends.extend(ends)
-        added = len(starts)
-        self._block_of.extend([len(self._blocks)] * added)
-        self._unused.append(added)
-        self._blocks.append(block if added else None)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -96,6 +88,23 @@ class HeldLines:
                 block, self._blocks[number] = self._blocks[number], None
                 if block is not None:
                     block.close()
+
+
+_ODD = re.compile(rb"\n(?=[^{])")
+"""A line that may be blank: it does not begin as an object does."""
+
+
+def _cut(block: mmap.mmap, end: int, last: bool) -> tuple[list[int], list[int], bytes]:
+    """Where the lines of `block[:end]` start and end, and what stands behind the last line end."""
+    ends: list[int] = []
+    found, find, add = -1, block.find, ends.append
+    while (found := find(b"\n", found + 1, end)) >= 0:
+        add(found)
+    starts = [0, *(position + 1 for position in ends)]
+    if last and starts[-1] < end:
+        ends.append(end)
+        return starts, ends, b""
+    return starts[:-1], ends, block[starts[-1] : end]
 
 
 def _fill(file: BinaryIO, view: memoryview, end: int) -> int:

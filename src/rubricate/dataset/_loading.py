@@ -91,6 +91,7 @@ class Loading:
         source: Source | None,
         name: str | None,
         location: str | None,
+        quick: Callable[[Any], Sample | None] | None = None,
     ) -> MemoryDataset:
         """A dataset of records that are all mapped now.
 
@@ -100,6 +101,7 @@ class Loading:
             source: the file, beside which relative files are looked for; None for none.
             name: the dataset's name.
             location: where it came from.
+            quick: makes a sample of what is as it should be, and None of the rest.
 
         Raises:
             InputError: a record does not fit; names file, record, line, field.
@@ -112,14 +114,18 @@ class Loading:
         with gc_paused() if isinstance(mapper, FieldMapper) else contextlib.nullcontext():
             for number, (line, raw) in enumerate(rows if reads != 0 else (), start=1):
                 try:
-                    mapped = mapper(decode(raw), resolve)
+                    sample = None if quick is None else quick(raw)
+                    if sample is not None:
+                        new = (sample,)
+                    else:
+                        mapped = mapper(decode(raw), resolve)
+                        new = (mapped,) if isinstance(mapped, Sample) else mapped
                 except InputError as error:
                     place = located(error, shown, number, line)
                     if not self.skip:
                         raise place from error.__cause__
                     skipped.append(SkippedRecord(number, line, error.message))
                     continue
-                new = mapped if isinstance(mapped, list) else [mapped]
                 for sample in new:
                     if self.auto_id:
                         sample.id = len(samples) + 1

@@ -84,6 +84,10 @@ class Source:
             except FileNotFoundError as error:
                 if isinstance(error, InputError):
                     raise
+                if "Connect" in type(error.__cause__).__name__:
+                    raise InputError(
+                        f"cannot be reached: {error.__cause__}", file=self.shown
+                    ) from None
                 raise MissingFileError("file not found", file=self.shown) from None
             except IsADirectoryError:
                 raise InputError("is a folder, expected a file", file=self.shown) from None
@@ -105,11 +109,13 @@ class Source:
 
         scheme = urlsplit(self.given).scheme
         try:
-            return cast("tuple[Any, str]", fsspec.core.url_to_fs(self.given, **self.options))
+            filesystem, path = fsspec.core.url_to_fs(self.given, **self.options)
         except ImportError:
             raise MissingExtraError(f"reading {scheme}://", EXTRAS.get(scheme, scheme)) from None
         except ValueError as error:
             raise InputError(str(error), file=self.shown) from None
+        filesystem.invalidate_cache()  # what was listed before may have changed
+        return filesystem, path
 
     def _open_remote(self) -> contextlib.AbstractContextManager[BinaryIO]:
         filesystem, path = self.filesystem()
@@ -156,7 +162,12 @@ class _Chunks(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
+        try:
+            data = self._file.read(len(buffer))
+        except OSError:
+            raise
+        except Exception as error:  # a client library's own
+            raise OSError(f"{type(error).__name__}: {error}") from error
         buffer[: len(data)] = data
         return len(data)
 

@@ -117,8 +117,8 @@ class SampleStore(Protocol):
 
 
 FIRST_BATCH = 2048
-"""Records that are turned into samples at once when somebody iterates. Each later batch is as
-large as all before it, so that cyclic garbage collection seldom walks over them."""
+"""Records that are turned into samples at once when somebody iterates. Each later batch is
+three times all before it, so that cyclic garbage collection seldom walks over them."""
 
 
 class MemoryDataset(Dataset):
@@ -199,7 +199,7 @@ class MemoryDataset(Dataset):
             except InputError:  # one by one, so that those before the error are given
                 for index in order[start:end]:
                     yield from store.take([index])
-            start, end = end, 2 * end
+            start, end = end, 4 * end
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Sample: ...

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from rubricate._documents import input_error
 from rubricate.dataset._chat import ChatMessage
 from rubricate.dataset._json_text import parse_json_bytes
 from rubricate.dataset._sample import (
@@ -88,6 +87,8 @@ def _message(value: Any, index: int) -> ChatMessage:
     try:
         return _messages.validate_python({**fields, "source": "input"})
     except ValidationError as error:
+        from rubricate._documents import input_error
+
         raise input_error(error, where) from None
 
 
