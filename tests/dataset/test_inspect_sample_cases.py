@@ -35,7 +35,7 @@ def read(tmp_path: Path):
 
     def read_(record: object, spec: FieldSpec | None = None) -> Sample:
         path = tmp_path / "records.jsonl"
-        first = {"input": "first", "level": 1}
+        first = {"input": "first", "q": "first", "level": 1}
         path.write_text(f"{json.dumps(first)}\n{json.dumps(record)}\n", encoding="utf-8")
         return json_dataset(str(path), spec)[1]
 

@@ -250,14 +250,13 @@ class FunctionMapper:
         """
         try:
             returned = self._function(record)
+            samples: list[Any] | None = None
             if isinstance(returned, Sample):
-                return [returned]
-            if returned is None or isinstance(returned, str | Mapping | BaseModel):
-                samples = None
-            elif isinstance(returned, Iterable):
+                samples = [returned]
+            elif isinstance(returned, Iterable) and not isinstance(
+                returned, str | Mapping | BaseModel
+            ):
                 samples = list(returned)
-            else:
-                samples = None
         except Exception as error:
             raise InputError(
                 f"the record function raised {type(error).__name__}: {error}; the record has the "
