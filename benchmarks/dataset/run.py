@@ -97,7 +97,8 @@ def main() -> None:
         base = {task.suffix: task for task in reversed(TASKS) if task.arguments[1] == "iterate"}
         base |= {task.suffix: task for task in TASKS if task.arguments == ("inspect", "iterate")}
         for task in TASKS:
-            median = Measured(*(statistics.median(column) for column in zip(*found[task])))
+            columns = zip(*found[task], strict=True)
+            median = Measured(*(statistics.median(column) for column in columns))
             theirs = found[base[task.suffix]]
             time_ratio = median.process / statistics.median(one.process for one in theirs)
             memory_ratio = median.memory / statistics.median(one.memory for one in theirs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 NAMES = ["topic", "level", "note"]
@@ -51,13 +52,13 @@ def bare(task: str, file: str) -> float:
     if task == "orjson":
         import orjson
 
-        with open(file, "rb") as lines:
+        with Path(file).open("rb") as lines:
             for line in lines:
                 orjson.loads(line)
     elif task == "csv":
         import csv
 
-        with open(file, newline="", encoding="utf-8") as text:
+        with Path(file).open(newline="", encoding="utf-8") as text:
             for _ in csv.reader(text):
                 pass
     elif task == "polars":

@@ -7,7 +7,7 @@ import csv
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import Any
 
@@ -15,7 +15,6 @@ from rubricate.dataset._fields import DatasetRecord, FieldMapper, FieldSpec, Rec
 from rubricate.dataset._json import not_in_encoding, text_of
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._opening import Source
-from rubricate.dataset._sample import Sample
 from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError
@@ -95,9 +94,7 @@ def csv_dataset(
             if isinstance(loading.mapper, FieldMapper)
             else None
         )
-        return loading.dataset(
-            rows, decode, source, name or source.name, source.location, decode.checked(quick)
-        )
+        return loading.dataset(rows, decode, source, name or source.name, source.location, quick)
 
 
 def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
@@ -181,15 +178,6 @@ class _Cells:
             if not cell or cell.isspace():
                 record[name] = None
         return record
-
-    def checked(
-        self, quick: Callable[[list[str]], Sample | None] | None
-    ) -> Callable[[list[str]], Sample | None] | None:
-        """The function, for rows of the right length; it gives None for others."""
-        if quick is None:
-            return None
-        width = len(self.names)
-        return lambda row: quick(row) if len(row) == width else None
 
     def _ragged(self, row: list[str]) -> InputError:
         names = self.names

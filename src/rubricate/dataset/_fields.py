@@ -107,8 +107,8 @@ class FieldMapper:
     def for_rows(self, names: Sequence[str]) -> Callable[[list[str]], Sample | None] | None:
         """For text cells under these names, a quick function from a row to its sample.
 
-        It gives None for a row without input. There is no such function (None) where the columns
-        hold more than input, target, id and named metadata.
+        It gives None for a row without input or of another length. There is no such function
+        (None) where the columns hold more than input, target, id and named metadata.
         """
         spec = self._spec
         others = {spec.choices, spec.sandbox, spec.files, spec.setup}
@@ -119,23 +119,20 @@ class FieldMapper:
         if self._model or others & {*names} or not {*needed} <= {*names}:
             return None
         input_, target, id_, *rest = map(names.index, needed)
-        if not kept:
-            return lambda row: (
-                plain_sample(row[input_], None, row[target], row[id_] or None, None)
-                if row[input_]
-                else None
-            )
-        return lambda row: (
-            plain_sample(
-                row[input_],
-                None,
-                row[target],
-                row[id_] or None,
-                {name: row[index] for name, index in zip(kept, rest)},  # noqa: B905
-            )
-            if row[input_]
-            else None
-        )
+        width = len(names)
+        columns = list(zip(kept, rest, strict=True))
+
+        def mapped(row: list[str]) -> Sample | None:
+            if len(row) != width or not row[input_]:
+                return None
+            metadata: dict[str, Any] | None = None
+            if columns:
+                metadata = {}
+                for name, index in columns:
+                    metadata[name] = row[index]
+            return plain_sample(row[input_], None, row[target], row[id_] or None, metadata)
+
+        return mapped
 
     @property
     def columns(self) -> list[str]:
@@ -257,6 +254,8 @@ class FunctionMapper:
                 returned, str | Mapping | BaseModel
             ):
                 samples = list(returned)
+        except InputError:
+            raise
         except Exception as error:
             raise InputError(
                 f"the record function raised {type(error).__name__}: {error}; the record has the "

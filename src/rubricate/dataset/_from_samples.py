@@ -12,7 +12,7 @@ from rubricate.dataset._samples import Dataset
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
 
-__all__ = ["TargetUse", "items_of"]
+__all__ = ["TargetUse", "items_of", "label_for"]
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -85,7 +85,7 @@ def _item(
     if labels:
         values = {name: metadata.pop(key, None) for name, key in labels.items()}
         ground_truth = [
-            _label(values.get(name), criterion, name)
+            label_for(values.get(name), criterion, name)
             for criterion, name in zip(rubric, rubric.names, strict=True)
         ]
     return DataItem(
@@ -119,12 +119,12 @@ def _labels_of_target(target: str | list[str], rubric: Rubric) -> GroundTruth | 
             f"{', '.join(rubric.names)}"
         )
     return [
-        _label(value, criterion, name)
+        label_for(value, criterion, name)
         for value, criterion, name in zip(values, rubric, rubric.names, strict=True)
     ]
 
 
-def _label(value: Any, criterion: Criterion, name: str) -> CriterionVerdict | str | None:
+def label_for(value: Any, criterion: Criterion, name: str) -> CriterionVerdict | str | None:
     """The criterion's label for what a data source has: the label in any case, or yes and no."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None

@@ -21,6 +21,8 @@ __all__ = ["parse_json_bytes", "parse_object", "without_nan"]
 _parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 # Only keys are cached: texts seldom repeat, and a cache that holds them costs more than it saves.
 
+LOOKS_LIKE_AN_ARRAY = "this looks like a JSON array: name the file .json"
+
 
 def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
     """Parse JSON.
@@ -65,14 +67,16 @@ def parse_object(line: bytes) -> dict[str, Any]:
         if type(record) is dict:
             return record
     except ValueError:
+        if line.lstrip().startswith(b"[") and not line.rstrip().endswith(b"]"):
+            raise InputError(
+                "expected an object on each line, found the beginning of a list; "
+                f"{LOOKS_LIKE_AN_ARRAY}"
+            ) from None
         record = parse_json_bytes(line)
     if isinstance(record, dict):  # with a NaN in it, perhaps
         return {key: without_nan(value, top=True) for key, value in record.items()}
     if isinstance(record, list):
-        raise InputError(
-            "expected an object on each line, found a list; this looks like a JSON array: "
-            "name the file .json"
-        )
+        raise InputError(f"expected an object on each line, found a list; {LOOKS_LIKE_AN_ARRAY}")
     raise InputError(f"expected an object on each line, found {json.dumps(record)[:60]}")
 
 

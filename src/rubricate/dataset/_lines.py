@@ -10,8 +10,8 @@ import mmap
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 __all__ = ["HeldLines"]
 
@@ -74,11 +74,12 @@ class HeldLines:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def __getitem__(self, index: int) -> bytes:
-        """A line that has not been used."""
-        block = self._blocks[self._block_of[index]]
-        assert block is not None
-        return block[self._starts[index] : self._ends[index]]
+    def unused(self, indices: Iterable[int]) -> Iterator[bytes]:
+        """Lines that have not been used."""
+        blocks: Sequence[Any] = self._blocks
+        block_of, starts, ends = self._block_of, self._starts, self._ends
+        for index in indices:
+            yield blocks[block_of[index]][starts[index] : ends[index]]
 
     def used(self, indices: Iterable[int]) -> None:
         """Lines that are not asked for again; they give their part of the memory back."""

@@ -36,6 +36,9 @@ CHECKED = 10_000
 AT_ONCE = 4096
 """Lines whose memory is given back together."""
 
+YOUNG = 10_000
+"""Objects made while collection paused from which they are declared old."""
+
 Decode = Callable[[Any], DatasetRecord]
 """From what a reader has of a record to its fields; raises `InputError`."""
 
@@ -113,13 +116,14 @@ class Loading:
         mapper, reads = self.mapper, self.reads
         with gc_paused() if isinstance(mapper, FieldMapper) else contextlib.nullcontext():
             for number, (line, raw) in enumerate(rows if reads != 0 else (), start=1):
+                new: Sequence[Sample]
                 try:
                     sample = None if quick is None else quick(raw)
-                    if sample is not None:
-                        new = (sample,)
-                    else:
+                    if sample is None:
                         mapped = mapper(decode(raw), resolve)
                         new = (mapped,) if isinstance(mapped, Sample) else mapped
+                    else:
+                        new = (sample,)
                 except InputError as error:
                     place = located(error, shown, number, line)
                     if not self.skip:
@@ -189,13 +193,20 @@ def located(error: InputError, file: str | None, number: int, line: int | None) 
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
-    """No cyclic garbage collection for a while; samples have no cycles, and walking them costs."""
+    """No cyclic garbage collection while samples are made in bulk.
+
+    They have no cycles, and walking over a million of them costs more than making them. What was
+    made meanwhile counts as old afterwards, so that it is not walked over at once either.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if gc.get_count()[0] > YOUNG and not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -234,8 +245,8 @@ class _LineStore:
         decode, quick, resolve = self._decode, self._mapper.quick, self._files.resolve
         made = 0
         try:
-            for index in indices:
-                samples[index] = quick(decode(lines[index]), resolve)
+            for index, line in zip(indices, lines.unused(indices), strict=True):
+                samples[index] = quick(decode(line), resolve)
                 made += 1
         except ValueError:
             raise self._error(indices[made]) from None
@@ -247,7 +258,8 @@ class _LineStore:
 
     def _error(self, index: int) -> InputError:
         try:
-            self._mapper(self._decode(self._lines[index]), self._files.resolve)
+            (line,) = self._lines.unused([index])
+            self._mapper(self._decode(line), self._files.resolve)
         except InputError as error:
             return located(error, self._source.shown, index + 1, self._lines.numbers[index])
         raise AssertionError("a record that could not be read can be read")

@@ -12,6 +12,7 @@ from typing import Any
 
 from rubricate._documents import suggestion
 from rubricate.dataset._file import READERS, file_dataset
+from rubricate.dataset._from_samples import label_for
 from rubricate.dataset._hf import hf_dataset
 from rubricate.dataset._json_text import parse_json_bytes
 from rubricate.dataset._opening import Source
@@ -96,17 +97,25 @@ class _Rows:
 
     def __init__(self, columns: TableColumns, rubric: Rubric) -> None:
         self._columns = columns
-        self._criteria = rubric.names
+        self._rubric = rubric
         self.names: dict[str, None] = {}
         self.found: dict[str, str] = dict(columns.columns)
 
     def __call__(self, row: dict[str, Any]) -> Sample:
         if not row.keys() <= self.names.keys():
             self.names.update(dict.fromkeys(row))
-            self.found = self._columns.found_in(list(self.names), self._criteria)
+            self.found = self._columns.found_in(list(self.names), self._rubric.names)
         found = self.found
         if found.get("submission") not in row:
             raise self.problem(row) or InputError("has no submission")
+        if row[found["submission"]] in (None, ""):
+            raise InputError(f"column '{found['submission']}' is empty: there is no submission")
+        for criterion, name in zip(self._rubric, self._rubric.names, strict=True):
+            if column := found.get(f"{LABEL}{name}"):
+                try:
+                    label_for(row.get(column), criterion, name)
+                except InputError as error:
+                    raise InputError(f"column '{column}': {error.message}") from None
         prompt, reference, id_ = (
             row.get(found.get(what, "")) for what in ("prompt", "reference", "id")
         )
