@@ -51,7 +51,11 @@ def _root(
 @app.command()
 def grade(
     data: Annotated[
-        str | None, typer.Argument(help="The dataset: .json, .jsonl, .yaml or .yml.")
+        str | None,
+        typer.Argument(
+            help="A dataset (.json, .jsonl, .yaml, .yml) or a table (.csv, .json, .jsonl, "
+            ".parquet, an https:// or s3:// address, hf:NAME@SPLIT)."
+        ),
     ] = None,
     rubric: Annotated[
         str | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
@@ -59,6 +63,17 @@ def grade(
     judge: Annotated[
         str | None,
         typer.Option(help="Who grades: builtin (default), openai/gpt-4.1-mini, ...; see judges."),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(
+            help="Which column of a table is what: submission=answer,prompt=question,"
+            "label.CRITERION=column."
+        ),
+    ] = None,
+    on_error: Annotated[
+        str | None,
+        typer.Option(help="Rows of a table that do not fit: raise (default) or skip."),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")

@@ -6,12 +6,21 @@ import asyncio
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
-from rubricate.dataset import RubricDataset
+from rubricate.dataset import (
+    RubricDataset,
+    SkippedRecord,
+    TableColumns,
+    is_table,
+    open_items,
+    table_name,
+    write_skipped,
+)
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import agrade
 from rubricate.judge import Judge, choose_judge
@@ -35,9 +44,11 @@ def grade_command(settings: GradeSettings) -> int:
 
     notes = Console(stderr=True, quiet=settings.quiet)
     check_cannot_assess(settings.cannot_assess, settings.partial)
-    dataset = _dataset(settings)
+    dataset, skipped = _dataset(settings)
     judge = _judge(settings)
     run_dir = Path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
+    if skipped:
+        _report_skipped(skipped, run_dir, notes)
     if settings.judge is None and settings.train is None:
         notes.print(NO_JUDGE, style="dim", highlight=False)
     try:
@@ -54,12 +65,32 @@ def grade_command(settings: GradeSettings) -> int:
     return 2 if result.failed else 0
 
 
-def _dataset(settings: GradeSettings) -> RubricDataset:
+def _dataset(settings: GradeSettings) -> tuple[RubricDataset, Sequence[SkippedRecord]]:
+    """What to grade, and the rows that were left out."""
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     rubric = Rubric.from_file(settings.rubric) if settings.rubric else None
+    skipped: Sequence[SkippedRecord] = ()
+    if settings.map is not None or is_table(settings.data):
+        if rubric is None:
+            raise InputError("a table has no rubric: give --rubric", file=settings.data)
+        dataset, skipped = open_items(
+            settings.data,
+            rubric,
+            TableColumns.parse(settings.map or {}),
+            limit=settings.limit,
+            on_error=settings.on_error,
+        )
+    else:
+        dataset = _rubric_dataset(settings.data, rubric)
+    if not dataset.items:
+        raise InputError("the dataset has no items to grade", file=settings.data, path=("items",))
+    return dataset, skipped
+
+
+def _rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
     try:
-        dataset = RubricDataset.from_file(settings.data, rubric=rubric)
+        dataset = RubricDataset.from_file(data, rubric=rubric)
     except InputError as error:
         if error.message == "Missing required field: 'rubric'":
             raise InputError(
@@ -67,10 +98,19 @@ def _dataset(settings: GradeSettings) -> RubricDataset:
             ) from None
         raise
     if dataset.rubric is None and any(item.rubric is None for item in dataset):
-        raise InputError("the dataset has no rubric: give --rubric", file=settings.data)
-    if not dataset.items:
-        raise InputError("the dataset has no items to grade", file=settings.data, path=("items",))
+        raise InputError("the dataset has no rubric: give --rubric", file=data)
     return dataset
+
+
+def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
+    try:
+        run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", file=run_dir) from None
+    report = run_dir / "skipped.jsonl"
+    write_skipped(report, skipped)
+    count = f"{len(skipped)} row{'' if len(skipped) == 1 else 's'}"
+    notes.print(f"Left out {count} that do not fit; see {report}", highlight=False, markup=False)
 
 
 def _judge(settings: GradeSettings) -> Judge:
@@ -94,7 +134,7 @@ def _judge(settings: GradeSettings) -> Judge:
 
 def _default_run_dir(settings: GradeSettings) -> Path:
     """The same folder for the same data and judge, so that a second call takes up the first."""
-    data = Path(settings.data or "data").stem
+    data = table_name(settings.data or "data")
     judge = settings.judge or "builtin"
     if settings.train is not None:
         judge += f"-{Path(settings.train).stem}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,7 +22,12 @@ class GradeSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
     data: str | None = None
-    """The dataset: .json, .jsonl, .yaml or .yml."""
+    """A dataset (.json, .jsonl, .yaml, .yml), or a table: .csv, .json, .jsonl, .parquet, an address
+    (`https://`, `s3://`) of one, or hf:NAME@SPLIT."""
+    map: str | dict[str, str] | None = None
+    """Which column of a table is what: submission=COLUMN,prompt=COLUMN,label.CRITERION=COLUMN."""
+    on_error: Literal["raise", "skip"] = "raise"
+    """What rows of a table that do not fit are: an error, or left out and listed."""
     rubric: str | None = None
     """A rubric file, used in place of the dataset's own."""
     judge: str | None = None
@@ -85,9 +90,14 @@ def _from_file(config: Path) -> dict[str, Any]:
     if "json" in values:
         values["json_output"] = values.pop("json")
     for key in _PATHS:
-        if isinstance(values.get(key), str):
-            values[key] = str(config.parent / values[key])
+        given = values.get(key)
+        if isinstance(given, str) and not (key == "data" and _is_no_path(given)):
+            values[key] = str(config.parent / given)
     return values
+
+
+def _is_no_path(data: str) -> bool:
+    return "://" in data or data.startswith("hf:")
 
 
 def _key(name: str) -> str:

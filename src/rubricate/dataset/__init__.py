@@ -1,6 +1,114 @@
-"""What is graded: items, datasets, their files and splits."""
+"""What is graded: samples and their readers; items, datasets, their files and splits.
 
-from rubricate.dataset._item import DataItem, GroundTruth
-from rubricate.dataset._rubric_dataset import RubricDataset
+What is named here is loaded when it is first used: reading samples loads no rubrics.
+"""
 
-__all__ = ["DataItem", "GroundTruth", "RubricDataset"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rubricate.dataset._chat import (
+        ChatMessage,
+        ChatMessageAssistant,
+        ChatMessageBase,
+        ChatMessageSystem,
+        ChatMessageTool,
+        ChatMessageUser,
+        Content,
+        ContentAudio,
+        ContentData,
+        ContentDocument,
+        ContentImage,
+        ContentReasoning,
+        ContentText,
+        ContentVideo,
+        ToolCall,
+        ToolCallError,
+    )
+    from rubricate.dataset._csv import csv_dataset
+    from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
+    from rubricate.dataset._file import file_dataset
+    from rubricate.dataset._hf import hf_dataset
+    from rubricate.dataset._item import DataItem, GroundTruth
+    from rubricate.dataset._json import json_dataset
+    from rubricate.dataset._parquet import parquet_dataset
+    from rubricate.dataset._rubric_dataset import RubricDataset
+    from rubricate.dataset._sample import (
+        Sample,
+        SandboxEnvironmentSpec,
+        SandboxEnvironmentType,
+        sample_input_len,
+    )
+    from rubricate.dataset._samples import Dataset, MemoryDataset
+    from rubricate.dataset._skipping import SkippedRecord, write_skipped
+    from rubricate.dataset._table import TableColumns, is_table, open_items, table_name
+
+__all__ = [
+    "ChatMessage",
+    "ChatMessageAssistant",
+    "ChatMessageBase",
+    "ChatMessageSystem",
+    "ChatMessageTool",
+    "ChatMessageUser",
+    "Content",
+    "ContentAudio",
+    "ContentData",
+    "ContentDocument",
+    "ContentImage",
+    "ContentReasoning",
+    "ContentText",
+    "ContentVideo",
+    "DataItem",
+    "Dataset",
+    "DatasetRecord",
+    "FieldSpec",
+    "GroundTruth",
+    "MemoryDataset",
+    "RecordToSample",
+    "RubricDataset",
+    "Sample",
+    "SandboxEnvironmentSpec",
+    "SandboxEnvironmentType",
+    "SkippedRecord",
+    "TableColumns",
+    "ToolCall",
+    "ToolCallError",
+    "csv_dataset",
+    "file_dataset",
+    "hf_dataset",
+    "is_table",
+    "json_dataset",
+    "open_items",
+    "parquet_dataset",
+    "sample_input_len",
+    "table_name",
+    "write_skipped",
+]
+
+_MODULES = {
+    "_csv": ("csv_dataset",),
+    "_fields": ("DatasetRecord", "FieldSpec", "RecordToSample"),
+    "_file": ("file_dataset",),
+    "_hf": ("hf_dataset",),
+    "_item": ("DataItem", "GroundTruth"),
+    "_json": ("json_dataset",),
+    "_parquet": ("parquet_dataset",),
+    "_rubric_dataset": ("RubricDataset",),
+    "_sample": ("Sample", "SandboxEnvironmentSpec", "SandboxEnvironmentType", "sample_input_len"),
+    "_samples": ("Dataset", "MemoryDataset"),
+    "_skipping": ("SkippedRecord", "write_skipped"),
+    "_table": ("TableColumns", "is_table", "open_items", "table_name"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF.get(name, '_chat')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,9 @@ from rubricate._documents import (
     parse_yaml,
     read_text,
 )
+from rubricate.dataset._from_samples import TargetUse, items_of
 from rubricate.dataset._item import DataItem, parse_ground_truth
+from rubricate.dataset._sample import Sample
 from rubricate.dataset._splitting import stratified_split
 from rubricate.errors import InputError
 from rubricate.rubric import CriterionVerdict, Rubric, tally
@@ -330,6 +332,43 @@ class RubricDataset:
             return cls.from_dict(parse_json(text), rubric=rubric)
         except InputError as error:
             raise error.within(file=path) from None
+
+    @classmethod
+    def from_samples(
+        cls,
+        dataset: Iterable[Sample],
+        *,
+        rubric: Rubric,
+        prompt: str = "",
+        submission: str | Callable[[Sample], str] = "submission",
+        target: TargetUse = "reference",
+        labels: Mapping[str, str] | None = None,
+        name: str | None = None,
+    ) -> RubricDataset:
+        """A dataset of samples that have been answered.
+
+        A sample's input becomes the item's prompt; id and metadata are kept.
+
+        Args:
+            dataset: the samples, from a reader for instance.
+            rubric: what to judge them by.
+            prompt: what all of them are about; an item's own prompt goes before it.
+            submission: the key of a sample's metadata that holds the text to be graded, or a
+                function from the sample to that text.
+            target: what a sample's target is: an exemplary response (`reference`), the labels
+                (`ground_truth`: one for each criterion), or nothing of use (`ignore`).
+            labels: for criteria by name, the key of the metadata that holds the human label: a
+                label, or yes/no, true/false, 1/0 for a binary criterion.
+            name: the dataset's name. Default: that of `dataset`.
+
+        Raises:
+            InputError (ValueError): two samples share an id, a sample has no submission, or a
+                label is none of its criterion's; names the sample.
+        """
+        items = items_of(dataset, rubric, submission=submission, target=target, labels=labels or {})
+        found = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
+        found.item_ids()
+        return found
 
     @classmethod
     def _from_lines(cls, text: str, rubric: Rubric | None) -> RubricDataset:

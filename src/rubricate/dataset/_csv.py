@@ -1,0 +1,201 @@
+"""Reading samples from CSV."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from typing import Any
+
+from rubricate.dataset._fields import DatasetRecord, FieldMapper, FieldSpec, RecordToSample
+from rubricate.dataset._json import not_in_encoding, text_of
+from rubricate.dataset._loading import Loading
+from rubricate.dataset._opening import Source
+from rubricate.dataset._samples import MemoryDataset
+from rubricate.dataset._skipping import OnError
+from rubricate.errors import InputError
+
+__all__ = ["csv_dataset"]
+
+Rows = Iterator[tuple[int | None, list[str]]]
+
+
+def csv_dataset(
+    csv_file: str | PathLike[str],
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    dialect: str = "unix",
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+    fieldnames: list[str] | None = None,
+    delimiter: str | None = ",",
+    *,
+    on_error: OnError = "raise",
+    check: bool = False,
+) -> MemoryDataset:
+    """Read samples from a CSV file.
+
+    Cells are text of any length. An empty cell in an optional field (choices, id, metadata,
+    sandbox, files, setup) means that there is none. Blank rows are left out.
+
+    Args:
+        csv_file: a path or an address (`s3://`, `https://`). `.gz` and `.zst` are decompressed.
+        sample_fields: which field holds what; a function from a record to samples; or None where
+            the fields have a sample's own names.
+        auto_id: number the samples 1, 2, 3, ... in the file's order.
+        shuffle: shuffle the samples; a number is the seed.
+        seed: the seed of the shuffle. Default: the `random` module's state.
+        shuffle_choices: shuffle each sample's choices; a number is the seed.
+        limit: the most samples to give; without a shuffle, no further records are read.
+        dialect: `unix`, `excel`, `excel-tab`, or one registered with the `csv` module.
+        encoding: the text's encoding; a byte order mark is left out.
+        name: the dataset's name. Default: the file's, without its suffix.
+        fs_options: options of the file system of an address, such as `{"anon": True}`.
+        fieldnames: the fields' names, for a file whose first row is a record.
+        delimiter: what stands between cells. None, or the default, leaves `excel-tab` and files
+            named `.tsv` their tabs.
+        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
+        check: refuse ids that stand twice.
+
+    Raises:
+        MissingFileError (FileNotFoundError): there is no such file.
+        InputError (ValueError): an argument or a record cannot be used; names file, line, record,
+            field, what was found and which fields there are.
+    """
+    loading = Loading(
+        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, on_error, check
+    )
+    source = Source(csv_file, fs_options)
+    options = _options(dialect, delimiter, source)
+    with (
+        source.open() as file,
+        text_of(file, encoding, source) as text,
+        _cells_of_any_length(),
+    ):
+        end = _End()
+        try:
+            reader = csv.reader(itertools.chain(text, end), **options)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"delimiter {delimiter!r}: {error}") from None
+        rows = _rows(reader, end, encoding, source)
+        names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
+        decode = _Cells(names, loading.mapper, source)
+        quick = (
+            loading.mapper.for_rows(decode.names)
+            if isinstance(loading.mapper, FieldMapper)
+            else None
+        )
+        return loading.dataset(rows, decode, source, name or source.name, source.location, quick)
+
+
+def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
+    """The dialect and delimiter for `csv.reader`."""
+    try:
+        own = csv.get_dialect(dialect)
+    except (csv.Error, TypeError):
+        known = ", ".join(csv.list_dialects())
+        raise InputError(f"unknown dialect {dialect!r}; known are {known}") from None
+    if delimiter in (None, ","):
+        delimiter = own.delimiter
+        if source.suffix == ".tsv" and delimiter == ",":
+            delimiter = "\t"
+    return {"dialect": dialect, "delimiter": delimiter}
+
+
+class _End:
+    """No lines; knows whether a parser has asked for one."""
+
+    reached = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.reached = True
+        raise StopIteration
+
+
+def _rows(reader: Any, end: _End, encoding: str, source: Source) -> Rows:
+    """The rows that are not blank, with the line on which each ends."""
+    before = 0
+    try:
+        for row in reader:
+            if end.reached:  # it looked for the end of this row where the file ends
+                raise InputError(
+                    f"a quote that opens in the record that begins on line {before + 1} is not "
+                    "closed",
+                    file=source.shown,
+                    line=before + 1,
+                )
+            before = reader.line_num
+            if not row:
+                continue
+            first = row[0]
+            if (not first or first.isspace()) and not "".join(row).strip():
+                continue
+            yield before, row
+    except csv.Error as error:
+        raise InputError(str(error), file=source.shown, line=reader.line_num) from None
+    except UnicodeError as error:
+        raise not_in_encoding(error, encoding, source, reader.line_num + 1) from None
+
+
+class _Cells:
+    """Makes a record of a row.
+
+    Raises:
+        InputError: a name stands twice in the header.
+    """
+
+    def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
+        self.names = list(names)
+        if repeated := [name for name, count in Counter(self.names).items() if count > 1]:
+            raise InputError(
+                f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or "
+                "give fieldnames=",
+                file=source.shown,
+                line=1,
+            )
+        optional = mapper.columns if isinstance(mapper, FieldMapper) else []
+        self._optional = [name for name in optional if name in self.names]
+
+    def __call__(self, row: list[str]) -> DatasetRecord:
+        names = self.names
+        if len(row) != len(names):
+            raise self._ragged(row)
+        record: DatasetRecord = dict(zip(names, row, strict=True))
+        for name in self._optional:
+            cell = record[name]
+            if not cell or cell.isspace():
+                record[name] = None
+        return record
+
+    def _ragged(self, row: list[str]) -> InputError:
+        names = self.names
+        if len(row) < len(names):
+            what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
+        else:
+            what = f"extra are {', '.join(map(repr, row[len(names) : len(names) + 5]))}"
+        return InputError(
+            f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
+            f"columns are {', '.join(map(repr, names))}"
+        )
+
+
+@contextlib.contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Lift the `csv` module's ceiling of 131,072 characters a cell while a file is read."""
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

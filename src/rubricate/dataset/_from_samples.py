@@ -1,0 +1,147 @@
+"""From samples to items: what `RubricDataset.from_samples` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from rubricate.dataset._item import DataItem, GroundTruth
+from rubricate.dataset._sample import Sample, is_missing
+from rubricate.dataset._samples import Dataset
+from rubricate.errors import InputError
+from rubricate.rubric import Criterion, CriterionVerdict, Rubric
+
+__all__ = ["TargetUse", "items_of", "label_for"]
+
+TargetUse = Literal["reference", "ground_truth", "ignore"]
+"""What a sample's target is: an exemplary response, the human labels, or nothing of use."""
+
+TRUE = frozenset({"true", "yes", "1", "1.0", "y", "met"})
+FALSE = frozenset({"false", "no", "0", "0.0", "n", "unmet"})
+
+
+def items_of(
+    dataset: Iterable[Sample],
+    rubric: Rubric,
+    *,
+    submission: str | Callable[[Sample], str],
+    target: TargetUse,
+    labels: Mapping[str, str],
+) -> list[DataItem]:
+    """One item for each sample; the arguments are those of `RubricDataset.from_samples`.
+
+    Raises:
+        InputError: samples share an id, one has no submission, or a label is none of its
+            criterion's; names the sample.
+    """
+    if target not in get_args(TargetUse):
+        raise InputError(f"target must be {' or '.join(get_args(TargetUse))}, found {target!r}")
+    if unknown := [name for name in labels if name not in rubric.names]:
+        raise InputError(
+            f"labels for {', '.join(map(repr, unknown))}, which the rubric does not have; its "
+            f"criteria are {', '.join(rubric.names)}"
+        )
+    if isinstance(dataset, Dataset):
+        dataset.check_ids()
+    items: list[DataItem] = []
+    for index, sample in enumerate(dataset, start=1):
+        try:
+            items.append(_item(sample, rubric, submission, target, labels))
+        except InputError as error:
+            which = f"sample {index}" + ("" if sample.id is None else f" ({sample.id})")
+            raise error.within((which,), file=getattr(dataset, "location", None)) from None
+    return items
+
+
+def _item(
+    sample: Sample,
+    rubric: Rubric,
+    submission: str | Callable[[Sample], str],
+    target: TargetUse,
+    labels: Mapping[str, str],
+) -> DataItem:
+    metadata = dict(sample.metadata or {})
+    if callable(submission):
+        text = submission(sample)
+    else:
+        if submission not in metadata:
+            has = ", ".join(map(repr, metadata)) or "(none)"
+            raise InputError(
+                f"there is no submission: metadata has no '{submission}'; it has {has}. Name the "
+                "key with submission="
+            )
+        text = metadata.pop(submission)
+    if not isinstance(text, str):
+        text = "" if is_missing(text) else json.dumps(text, ensure_ascii=False, default=str)
+    if not text:
+        raise InputError("the submission is empty")
+    ground_truth: GroundTruth | None = None
+    reference = None
+    if target == "ground_truth":
+        ground_truth = _labels_of_target(sample.target, rubric)
+    elif target == "reference" and sample.target:
+        reference = sample.target if isinstance(sample.target, str) else "\n\n".join(sample.target)
+    if labels:
+        values = {name: metadata.pop(key, None) for name, key in labels.items()}
+        ground_truth = [
+            label_for(values.get(name), criterion, name)
+            for criterion, name in zip(rubric, rubric.names, strict=True)
+        ]
+    return DataItem(
+        text,
+        "",
+        ground_truth,
+        None,
+        reference,
+        id="" if sample.id is None else str(sample.id),
+        prompt=input_text(sample) or None,
+        metadata=metadata,
+    )
+
+
+def input_text(sample: Sample) -> str:
+    """A sample's input as text: of several messages, each behind its role."""
+    if isinstance(sample.input, str):
+        return sample.input
+    if len(sample.input) == 1:
+        return sample.input[0].text
+    return "\n\n".join(f"{message.role}: {message.text}" for message in sample.input)
+
+
+def _labels_of_target(target: str | list[str], rubric: Rubric) -> GroundTruth | None:
+    if not target:
+        return None
+    values: Sequence[Any] = [target] if isinstance(target, str) else target
+    if len(values) != len(rubric):
+        raise InputError(
+            f"target has {len(values)} labels, and the rubric {len(rubric)} criteria: "
+            f"{', '.join(rubric.names)}"
+        )
+    return [
+        label_for(value, criterion, name)
+        for value, criterion, name in zip(values, rubric, rubric.names, strict=True)
+    ]
+
+
+def label_for(value: Any, criterion: Criterion, name: str) -> CriterionVerdict | str | None:
+    """The criterion's label for what a data source has: the label in any case, or yes and no."""
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return None
+    text = str(value).strip()
+    folded = text.casefold().replace(" ", "_")
+    if criterion.options is None:
+        if folded in TRUE or folded in FALSE:
+            return CriterionVerdict.MET if folded in TRUE else CriterionVerdict.UNMET
+        allowed = [verdict.value for verdict in CriterionVerdict]
+    else:
+        allowed = [option.label for option in criterion.options]
+        if text in allowed:
+            return text
+    for label in allowed:
+        if label.casefold().replace(" ", "_") == folded:
+            return label if criterion.options is not None else CriterionVerdict(label)
+    raise InputError(
+        f"criterion '{name}' has no label {value!r}; allowed: "
+        f"{', '.join(f'{label!r}' for label in allowed)}"
+    )

@@ -1,0 +1,148 @@
+"""Reading samples with the Hugging Face `datasets` package (extra `hf`)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rubricate.dataset._fields import FieldSpec, RecordToSample
+from rubricate.dataset._json_text import without_nan
+from rubricate.dataset._loading import Loading
+from rubricate.dataset._samples import MemoryDataset
+from rubricate.dataset._skipping import OnError
+from rubricate.errors import InputError, MissingExtraError
+
+__all__ = ["hf_dataset"]
+
+BATCH = 1024
+"""Records that are read at a time."""
+
+
+def hf_dataset(
+    path: str,
+    split: str,
+    name: str | None = None,
+    data_dir: str | None = None,
+    revision: str | None = None,
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    trust: bool = False,
+    cached: bool = True,
+    *,
+    on_error: OnError = "raise",
+    check: bool = False,
+    **kwargs: Any,
+) -> MemoryDataset:
+    """Read samples from a dataset of the Hugging Face Hub, a local folder, or a builder.
+
+    The `datasets` package keeps what it downloads. A local file that has changed is read again.
+
+    Args:
+        path: the dataset's name, a folder, or a builder (`json`, `csv`, `parquet`, ...).
+        split: which split to read.
+        name: the dataset's configuration.
+        data_dir: the folder of the configuration's data.
+        revision: a branch, tag or commit.
+        sample_fields: which field holds what; a function from a record to samples; or None where
+            the fields have a sample's own names.
+        auto_id: number the samples 1, 2, 3, ... in the source's order.
+        shuffle: shuffle the records, in the order that `datasets` gives; a number is the seed.
+        seed: the seed of the shuffle. Default: drawn from the `random` module.
+        shuffle_choices: shuffle each sample's choices; a number is the seed.
+        limit: the most records to read.
+        trust: run a dataset's own loading script, where the `datasets` package still does.
+        cached: use what was downloaded before; False downloads and prepares it again.
+        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
+        check: refuse ids that stand twice.
+        **kwargs: passed to `datasets.load_dataset`.
+
+    Raises:
+        MissingExtraError (ImportError): `datasets` is not installed.
+        InputError (ValueError): an argument or a record cannot be used.
+    """
+    loading = Loading(sample_fields, False, False, None, shuffle_choices, None, on_error, check)
+    order = Loading(None, auto_id, shuffle, seed, None, limit)  # of records, not of samples
+    if not isinstance(split, str):
+        raise InputError(f"split must name one split, such as 'train'; found {split!r}")
+    data = _loaded(
+        path,
+        name=name,
+        data_dir=data_dir,
+        split=split,
+        revision=revision,
+        download_mode="reuse_dataset_if_exists" if cached else "force_redownload",
+        **({"trust_remote_code": True} if trust else {}),
+        **kwargs,
+    )
+    title = Path(path).name if Path(path).is_dir() else path
+    numbers: list[int] = []
+    rows = ((None, row) for row in _rows(data, order, numbers))
+    dataset = loading.dataset(rows, without_nan, None, title, path)
+    if auto_id:
+        exact = len(numbers) == len(dataset) and not dataset.skipped
+        for position, sample in enumerate(dataset):
+            sample.id = numbers[position] if exact else position + 1
+    return dataset if not order.shuffle else _shuffled(dataset)
+
+
+def _shuffled(dataset: MemoryDataset) -> MemoryDataset:
+    found = MemoryDataset(dataset, dataset.name, dataset.location, shuffled=True)
+    found.skipped = dataset.skipped
+    return found
+
+
+def _rows(data: Any, order: Loading, numbers: list[int]) -> Iterator[dict[str, Any]]:
+    """The records in the wanted order; `numbers` gets each one's number in the source, from 1."""
+    if not hasattr(data, "select"):  # streaming
+        if order.shuffle:
+            data = data.shuffle(seed=_seed(order))
+        for number, row in enumerate(itertools.islice(data, order.limit), start=1):
+            numbers.append(number)
+            yield row
+        return
+    picked: Any = range(len(data))
+    if order.shuffle:
+        import numpy as np
+
+        # The permutation that `datasets` draws for a seed.
+        picked = np.random.default_rng(_seed(order)).permutation(len(data))
+    if order.limit is not None:
+        picked = picked[: order.limit]
+    numbers.extend(int(index) + 1 for index in picked)
+    chosen = data.select(picked)
+    for start in range(0, len(chosen), BATCH):
+        columns = chosen[start : start + BATCH]
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, values, strict=True))
+
+
+def _seed(order: Loading) -> int:
+    return random.getrandbits(32) if order.seed is None else order.seed
+
+
+def _loaded(path: str, **options: Any) -> Any:
+    """The split, loaded without a word on standard output."""
+    try:
+        import datasets
+    except ImportError:
+        raise MissingExtraError("hf_dataset", "hf") from None
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            data = datasets.load_dataset(path=path, **options)
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"cannot be loaded: {type(error).__name__}: {reason}", file=path
+            ) from None
+    if isinstance(data, dict):
+        raise InputError(f"split must name one split of {', '.join(map(str, data))}", file=path)
+    return data

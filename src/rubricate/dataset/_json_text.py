@@ -1,0 +1,94 @@
+"""Parsing JSON records: the same values whatever else is installed.
+
+pydantic's own parser is as quick as any and keeps every digit of a large integer. What it refuses
+is read again by the standard library, which is more lenient (NaN, half surrogates) and, where it
+refuses too, says where.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from typing import Any
+
+from pydantic_core import from_json
+
+from rubricate.errors import InputError
+
+__all__ = ["parse_json_bytes", "parse_object", "without_nan"]
+
+_parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
+# Only keys are cached: texts seldom repeat, and a cache that holds them costs more than it saves.
+
+LOOKS_LIKE_AN_ARRAY = "this looks like a JSON array: name the file .json"
+
+
+def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
+    """Parse JSON.
+
+    Args:
+        data: UTF-8 bytes or text.
+        line: where `data` starts in its file, counted from 1, if that is not line 1.
+
+    Raises:
+        InputError: it is not JSON; with line and column.
+    """
+    try:
+        return _parse(data)
+    except ValueError:
+        pass
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        return json.loads(text.strip("\x1e"))
+    except json.JSONDecodeError as error:
+        first = 1 if line is None else line
+        raise InputError(
+            f"not valid JSON: {error.msg}", line=first + error.lineno - 1, column=error.colno
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not UTF-8 text (byte {error.start}); give its encoding", line=line
+        ) from None
+    except RecursionError:
+        raise InputError("JSON nested too deeply", line=line) from None
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise InputError(f"not readable JSON: {error}", line=line) from None
+
+
+def parse_object(line: bytes) -> dict[str, Any]:
+    """Parse one line of a JSON Lines file, which must be an object.
+
+    Raises:
+        InputError: it is not.
+    """
+    try:
+        record = _parse(line)
+        if type(record) is dict:
+            return record
+    except ValueError:
+        if line.lstrip().startswith(b"[") and not line.rstrip().endswith(b"]"):
+            raise InputError(
+                "expected an object on each line, found the beginning of a list; "
+                f"{LOOKS_LIKE_AN_ARRAY}"
+            ) from None
+        record = parse_json_bytes(line)
+    if isinstance(record, dict):  # with a NaN in it, perhaps
+        return {key: without_nan(value, top=True) for key, value in record.items()}
+    if isinstance(record, list):
+        raise InputError(f"expected an object on each line, found a list; {LOOKS_LIKE_AN_ARRAY}")
+    raise InputError(f"expected an object on each line, found {json.dumps(record)[:60]}")
+
+
+def without_nan(value: Any, *, top: bool = False) -> Any:
+    """The value with None for NaN inside objects and their lists; `top` leaves lists alone.
+
+    Lists at the top of a record may be targets or choices, where a missing value is dropped.
+    """
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list) and not top:
+        return [without_nan(inner) for inner in value]
+    return value

@@ -1,0 +1,178 @@
+"""Where a file is, what it is called, and opening it: local, compressed or remote."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from rubricate.errors import InputError, MissingExtraError, MissingFileError
+
+__all__ = ["Source"]
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+CHUNK = 1 << 20
+"""Bytes that are read at a time."""
+EXTRAS = {"s3": "s3", "s3a": "s3"}
+
+
+class Source:
+    """A file that somebody named.
+
+    Attributes:
+        given: the path or address as text.
+        remote: whether it is an address.
+        location: the absolute path, or the address.
+        shown: the same for messages, without a query, which may hold a signature.
+        name: the file's name without its last suffix.
+        suffix: its suffix in lower case, a compression's left out: `.jsonl` of `a.jsonl.gz`.
+    """
+
+    def __init__(self, file: str | os.PathLike[str], fs_options: dict[str, Any] | None) -> None:
+        given = os.fspath(file)
+        if not isinstance(given, str):
+            raise InputError(f"expected a path or an address as text, found {given!r}")
+        if given.startswith("file://"):
+            given = urlsplit(given).path
+        self.given = given
+        self.remote = "://" in given or given.startswith("memory:")
+        self.options = dict(fs_options or {})
+        wanted = self.options.pop("compression", "infer")
+        path = PurePosixPath(urlsplit(given).path) if self.is_web else Path(given)
+        self.location = given if self.remote else str(Path(given).absolute())
+        self.shown = given.partition("?")[0] if self.is_web else given
+        self.name = path.stem
+        self._compression = COMPRESSIONS.get(path.suffix.lower())
+        if self._compression:
+            path = path.with_suffix("")
+        self.suffix = path.suffix.lower()
+        if wanted != "infer":
+            self._compression = wanted
+        if self._compression not in (None, "gzip", "zstd"):
+            raise InputError(f"unknown compression {wanted!r}; known are gzip and zstd")
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is fetched over HTTP."""
+        return self.given.lower().startswith(("http://", "https://"))
+
+    @property
+    def folder(self) -> str:
+        """The path or address of the folder that it is in."""
+        if not self.remote:
+            return str(Path(self.location).parent)
+        return self.shown.rpartition("/")[0]
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The file's bytes, decompressed, to be read once from the start.
+
+        Raises:
+            MissingFileError (FileNotFoundError): there is no such file.
+            InputError: it cannot be read.
+            MissingExtraError: reading it needs an optional package.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                raw = stack.enter_context(self._open_remote() if self.remote else self._open())
+                yield stack.enter_context(self._decompressed(raw))
+            except FileNotFoundError as error:
+                if isinstance(error, InputError):
+                    raise
+                if "Connect" in type(error.__cause__).__name__:
+                    raise InputError(
+                        f"cannot be reached: {error.__cause__}", file=self.shown
+                    ) from None
+                raise MissingFileError("file not found", file=self.shown) from None
+            except IsADirectoryError:
+                raise InputError("is a folder, expected a file", file=self.shown) from None
+            except (gzip.BadGzipFile, EOFError) as error:
+                raise InputError(f"is not a whole gzip file: {error}", file=self.shown) from None
+            except PermissionError as error:
+                reason = error.strerror or "permission denied"
+                raise InputError(f"cannot be read: {reason}", file=self.shown) from None
+            except OSError as error:
+                reason = error.strerror or str(error).partition("?")[0] or type(error).__name__
+                raise InputError(f"cannot be read: {reason}", file=self.shown) from None
+
+    def _open(self) -> BinaryIO:
+        return Path(self.given).open("rb", buffering=CHUNK)
+
+    def filesystem(self) -> tuple[Any, str]:
+        """The remote file system and the path in it."""
+        import fsspec.core
+
+        scheme = urlsplit(self.given).scheme
+        try:
+            filesystem, path = fsspec.core.url_to_fs(self.given, **self.options)
+        except ImportError:
+            raise MissingExtraError(f"reading {scheme}://", EXTRAS.get(scheme, scheme)) from None
+        except ValueError as error:
+            raise InputError(str(error), file=self.shown) from None
+        filesystem.invalidate_cache()  # what was listed before may have changed
+        return filesystem, path
+
+    def _open_remote(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        filesystem, path = self.filesystem()
+        # One request that is read on from where it is, not one a block: samples come in order.
+        options: dict[str, Any] = {"block_size": 0} if self.is_web else {"cache_type": "readahead"}
+        if "s3" in getattr(filesystem, "protocol", ()):
+            options["block_size"] = 16 * CHUNK
+        try:
+            file = filesystem.open(path, "rb", **options)
+        except OSError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"cannot be read: {type(error).__name__}: {str(error).partition('?')[0]}",
+                file=self.shown,
+            ) from None
+        return _closing_both(file)
+
+    @contextlib.contextmanager
+    def _decompressed(self, raw: BinaryIO) -> Iterator[BinaryIO]:
+        if self._compression == "gzip":
+            with gzip.open(raw) as file, io.BufferedReader(cast("Any", file), CHUNK) as buffered:
+                yield buffered
+        elif self._compression == "zstd":
+            import zstandard
+
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            try:
+                with io.BufferedReader(cast("Any", reader), CHUNK) as buffered:
+                    yield buffered
+            except zstandard.ZstdError as error:
+                raise InputError(f"is not a zstd file: {error}", file=self.shown) from None
+        else:
+            yield raw
+
+
+class _Chunks(io.RawIOBase):
+    """A file of fsspec as a raw stream, of which only `read` is used."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._file.read(len(buffer))
+        except OSError:
+            raise
+        except Exception as error:  # a client library's own
+            raise OSError(f"{type(error).__name__}: {error}") from error
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextlib.contextmanager
+def _closing_both(file: IO[bytes]) -> Iterator[BinaryIO]:
+    with file, io.BufferedReader(_Chunks(file), CHUNK) as buffered:
+        yield cast("BinaryIO", buffered)
