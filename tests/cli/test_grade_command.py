@@ -164,7 +164,8 @@ def test_a_config_value_of_the_wrong_type_is_an_error(rubricate, tmp_path):
     [
         ("", ["data.json", "empty"]),
         ('{"prompt": "p",\n "rubric" [', ["data.json:2:11", "Failed to parse JSON"]),
-        ("[1, 2]", ["data.json", "Expected JSON object"]),
+        ('"text"', ["data.json", "Expected JSON object"]),
+        ("[1, 2]", ["data.json", "a table has no rubric: give --rubric"]),
         ('{"prompt": "p", "rubric": []}', ["rubric", "at least one criterion"]),
         ('{"prompt": "p"}', ["Missing required field: 'rubric'", "--rubric"]),
         ('{"promt": "p"}', ["'promt'", "did you mean 'prompt'"]),
