@@ -1,6 +1,8 @@
 """What can be done with a dataset, case by case: order, slices, choices, and files beside it."""
 
+import copy
 import json
+import pickle
 import random
 from pathlib import Path
 
@@ -106,6 +108,37 @@ def test_name_location_and_shuffled_cannot_be_assigned(ten):
     for attribute in ("name", "location", "shuffled"):
         with pytest.raises(AttributeError):
             setattr(ten, attribute, "other")
+
+
+def test_the_samples_can_be_replaced(ten):
+    ten.samples = [sample for sample in ten if sample.id < 3]
+    assert [sample.id for sample in ten] == [0, 1, 2]
+    assert len(ten) == 3
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda dataset: pickle.loads(pickle.dumps(dataset)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deepcopy", "copy"],
+)  # fmt: skip
+def test_a_dataset_can_be_pickled_and_copied(ten, copied):
+    ten.shuffle(1)
+    other = copied(ten)
+    assert list(other) == list(ten)
+    assert (other.name, other.location, other.shuffled) == (ten.name, ten.location, True)
+    other.sort(key=lambda sample: sample.id)
+    assert [sample.id for sample in ten] != list(range(10))
+
+
+def test_a_bad_record_far_down_a_long_file_is_named_and_the_others_can_be_used(tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text('{"input": "x"}\n' * 12_000 + '{"in": 1}\n{"input": "y"}\n', encoding="utf-8")
+    dataset = json_dataset(path)
+    assert len(dataset) == 12_002
+    assert dataset[-1].input == "y"
+    for use in (list, lambda dataset: dataset[12_000], lambda dataset: dataset.sort()):
+        with pytest.raises(InputError, match=r"long\.jsonl:12001: record 12001: field 'input'"):
+            use(dataset)
+    assert dataset[11_999].input == "x"
 
 
 def test_a_datasets_repr_has_its_size_name_and_location():
