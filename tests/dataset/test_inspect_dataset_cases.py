@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.dialects.inspect_ai.dataset import Dataset, MemoryDataset, Sample, json_dataset
@@ -183,6 +183,7 @@ def test_a_sort_takes_the_length_of_all_messages_together():
     assert list(dataset) == [short, Sample("abcd"), long]
 
 
+@settings(deadline=None)  # the first sample builds pydantic's validators
 @given(count=st.integers(0, 40), seed=st.integers())
 def test_a_shuffle_is_that_of_the_random_module_for_the_seed(count, seed):
     expected = numbered(count)
@@ -239,6 +240,7 @@ def test_samples_without_choices_take_nothing_from_the_generator():
     assert [s.choices for s in between if s.choices] == [s.choices for s in alone]
 
 
+@settings(deadline=None)  # the first sample builds pydantic's validators
 @given(count=st.integers(1, 40), seed=st.integers(), data=st.data())
 def test_a_target_follows_its_choice(count, seed, data):
     choices = [f"choice {n}" for n in range(count)]
