@@ -1,12 +1,14 @@
 """What can be done with a dataset, case by case: order, slices, choices, and files beside it."""
 
+import copy
 import json
+import pickle
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.dialects.inspect_ai.dataset import Dataset, MemoryDataset, Sample, json_dataset
@@ -108,6 +110,37 @@ def test_name_location_and_shuffled_cannot_be_assigned(ten):
             setattr(ten, attribute, "other")
 
 
+def test_the_samples_can_be_replaced(ten):
+    ten.samples = [sample for sample in ten if sample.id < 3]
+    assert [sample.id for sample in ten] == [0, 1, 2]
+    assert len(ten) == 3
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda dataset: pickle.loads(pickle.dumps(dataset)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deepcopy", "copy"],
+)  # fmt: skip
+def test_a_dataset_can_be_pickled_and_copied(ten, copied):
+    ten.shuffle(1)
+    other = copied(ten)
+    assert list(other) == list(ten)
+    assert (other.name, other.location, other.shuffled) == (ten.name, ten.location, True)
+    other.sort(key=lambda sample: sample.id)
+    assert [sample.id for sample in ten] != list(range(10))
+
+
+def test_a_bad_record_far_down_a_long_file_is_named_and_the_others_can_be_used(tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_text('{"input": "x"}\n' * 12_000 + '{"in": 1}\n{"input": "y"}\n', encoding="utf-8")
+    dataset = json_dataset(path)
+    assert len(dataset) == 12_002
+    assert dataset[-1].input == "y"
+    for use in (list, lambda dataset: dataset[12_000], lambda dataset: dataset.sort()):
+        with pytest.raises(InputError, match=r"long\.jsonl:12001: record 12001: field 'input'"):
+            use(dataset)
+    assert dataset[11_999].input == "x"
+
+
 def test_a_datasets_repr_has_its_size_name_and_location():
     shown = repr(MemoryDataset(numbered(2), "numbers", "/data/numbers.jsonl"))
     assert "2 samples" in shown
@@ -150,6 +183,7 @@ def test_a_sort_takes_the_length_of_all_messages_together():
     assert list(dataset) == [short, Sample("abcd"), long]
 
 
+@settings(deadline=None)  # the first sample builds pydantic's validators
 @given(count=st.integers(0, 40), seed=st.integers())
 def test_a_shuffle_is_that_of_the_random_module_for_the_seed(count, seed):
     expected = numbered(count)
@@ -206,6 +240,7 @@ def test_samples_without_choices_take_nothing_from_the_generator():
     assert [s.choices for s in between if s.choices] == [s.choices for s in alone]
 
 
+@settings(deadline=None)  # the first sample builds pydantic's validators
 @given(count=st.integers(1, 40), seed=st.integers(), data=st.data())
 def test_a_target_follows_its_choice(count, seed, data):
     choices = [f"choice {n}" for n in range(count)]

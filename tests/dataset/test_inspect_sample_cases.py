@@ -218,7 +218,15 @@ def test_an_id_of_another_type_is_refused(refusal, value):
 
 @pytest.mark.parametrize(
     ("value", "metadata"),
-    [(None, None), ("", None), (" ", None), ({}, {}), ({"a": 1}, {"a": 1}), ('{"a": 1}', {"a": 1})],
+    [
+        (None, None),
+        ("", None),
+        (" ", None),
+        ({}, {}),
+        ({"a": 1}, {"a": 1}),
+        ('{"a": 1}', {"a": 1}),
+        ('{"a": NaN, "b": [NaN]}', {"a": None, "b": [None]}),
+    ],
     ids=repr,
 )
 def test_metadata_is_an_object_or_one_as_json_text(read, value, metadata):

@@ -109,8 +109,9 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
         raise InputError(f"cannot be made: {error.strerror}", file=run_dir) from None
     report = run_dir / "skipped.jsonl"
     write_skipped(report, skipped)
-    count = f"{len(skipped)} row{'' if len(skipped) == 1 else 's'}"
-    notes.print(f"Left out {count} that do not fit; see {report}", highlight=False, markup=False)
+    one = len(skipped) == 1
+    what = f"{len(skipped)} {'row that does' if one else 'rows that do'} not fit"
+    notes.print(f"Left out {what}; see {report}", highlight=False, markup=False)
 
 
 def _judge(settings: GradeSettings) -> Judge:

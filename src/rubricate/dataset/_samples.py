@@ -171,6 +171,14 @@ class MemoryDataset(Dataset):
             self._store, self._order = None, ()
         return self._samples
 
+    @samples.setter
+    def samples(self, samples: Iterable[Sample]) -> None:
+        self._samples, self._store, self._order = list(samples), None, ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold: the samples, not the file's records."""
+        return {**self.__dict__, "_samples": [*self.samples], "_store": None, "_order": ()}
+
     @property
     def name(self) -> str | None:
         return self._name

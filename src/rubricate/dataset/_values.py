@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rubricate.dataset._chat import ChatMessage
-from rubricate.dataset._json_text import parse_json_bytes
+from rubricate.dataset._json_text import parse_json_bytes, without_nan
 from rubricate.dataset._sample import (
     SandboxEnvironmentSpec,
     is_missing,
@@ -158,7 +158,7 @@ def read_metadata(value: Any) -> dict[str, Any] | None:
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str):
-        value = _parsed(value)
+        value = without_nan(_parsed(value))
     if not isinstance(value, dict):
         raise InputError(
             f"Unexpected type for 'metadata' field: {type(value)}; expected an object, found "

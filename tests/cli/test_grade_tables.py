@@ -1,0 +1,114 @@
+"""`rubricate grade` on tables: CSV, JSON, JSON Lines, Parquet, addresses, `hf:`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+ROWS = [
+    {"qid": "1", "question": "How fast?", "answer": "Roughly 300000 kilometres.", "human": "yes"},
+    {"qid": "2", "question": "How fast?", "answer": "Shamelessly it praises itself.", "human": "0"},
+]
+MAP = "submission=answer,prompt=question,id=qid,label.speed=human"
+
+
+@pytest.fixture
+def grade(rubricate, tmp_path, endpoint):
+    rubric = [
+        {"name": "speed", "requirement": "Gives roughly 300000 kilometres"},
+        {"name": "boasting", "weight": -1.0, "requirement": "Praises itself shamelessly"},
+    ]
+    (tmp_path / "rubric.json").write_text(json.dumps(rubric))
+
+    def run(data, *options, rows=None):
+        if rows is not None:
+            path = tmp_path / data
+            if data.endswith(".csv"):
+                text = io.StringIO()
+                writer = csv.DictWriter(text, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+                path.write_text(text.getvalue())
+            elif data.endswith(".jsonl"):
+                path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            else:
+                path.write_text(json.dumps(rows))
+        judge = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+        return rubricate("grade", data, "--rubric", "rubric.json", *judge, *options)
+
+    return run
+
+
+def results(tmp_path):
+    return [json.loads(line) for line in (tmp_path / "run/results.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl"])
+def test_a_table_is_graded_by_its_mapped_columns(grade, tmp_path, name):
+    done = grade(name, "--map", MAP, rows=ROWS)
+    assert done.returncode == 0, done.stderr
+    rows = results(tmp_path)
+    assert [row["label"] for row in rows] == ["MET", "UNMET", "UNMET", "MET"]
+    assert [row["item"] for row in rows] == ["1", "1", "2", "2"]
+    assert [row["human_label"] for row in rows] == ["MET", None, "UNMET", None]
+
+
+def test_columns_of_the_right_names_need_no_mapping(grade, tmp_path):
+    rows = [{"submission": "Roughly 300000 kilometres.", "input": "q"}]
+    for name in ("a.csv", "b.jsonl", "c.json"):
+        assert grade(name, "--run-dir", name + "-run", rows=rows).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("submission=answr", "no column 'answr'; the columns are 'qid', 'question'"),
+        ("prompt=question", "no column is mapped to submission"),
+        ("submission=answer,submission=question", "'submission' is mapped twice"),
+        ("submission=answer,prompt=answer", "column 'answer' is mapped twice"),
+        ("submision=answer", "did you mean 'submission'"),
+        ("submission", "not of the form submission=COLUMN"),
+        ("submission=answer,label.none=human", "no criterion 'none'; it has speed, boasting"),
+        ("submission=answer,label.speed=qid", "column 'qid': criterion 'speed' has no label '2'"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_names_the_columns(grade, mapping, message):
+    done = grade("a.csv", "--map", mapping, rows=ROWS)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line]
+    assert message in line
+    if "answr" in mapping or mapping.startswith("prompt"):
+        assert "not mapped are 'qid'" in line
+
+
+def test_rows_that_do_not_fit_can_be_left_out_and_are_listed(grade, tmp_path):
+    rows = [*ROWS, {"qid": "3", "question": "?", "answer": "", "human": "0"}]
+    done = grade("a.csv", "--map", MAP, rows=rows)
+    assert done.returncode == 1
+    assert "a.csv:4: record 3: column 'answer' is empty" in done.stderr
+    done = grade("a.csv", "--map", MAP, "--on-error", "skip", rows=rows)
+    assert done.returncode == 0
+    assert "Left out 1 row that does not fit; see run/skipped.jsonl" in done.stderr
+    (skipped,) = (tmp_path / "run/skipped.jsonl").read_text().splitlines()
+    assert json.loads(skipped)["line"] == 4
+
+
+def test_repeated_ids_and_a_missing_rubric_are_refused(grade, rubricate, tmp_path):
+    done = grade("a.csv", "--map", MAP, rows=[ROWS[0], ROWS[0]])
+    assert "share an id: '1'" in done.stderr
+    assert "give --rubric" in rubricate("grade", "a.csv").stderr
+
+
+def test_parquet_and_datasets_of_hugging_face_are_tables(grade, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("datasets")
+    (tmp_path / "data").mkdir()
+    parquet.write_table(arrow.Table.from_pylist(ROWS), tmp_path / "data" / "train.parquet")
+    for data in ("data/train.parquet", "hf:data@train"):
+        done = grade(data, "--map", MAP, "--run-dir", data.replace("/", "-"))
+        assert done.returncode == 0, done.stderr
+    assert "hf:NAME@SPLIT" in grade("hf:data").stderr

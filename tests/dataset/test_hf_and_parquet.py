@@ -1,0 +1,110 @@
+"""`hf_dataset` on local folders and builders; `parquet_dataset`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rubricate import FieldSpec, InputError, Sample, hf_dataset, parquet_dataset
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def write(folder: Path, count: int) -> Path:
+    path = folder / "train.jsonl"
+    rows = ({"input": f"q{n}", "target": str(n), "id": n} for n in range(count))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_local_folder_is_read_and_its_changes_are_noticed(folder, capfd):
+    write(folder, 10)
+    dataset = hf_dataset(str(folder), "train")
+    assert dataset[3] == Sample("q3", target="3", id=3)
+    assert (dataset.name, dataset.location) == ("data", str(folder))
+    write(folder, 1)
+    assert len(hf_dataset(str(folder), "train")) == 1
+    assert capfd.readouterr().out == ""
+
+
+def test_a_builder_is_shuffled_as_datasets_does_and_ids_follow_the_record(folder):
+    import datasets
+
+    path = str(write(folder, 10))
+    expected = datasets.load_dataset("json", data_files=path, split="train").shuffle(seed=3)
+    dataset = hf_dataset("json", "train", data_files=path, shuffle=True, seed=3, auto_id=True)
+    assert [s.target for s in dataset] == list(expected["target"])
+    assert [s.id for s in dataset] == [int(s.target) + 1 for s in dataset]
+    assert dataset.shuffled
+
+
+def test_a_limit_above_the_length_is_the_whole(folder):
+    path = str(write(folder, 4))
+    assert len(hf_dataset("json", "train", data_files=path, limit=98)) == 4
+    assert len(hf_dataset("json", "train", data_files=path, limit=2)) == 2
+    assert len(hf_dataset("json", "train", data_files=path, limit=2, streaming=True)) == 2
+
+
+def test_what_cannot_be_loaded_is_one_clear_error(folder):
+    write(folder, 1)
+    with pytest.raises(InputError, match="split"):
+        hf_dataset(str(folder), None)
+    with pytest.raises(InputError, match="test"):
+        hf_dataset(str(folder), "test")
+
+
+@pytest.mark.parametrize(
+    ("call", "extra"),
+    [("hf_dataset('x', 'train')", "hf"), ("parquet_dataset('x.parquet')", "parquet")],
+)
+def test_without_its_extra_a_reader_says_what_to_install(tmp_path, call, extra):
+    (tmp_path / "x.parquet").touch()
+    program = (
+        "import sys; sys.modules['datasets'] = sys.modules['pyarrow'] = None\n"
+        f"from rubricate import hf_dataset, parquet_dataset; {call}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+    )
+    assert done.stderr.splitlines()[-1].endswith(f"pip install 'rubricate[{extra}]'")
+
+
+def test_parquet_rows_become_samples(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "input": ["a", "b"],
+        "target": ["x", None],
+        "choices": [["p", "q"], None],
+        "score": [0.5, float("nan")],
+    }
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table(columns), path)
+    dataset = parquet_dataset(path, FieldSpec(metadata=["score"]), auto_id=True)
+    assert [s.target for s in dataset] == ["x", ""]
+    assert [s.choices for s in dataset] == [["p", "q"], None]
+    assert [s.metadata for s in dataset] == [{"score": 0.5}, {"score": None}]
+    assert [s.id for s in dataset] == [1, 2]
+    assert len(parquet_dataset(path, limit=1)) == 1
+    path.write_text("no")
+    with pytest.raises(InputError, match=r"a\.parquet: is not readable Parquet"):
+        parquet_dataset(path)

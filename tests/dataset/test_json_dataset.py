@@ -1,0 +1,192 @@
+"""`json_dataset`: documents, lines, and what is read when."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+
+import pytest
+import zstandard
+
+from rubricate import InputError, Sample, json_dataset
+from rubricate.errors import MissingFileError
+
+
+def lines(count: int) -> str:
+    return "".join(json.dumps({"input": f"q{n}", "id": n}) + "\n" for n in range(count))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(name: str, content: str | bytes):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return put
+
+
+def test_a_document_is_an_array_or_one_object(write):
+    assert len(json_dataset(write("a.json", '[{"input": "x"}, {"input": "y"}]'))) == 2
+    assert len(json_dataset(write("b.json", '{"input": "x"}'))) == 1
+    for name in ("c.json", "c.jsonl"):
+        assert len(json_dataset(write(name, ""))) == 0
+    with pytest.raises(InputError, match="expected an array of objects, found"):
+        json_dataset(write("d.json", '"text"'))
+    with pytest.raises(InputError, match="record 2: expected an object at index 1"):
+        json_dataset(write("e.json", '[{"input": "x"}, 5]'))
+
+
+def test_the_other_format_is_recognised(write):
+    with pytest.raises(InputError, match=r"looks like JSON Lines.*\.jsonl"):
+        json_dataset(write("a.json", lines(2)))
+    with pytest.raises(InputError, match="looks like a JSON array"):
+        json_dataset(write("a.jsonl", '[{"input": "x"}]'))
+
+
+def test_blank_lines_are_left_out_and_line_numbers_stay_true(write):
+    path = write("a.jsonl", '\ufeff\n  \n{"input": "x"}\n\n{"input": ""}\n')
+    with pytest.raises(InputError, match=r"a\.jsonl:5: record 2: field 'input'"):
+        json_dataset(path)
+    bad = write("b.jsonl", '{"input": "x"}\r\n \r\n{"input": \r\n')
+    with pytest.raises(InputError, match=r"b\.jsonl:3:.*record 2: not valid JSON"):
+        json_dataset(bad)
+
+
+def test_a_byte_order_mark_is_left_out(write):
+    for name in ("a.jsonl", "a.json"):
+        assert json_dataset(write(name, b'\xef\xbb\xbf{"input": "x"}'))[0].input == "x"
+
+
+def test_large_integers_keep_their_digits_and_nan_is_missing(write):
+    metadata = '{"n": 123456789012345678901234567890, "v": [NaN]}'
+    text = f'{{"input": "x", "target": NaN, "metadata": {metadata}}}'
+    for name, content in (("a.jsonl", text), ("a.json", f"[{text}]")):
+        (sample,) = json_dataset(write(name, content))
+        assert sample.metadata == {"n": 123456789012345678901234567890, "v": [None]}
+        assert sample.target == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["a.jsonl.gz", "a.ndjson.gz", "a.JSONL.zst", "a.ndjson", "a.json.gz"]
+)
+def test_files_are_known_by_their_whole_name(write, name):
+    content = lines(3) if not name.startswith("a.json.") else json.dumps([{"input": "q"}] * 3)
+    data = content.encode()
+    if name.endswith(".gz"):
+        data = gzip.compress(data)
+    elif name.endswith(".zst"):
+        data = zstandard.compress(data)
+    path = write(name, data)
+    dataset = json_dataset(path)
+    assert len(dataset) == 3
+    assert dataset.name == path.stem
+    assert dataset.location == str(path)
+
+
+def test_a_cut_off_archive_is_one_clear_error(write):
+    with pytest.raises(InputError, match=r"a\.jsonl\.gz: is not a whole gzip file"):
+        json_dataset(write("a.jsonl.gz", gzip.compress(lines(500).encode())[:-20]))
+    with pytest.raises(InputError, match=r"b\.jsonl\.gz: is not a whole gzip file"):
+        json_dataset(write("b.jsonl.gz", lines(3)))
+    with pytest.raises(InputError, match=r"c\.jsonl\.zst: is not a zstd file"):
+        json_dataset(write("c.jsonl.zst", lines(3)))
+
+
+def test_what_is_not_there_or_not_text_says_so(write, tmp_path):
+    with pytest.raises(FileNotFoundError) as info:
+        json_dataset(tmp_path / "none.jsonl")
+    assert isinstance(info.value, MissingFileError)
+    with pytest.raises(InputError, match="is a folder"):
+        json_dataset(tmp_path)
+    path = write("latin.jsonl", '{"input": "naïve"}'.encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        json_dataset(path)
+    assert json_dataset(path, encoding="latin-1")[0].input == "naïve"
+
+
+def test_a_limit_reads_no_further_than_it_must(write):
+    path = write("a.jsonl", lines(5) + "broken\n")
+    assert [s.id for s in json_dataset(path, limit=5)] == [0, 1, 2, 3, 4]
+    assert len(json_dataset(path, limit=0)) == 0
+    with pytest.raises(InputError, match=":6:"):
+        json_dataset(path, limit=6)
+    with pytest.raises(InputError, match=":6:"):
+        json_dataset(path, limit=2, shuffle=True)
+    for limit in (-1, True, 1.5):
+        with pytest.raises(InputError, match="limit"):
+            json_dataset(path, limit=limit)
+
+
+def test_a_seeded_order_is_that_of_random(write):
+    path = write("a.jsonl", lines(100))
+    order = list(range(100))
+    random.Random(7).shuffle(order)
+    for options in ({"shuffle": True, "seed": 7}, {"shuffle": 7}):
+        dataset = json_dataset(path, **options)
+        assert [s.id for s in dataset] == order
+        assert dataset.shuffled
+        assert [s.id for s in json_dataset(path, limit=9, **options)] == order[:9]
+    numbered = json_dataset(path, auto_id=True, shuffle=True, seed=7)
+    assert [s.id for s in numbered] == [n + 1 for n in order]
+    with pytest.raises(InputError, match="seed"):
+        json_dataset(path, shuffle=7, seed=7)
+    random.seed(7)
+    expected = list(range(100))
+    random.shuffle(expected)
+    random.seed(7)
+    assert [s.id for s in json_dataset(path, shuffle=True)] == expected
+
+
+def test_a_long_file_is_read_as_it_is_looked_at(write):
+    path = write("a.jsonl", lines(30_000) + "broken\n")
+    dataset = json_dataset(path)
+    assert len(dataset) == 30_001
+    assert dataset[20_000].id == 20_000
+    assert dataset[20_000] is dataset[20_000:][0]
+    seen: list[Sample] = []
+    with pytest.raises(InputError, match=r"a\.jsonl:30001:.*record 30001: not valid JSON"):
+        seen.extend(dataset)
+    assert len(seen) == 30_000
+    with pytest.raises(InputError, match="30001"):
+        json_dataset(path, check=True)
+
+
+def test_records_that_do_not_fit_can_be_skipped(write):
+    path = write("a.jsonl", '{"input": "x"}\nbroken\n{"input": ""}\n{"input": "y"}\n')
+    dataset = json_dataset(path, on_error="skip")
+    assert [s.input for s in dataset] == ["x", "y"]
+    assert [(r.record, r.line) for r in dataset.skipped] == [(2, 2), (3, 3)]
+    assert "2 skipped" in repr(dataset)
+    with pytest.raises(InputError, match="on_error"):
+        json_dataset(path, on_error="ignore")
+
+
+def test_repeated_ids_are_found_when_asked_for(write):
+    path = write("a.jsonl", '{"input": "x", "id": 1}\n{"input": "y", "id": "1"}\n')
+    assert len(json_dataset(path)) == 2
+    with pytest.raises(InputError, match="share an id: '1'"):
+        json_dataset(path, check=True)
+
+
+def test_relative_files_are_found_beside_the_dataset(write, tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.txt").write_text("a")
+    (tmp_path / "run.sh").write_text("echo")
+    image = {"type": "image", "image": "files/a.txt"}
+    record = {
+        "input": [{"role": "user", "content": [image]}, {"role": "assistant", "content": [image]}],
+        "files": {"a": "files/a.txt", "b": "inline", "c": "", "d": "../nothing", "e": "x\0y"},
+        "setup": "run.sh",
+        "sandbox": ["docker", "files"],
+    }
+    (sample,) = json_dataset(write("a.jsonl", json.dumps(record)))
+    found = str(tmp_path / "files" / "a.txt")
+    assert sample.files == {"a": found, "b": "inline", "c": "", "d": "../nothing", "e": "x\0y"}
+    assert sample.setup == str(tmp_path / "run.sh")
+    assert sample.sandbox.config == str(tmp_path / "files")
+    assert sample.input[0].content[0].image == found
+    assert sample.input[1].content[0].image == "files/a.txt"
+    (made,) = json_dataset(tmp_path / "a.jsonl", lambda record: Sample("q", setup="run.sh"))
+    assert made.setup == sample.setup
