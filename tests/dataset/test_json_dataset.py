@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
+import pickle
 import random
 
 import pytest
@@ -151,6 +153,13 @@ def test_a_long_file_is_read_as_it_is_looked_at(write):
     assert len(seen) == 30_000
     with pytest.raises(InputError, match="30001"):
         json_dataset(path, check=True)
+
+
+def test_a_dataset_that_is_not_read_yet_can_be_copied_and_sent(write):
+    dataset = json_dataset(write("a.jsonl", lines(12_000)))
+    for found in (pickle.loads(pickle.dumps(dataset)), copy.deepcopy(dataset)):
+        assert list(found) == list(dataset)
+        assert found.name == "a"
 
 
 def test_records_that_do_not_fit_can_be_skipped(write):
