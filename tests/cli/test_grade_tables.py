@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
+import http.server
 import io
 import json
+import threading
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,11 @@ ROWS = [
     {"qid": "2", "question": "How fast?", "answer": "Shamelessly it praises itself.", "human": "0"},
 ]
 MAP = "submission=answer,prompt=question,id=qid,label.speed=human"
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: Any) -> None:
+        pass
 
 
 @pytest.fixture
@@ -112,3 +121,19 @@ def test_parquet_and_datasets_of_hugging_face_are_tables(grade, tmp_path):
         done = grade(data, "--map", MAP, "--run-dir", data.replace("/", "-"))
         assert done.returncode == 0, done.stderr
     assert "hf:NAME@SPLIT" in grade("hf:data").stderr
+
+
+def test_a_table_at_an_address_is_graded(grade, tmp_path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    handler = functools.partial(QuietHandler, directory=str(tmp_path / "web"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}/a.jsonl?sig=secret"
+        done = grade(address, "--map", MAP, "--limit", "1")
+        server.shutdown()
+        thread.join()
+    assert done.returncode == 0, done.stderr
+    assert [row["label"] for row in results(tmp_path)] == ["MET", "UNMET"]
+    assert "secret" not in done.stdout + done.stderr

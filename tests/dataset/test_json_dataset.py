@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
+import pickle
 import random
 
 import pytest
@@ -119,6 +121,17 @@ def test_a_limit_reads_no_further_than_it_must(write):
             json_dataset(path, limit=limit)
 
 
+def test_a_limit_reads_no_more_of_an_array_than_it_must(write):
+    records = [{"input": f"q{n} é", "metadata": {"n": n}} for n in range(5000)]
+    text = json.dumps(records, ensure_ascii=False, indent=1)
+    path = write("a.json", text[:-1] + ", broken")
+    assert [s.metadata["n"] for s in json_dataset(path, limit=4999)] == list(range(4999))
+    assert len(json_dataset(path, limit=0)) == 0
+    with pytest.raises(InputError, match="not valid JSON"):
+        json_dataset(path, limit=5001)
+    assert len(json_dataset(write("b.json", text), limit=9999)) == 5000
+
+
 def test_a_seeded_order_is_that_of_random(write):
     path = write("a.jsonl", lines(100))
     order = list(range(100))
@@ -151,6 +164,13 @@ def test_a_long_file_is_read_as_it_is_looked_at(write):
     assert len(seen) == 30_000
     with pytest.raises(InputError, match="30001"):
         json_dataset(path, check=True)
+
+
+def test_a_dataset_that_is_not_read_yet_can_be_copied_and_sent(write):
+    dataset = json_dataset(write("a.jsonl", lines(12_000)))
+    for found in (pickle.loads(pickle.dumps(dataset)), copy.deepcopy(dataset)):
+        assert list(found) == list(dataset)
+        assert found.name == "a"
 
 
 def test_records_that_do_not_fit_can_be_skipped(write):

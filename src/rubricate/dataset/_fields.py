@@ -115,10 +115,11 @@ class FieldMapper:
         if self._names is None:
             others.add("metadata")
         kept = self._names or []
-        needed = [spec.input, spec.target, spec.id, *kept]
+        needed = [spec.input, *kept]
         if self._model or others & {*names} or not {*needed} <= {*names}:
             return None
-        input_, target, id_, *rest = map(names.index, needed)
+        input_, *rest = map(names.index, needed)
+        target, id_ = (names.index(n) if n in names else None for n in (spec.target, spec.id))
         width = len(names)
         columns = list(zip(kept, rest, strict=True))
 
@@ -130,7 +131,13 @@ class FieldMapper:
                 metadata = {}
                 for name, index in columns:
                     metadata[name] = row[index]
-            return plain_sample(row[input_], None, row[target], row[id_] or None, metadata)
+            return plain_sample(
+                row[input_],
+                None,
+                "" if target is None else row[target],
+                None if id_ is None else row[id_] or None,
+                metadata,
+            )
 
         return mapped
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
+import json
+import re
 from collections.abc import Iterator
 from os import PathLike
 from typing import Any, BinaryIO
@@ -20,6 +23,10 @@ from rubricate.errors import InputError
 
 __all__ = ["json_dataset"]
 
+HEAD = 1 << 16
+"""Bytes of a document that are read first where a few records are wanted."""
+_BEFORE_OBJECT = (re.compile(r"\s*\[\s*(?=\{)"), re.compile(r"\s*,\s*(?=\{)"))
+"""What stands before an array's first object, and before the others."""
 LINES = frozenset({".jsonl", ".ndjson"})
 
 
@@ -76,7 +83,7 @@ def json_dataset(
                 return loading.dataset_of_lines(lines, parse_object, source, title)
             rows = _numbered_lines(file, encoding, source)
             return loading.dataset(rows, parse_object, source, title, source.location)
-        records = _document(file, encoding, source)
+        records = _document(file, encoding, loading.reads, source)
     entries = ((None, entry) for entry in enumerate(records))
     return loading.dataset(entries, _object, source, title, source.location)
 
@@ -119,8 +126,14 @@ def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
         raise not_in_encoding(error, encoding, source, number + 1) from None
 
 
-def _document(file: BinaryIO, encoding: str, source: Source) -> list[Any]:
-    content = file.read()
+def _document(file: BinaryIO, encoding: str, reads: int | None, source: Source) -> list[Any]:
+    """The records of a document; only its first part is read where that has `reads` of them."""
+    content = b""
+    if reads is not None and is_utf8(encoding):
+        content, head = _array_head(file, reads)
+        if head is not None:
+            return [_without_nan(record) for record in head]
+    content += file.read()
     if not is_utf8(encoding):
         content = b"".join(_lines(io.BytesIO(content), encoding, source))
     content = content.removeprefix(BOM)
@@ -143,14 +156,47 @@ def _document(file: BinaryIO, encoding: str, source: Source) -> list[Any]:
             f"{shown(data)}",
             file=source.shown,
         )
-    if b"NaN" in content:
-        return [
-            {key: without_nan(value, top=True) for key, value in record.items()}
-            if isinstance(record, dict)
-            else record
-            for record in data
-        ]
-    return data
+    return [_without_nan(record) for record in data] if b"NaN" in content else data
+
+
+def _without_nan(record: Any) -> Any:
+    if not isinstance(record, dict):
+        return record
+    return {key: without_nan(value, top=True) for key, value in record.items()}
+
+
+def _array_head(file: BinaryIO, count: int) -> tuple[bytes, list[dict[str, Any]] | None]:
+    """The first objects of an array, read no further than that takes.
+
+    Returns:
+        What was read, and `count` objects; None for them where the array has fewer, or where
+        anything is not as it should be: reading all of it then says what.
+    """
+    decode, text_of_bytes = (
+        json.JSONDecoder().raw_decode,
+        codecs.getincrementaldecoder("utf-8-sig")(),
+    )
+    read, text, position, size = b"", "", 0, HEAD
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        if match := _BEFORE_OBJECT[bool(found)].match(text, position):
+            try:
+                record, position = decode(text, match.end())
+            except (json.JSONDecodeError, RecursionError):
+                pass  # it goes on in the next part, or is not to be read
+            else:
+                found.append(record)
+                continue
+        part = file.read(size)
+        read += part
+        size *= 2
+        try:
+            text += text_of_bytes.decode(part)
+        except UnicodeDecodeError:
+            return read, None
+        if not part:
+            return read, None
+    return read, found
 
 
 def _looks_like_lines(content: bytes) -> bool:
