@@ -188,9 +188,7 @@ def _by_keywords(request: JudgeRequest) -> str:
 
 def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:
     body = orjson.dumps({"error": {"message": message, "type": "scripted"}})
-    return web.Response(
-        status=status, body=body, headers=headers, content_type="application/json"
-    )
+    return web.Response(status=status, body=body, headers=headers, content_type="application/json")
 
 
 async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:
