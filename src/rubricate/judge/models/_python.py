@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import time
+import tokenize
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -44,7 +45,7 @@ class PythonModel:
     def fingerprint(self) -> dict[str, Any]:
         try:
             source = inspect.getsource(self.function)
-        except (OSError, TypeError):
+        except (OSError, TypeError, SyntaxError, tokenize.TokenError):  # no source to be had
             source = ""
         return {
             "model": self.name,
