@@ -73,7 +73,7 @@ def test_items_of_equal_content_are_equal() -> None:
         {"submission": None},
         {"description": 3},
         {"ground_truth": "MET"},
-        {"ground_truth": [1]},
+        {"ground_truth": [["MET"]]},
         {"rubric": "rubric.json"},
         {"metadata": []},
     ],

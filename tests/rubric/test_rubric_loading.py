@@ -180,7 +180,7 @@ WRONG_CRITERIA = {
     "empty requirement": ({**B, "requirement": " "}, ".requirement", "must not be empty"),
     "no requirement": ({"name": "b"}, ".requirement", "missing required field"),
     "misspelt": ({**B, "wieght": 1}, "", "unknown key 'wieght': did you mean 'weight'?"),
-    "unknown kind": ({**B, "kind": "binari"}, "", "unknown kind 'binari'"),
+    "unknown kind": ({**B, "kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
     "no object": ("Says B", "", "expected an object"),
     "options no list": ({**B, "options": {"yes": 1}}, ".options", "a valid list"),

@@ -68,6 +68,7 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
         ],
         "error": None,
         "judge": "m",
+        "detail": None,
         "resumed": False,
         "item_score": {"value": 0.5, "lowest": 0.5, "highest": 0.5, "raw": 1.0, "coverage": 1.0},
     }
@@ -144,6 +145,7 @@ def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint
         "reason",
         "evidence",
         "judge",
+        "detail",
         "resumed",
         "usage.requests",
         "usage.input_tokens",

@@ -10,7 +10,7 @@ from rubricate.dataset._item import DataItem, GroundTruth
 from rubricate.dataset._sample import Sample, is_missing
 from rubricate.dataset._samples import Dataset
 from rubricate.errors import InputError
-from rubricate.rubric import Criterion, CriterionVerdict, Rubric
+from rubricate.rubric import BINARY_LABELS, Criterion, CriterionVerdict, Rubric
 
 __all__ = ["TargetUse", "items_of", "label_for"]
 
@@ -128,20 +128,15 @@ def label_for(value: Any, criterion: Criterion, name: str) -> CriterionVerdict |
     """The criterion's label for what a data source has: the label in any case, or yes and no."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
-    text = str(value).strip()
-    folded = text.casefold().replace(" ", "_")
-    if criterion.options is None:
-        if folded in TRUE or folded in FALSE:
-            return CriterionVerdict.MET if folded in TRUE else CriterionVerdict.UNMET
-        allowed = [verdict.value for verdict in CriterionVerdict]
-    else:
-        allowed = [option.label for option in criterion.options]
-        if text in allowed:
-            return text
-    for label in allowed:
-        if label.casefold().replace(" ", "_") == folded:
-            return label if criterion.options is not None else CriterionVerdict(label)
-    raise InputError(
-        f"criterion '{name}' has no label {value!r}; allowed: "
-        f"{', '.join(f'{label!r}' for label in allowed)}"
-    )
+    binary = criterion.labels == BINARY_LABELS
+    folded = str(value).strip().casefold().replace(" ", "_")
+    if binary and folded in TRUE | FALSE:
+        return CriterionVerdict.MET if folded in TRUE else CriterionVerdict.UNMET
+    exact = [label for label in criterion.labels if label == str(value).strip()]
+    near = [label for label in criterion.labels if label.casefold().replace(" ", "_") == folded]
+    for label in exact or near:
+        return CriterionVerdict(label) if binary else label
+    try:
+        return criterion.label_of(value if isinstance(value, int | float) else str(value))
+    except InputError as error:
+        raise InputError(f"criterion '{name}' {error.message}") from None

@@ -13,12 +13,13 @@ from pydantic.dataclasses import dataclass
 
 from rubricate._documents import check_keys, input_error
 from rubricate.errors import InputError
-from rubricate.rubric import CriterionVerdict, Rubric
+from rubricate.rubric import BINARY_LABELS, CriterionVerdict, Rubric
 
 __all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
 
-GroundTruth = list[CriterionVerdict | str | None]
-"""One label per criterion: a `CriterionVerdict`, an option's label, or None where unlabelled."""
+GroundTruth = list[CriterionVerdict | str | int | float | None]
+"""One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
+unlabelled."""
 
 
 @dataclass(config=ConfigDict(strict=True))
@@ -29,7 +30,8 @@ class DataItem:
         submission: the text to be graded; structured data as JSON text.
         description: a few words on what this item is.
         ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
-            option's label for a multi-choice one, None where nobody labelled it.
+            option's label for a multi-choice one, the score for a scale, the value for a metric
+            or code, None where nobody labelled it. Scores become text.
         rubric: the item's own rubric, used instead of the dataset's.
         reference_submission: an exemplary response; takes precedence over the dataset's.
         id: its identifier. Default: a hash of its content, the same in every process.
@@ -143,29 +145,10 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
         if label is None:
             parsed.append(None)
             continue
-        if not isinstance(label, str):
-            hint = " (in YAML, put quotes around it)" if isinstance(label, bool) else ""
-            raise InputError(
-                f"criterion '{name}' expects a label as text, got {type(label).__name__} "
-                f"{label!r}{hint}; allowed: {_allowed(rubric, index)}",
-                path=path,
-            )
         try:
-            criterion.value(label)
-        except InputError:
-            raise InputError(
-                f"criterion '{name}' has no label '{label}'; allowed: {_allowed(rubric, index)}",
-                path=path,
-            ) from None
-        parsed.append(label if criterion.is_multi_choice else CriterionVerdict(label))
+            text = criterion.label_of(label)
+        except InputError as error:
+            raise InputError(f"criterion '{name}' {error.message}", path=path) from None
+        binary = criterion.labels == BINARY_LABELS
+        parsed.append(CriterionVerdict(text) if binary else text)
     return parsed
-
-
-def _allowed(rubric: Rubric, index: int) -> str:
-    criterion = rubric[index]
-    labels = (
-        [option.label for option in criterion.options]
-        if criterion.options is not None
-        else [verdict.value for verdict in CriterionVerdict]
-    )
-    return ", ".join(f"'{label}'" for label in labels)

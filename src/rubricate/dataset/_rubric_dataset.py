@@ -23,7 +23,7 @@ from rubricate._documents import (
     read_text,
 )
 from rubricate.dataset._from_samples import TargetUse, items_of
-from rubricate.dataset._item import DataItem, parse_ground_truth
+from rubricate.dataset._item import DataItem, GroundTruth, parse_ground_truth
 from rubricate.dataset._sample import Sample
 from rubricate.dataset._splitting import stratified_split
 from rubricate.errors import InputError
@@ -157,7 +157,7 @@ class RubricDataset:
         self,
         submission: str,
         description: str = "",
-        ground_truth: list[CriterionVerdict | str | None] | None = None,
+        ground_truth: GroundTruth | None = None,
         rubric: Rubric | None = None,
         reference_submission: str | None = None,
         *,

@@ -11,7 +11,7 @@ from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge.builtin import Classifier, Inputs, Labelled, Option
 from rubricate.judge.models import Send
-from rubricate.rubric import Criterion, Evidence, Verdict
+from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict
 
 if TYPE_CHECKING:
     from rubricate.judge.builtin import FitReport
@@ -67,7 +67,9 @@ class BuiltinJudge:
                 dataset.get_item_reference_submission(index),
             )
             for criterion, label in zip(rubric, labels or (), strict=False):
-                if label is not None and criterion.value(label) is not None:
+                if not (criterion.needs_judge and criterion.labels):
+                    continue
+                if label is not None and criterion.value(str(label)) is not None:
                     rows.append(Labelled(_inputs(case, criterion), str(label), group=name))
         try:
             classifier, report = refit(rows, seed=seed)
@@ -80,8 +82,11 @@ class BuiltinJudge:
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        estimate = self.classifier.estimate(_inputs(case, criterion))
         name = criterion.name or ""
+        if not criterion.labels:
+            reason = "The answer is not one of a few labels, which is all that it can choose from."
+            return Verdict(name, "abstained", reason=reason, judge=self.name)
+        estimate = self.classifier.estimate(_inputs(case, criterion))
         if estimate.label is None:
             return Verdict(name, "abstained", reason=estimate.reason, judge=self.name)
         evidence: tuple[Evidence, ...] = ()
@@ -105,10 +110,13 @@ class BuiltinJudge:
 
 def _inputs(case: Case, criterion: Criterion) -> Inputs:
     """What the classifier looks at."""
-    options = tuple(
-        Option(option.label, option.value, option.description, option.na)
-        for option in criterion.options or ()
-    )
+    options: tuple[Option, ...] = ()
+    if criterion.labels != BINARY_LABELS:
+        meanings = {answer.label: answer.meaning for answer in criterion.ask().answers}
+        options = tuple(
+            Option(label, value, meanings[label], value is None)
+            for label, value in ((label, criterion.value(label)) for label in criterion.labels)
+        )
     return Inputs(
         submission=case.submission,
         requirement=criterion.requirement,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from rubricate.dataset import DataItem
 
 __all__ = ["Case"]
 
@@ -16,9 +18,11 @@ class Case:
         prompt: the task that it answers; empty if there is none.
         reference: an exemplary response, if there is one.
         guidelines: the rubric's guidelines, if it has any.
+        item: what the submission belongs to, for criteria that are computed; no judge is shown it.
     """
 
     submission: str
     prompt: str = ""
     reference: str | None = None
     guidelines: str | None = None
+    item: DataItem | None = field(default=None, compare=False, repr=False)

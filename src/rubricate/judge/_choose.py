@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rubricate.errors import InputError
+from rubricate.judge._computed import with_computed
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge.models import HTTPModel, Model, PythonModel
 
@@ -23,11 +24,20 @@ def choose_judge(
     temperature: float | None = 0.0,
     timeout: float = 120.0,
 ) -> Judge:
-    """The judge that is meant. The keyword arguments are for judges given by name.
+    """The judge that is meant, with code for the criteria that need none.
+
+    The keyword arguments are for judges given by name.
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
     """
+    chosen = _chosen(judge, base_url=base_url, temperature=temperature, timeout=timeout)
+    return with_computed(chosen)
+
+
+def _chosen(
+    judge: JudgeLike, *, base_url: str | None, temperature: float | None, timeout: float
+) -> Judge:
     if judge is None or judge == "builtin":
         if base_url is not None:
             raise InputError("a base URL needs a judge: name the model that the server has")

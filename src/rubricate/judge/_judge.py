@@ -98,15 +98,18 @@ class ModelJudge:
         self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         judged = reading.status == "judged"
+        quotes = dict.fromkeys((*reply.quotes, *reading.quotes))
         return Verdict(
             criterion.name or "",
             reading.status,
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=tuple(locate(quote, case.submission) for quote in reply.quotes),
+            evidence=tuple(locate(quote, case.submission) for quote in quotes),
             usage=spent,
             judge=self.name,
+            detail=reading.detail,
+            answer=reading.answer,
         )
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
@@ -126,7 +129,7 @@ def _asked_again(request: Request, reply: str, wrong: str) -> Request:
     """The request with the unreadable reply and what is wrong with it behind."""
     correction = (
         f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
-        'object {"reason": "...", "evidence": ["..."], "verdict": "..."} and nothing else.'
+        'object {"reason": "...", "evidence": ["..."], "verdict": ...} and nothing else.'
     )
     first = request.messages[:2]
     again = (

@@ -82,5 +82,5 @@ def _material_part(case: Case) -> str:
 @lru_cache(maxsize=4096)
 def _criterion_part(criterion: Criterion) -> tuple[str, dict[str, object]]:
     question = criterion.ask()
-    text = _template("criterion").render(requirement=question.requirement, answers=question.answers)
+    text = _template("criterion").render(question=question)
     return text, request_schema(question.verdict_schema)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._version import __version__
-from rubricate.rubric import Criterion, Verdict
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Verdict
 from rubricate.stats import agreement
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class CriterionFigures(_Figures):
 
     name: str
     weight: float
-    multi_choice: bool
+    binary: bool
+    """Whether its answers are MET and UNMET."""
     labels: dict[str, int]
     """How often each label was given, the criterion's own order."""
     judged: int
@@ -144,6 +145,9 @@ class Summary(_Figures):
         return self.model_dump(mode="json")
 
 
+MOST_LABELS = 12
+"""Of answers without a fixed set of labels: how many different ones are counted one by one."""
+
 Pair = tuple[Criterion, Verdict, Verdict | None]
 """A criterion, the judge's verdict on it, and the human one."""
 
@@ -197,13 +201,15 @@ def _statuses(pairs: Sequence[Pair]) -> dict[str, int]:
 def _criterion_figures(name: str, pairs: Sequence[Pair]) -> CriterionFigures:
     criterion = pairs[0][0]
     given = Counter(verdict.label for _, verdict, _ in pairs if verdict.label is not None)
-    order = {answer.label: None for criterion, _, _ in pairs for answer in criterion.ask().answers}
+    order = {label: None for c, _, _ in pairs for label in (*c.labels, ABSTENTION)}
+    if len(given.keys() - order.keys()) <= MOST_LABELS:
+        order |= dict.fromkeys(sorted(given))
     counts = _statuses(pairs)
     values = [verdict.value for _, verdict, _ in pairs if verdict.value is not None]
     return CriterionFigures(
         name=name,
         weight=criterion.weight,
-        multi_choice=criterion.is_multi_choice,
+        binary=criterion.labels == BINARY_LABELS,
         labels={label: given[label] for label in order if given[label]},
         judged=counts["judged"],
         abstained=counts["abstained"],

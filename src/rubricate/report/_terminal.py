@@ -53,7 +53,7 @@ def _criteria_table(summary: Summary) -> Table:
     )
     table.add_column("criterion", overflow="fold", min_width=12)
     table.add_column("weight", justify="right")
-    answers = any(figures.multi_choice for figures in summary.criteria)
+    answers = any(not figures.binary for figures in summary.criteria)
     if answers:
         table.add_column("answers", overflow="fold")
     else:

@@ -1,8 +1,13 @@
 """What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop."""
 
-from rubricate.rubric._criterion import Criterion, CriterionOption
-from rubricate.rubric._kinds import Answer, Question, Reading
+from rubricate.rubric._code import CodeCriterion, source_of
+from rubricate.rubric._computed import Computed, ComputedCriterion
+from rubricate.rubric._criterion import BINARY_LABELS, Criterion, CriterionOption
+from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
+from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
+from rubricate.rubric._regex import RegexCriterion
 from rubricate.rubric._rubric import Rubric
+from rubricate.rubric._scale import ScaleCriterion
 from rubricate.rubric._scoring import (
     CannotAssess,
     Score,
@@ -21,16 +26,25 @@ from rubricate.rubric._verdict import (
 )
 
 __all__ = [
+    "ABSTENTION",
+    "BINARY_LABELS",
     "Answer",
     "CannotAssess",
+    "CodeCriterion",
+    "Computed",
+    "ComputedCriterion",
+    "ConfusionCounts",
     "Criterion",
     "CriterionOption",
     "CriterionVerdict",
     "Evidence",
     "Failure",
+    "MetricCriterion",
     "Question",
     "Reading",
+    "RegexCriterion",
     "Rubric",
+    "ScaleCriterion",
     "Score",
     "Status",
     "Tally",
@@ -38,5 +52,6 @@ __all__ = [
     "Verdict",
     "check_cannot_assess",
     "score",
+    "source_of",
     "tally",
 ]

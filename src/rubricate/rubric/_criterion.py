@@ -1,18 +1,50 @@
-"""One criterion of a rubric, and the options of a multi-choice one."""
+"""A criterion: what every kind of it has, and the two kinds that are answered with a label.
+
+A kind is a class. It knows what to ask a judge (or that none is needed), how to read the answer,
+and what the answer is worth; nothing else in the program switches on the kind.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rubricate._documents import Document, suggestion
 from rubricate.errors import InputError
-from rubricate.rubric._kinds import KINDS, Kind, Question, Reading
-from rubricate.rubric._verdict import CriterionVerdict, Verdict
+from rubricate.rubric._question import (
+    ABSTENTION,
+    Answer,
+    Question,
+    Reading,
+    label_question,
+    listed,
+    read_label,
+    unknown_label,
+)
+from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
 
-__all__ = ["Criterion", "CriterionOption"]
+__all__ = ["BINARY_LABELS", "Criterion", "CriterionOption", "binary_reading", "binary_value"]
+
+BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
+KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code"]
+
+
+def binary_reading(answer: object) -> Reading:
+    """Understand an answer that is MET, UNMET or CANNOT_ASSESS."""
+    label = read_label(answer, BINARY_LABELS)
+    return Reading("abstained" if label == ABSTENTION else "judged", label)
+
+
+def binary_value(label: str) -> float | None:
+    """1 for MET, 0 for UNMET, None for CANNOT_ASSESS; `InputError` for anything else."""
+    if label not in BINARY_LABELS:
+        raise InputError(
+            f"the criterion is binary but got invalid verdict '{label}'. "
+            "Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'."
+        )
+    return {"MET": 1.0, "UNMET": 0.0}.get(label)
 
 
 def _present(data: dict[str, Any]) -> dict[str, Any]:
@@ -64,8 +96,13 @@ class Criterion(Document):
     """One thing that a submission is judged by.
 
     Without `options` it is binary (MET, UNMET, CANNOT_ASSESS); with them, multi-choice. A
-    negative `weight` makes it a fault: MET then means that the fault is present, and costs.
+    negative `weight` makes it a fault: MET then means that the fault is present, and costs. The
+    other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`, `MetricCriterion`
+    and `CodeCriterion`.
     """
+
+    needs_judge: ClassVar[bool] = True
+    """Whether a judge is asked; the other kinds compute their answer from the text."""
 
     name: str | None = None
     """Short name, unique in its rubric. Default: `criterion_N` by position, from 1."""
@@ -73,7 +110,7 @@ class Criterion(Document):
     """Its weight in the score; any finite number, negative for a fault."""
     requirement: str
     """What is required, in words; the judge sees this."""
-    kind: Literal["binary", "multi_choice"] | None = None
+    kind: KindName | None = None
     """The kind of criterion; need not be given, and must fit `options` if it is."""
     scale_type: Literal["ordinal", "nominal"] | None = None
     """Whether the options of a multi-choice criterion are in order. Default: ordinal."""
@@ -89,6 +126,16 @@ class Criterion(Document):
             raise InputError("must not be empty")
         return text
 
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _kind_is_known(cls, kind: object) -> object:
+        known = get_args(KindName)
+        if isinstance(kind, str) and kind not in known:
+            near = suggestion(kind, known)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise InputError(f"unknown kind '{kind}' (known: {', '.join(known)}){hint}")
+        return kind
+
     @field_validator("weight")
     @classmethod
     def _weight_is_finite(cls, weight: float) -> float:
@@ -96,18 +143,16 @@ class Criterion(Document):
             raise InputError(f"must be a finite number, found {weight}")
         return weight
 
-    @model_validator(mode="before")
-    @classmethod
-    def _kind_is_known(cls, data: Any) -> Any:
-        kind = data.get("kind") if isinstance(data, dict) else None
-        if isinstance(kind, str) and kind not in KINDS:
-            near = suggestion(kind, KINDS)
-            hint = f"; did you mean '{near}'?" if near else ""
-            raise InputError(f"unknown kind '{kind}' (known: {', '.join(KINDS)}){hint}")
-        return data
-
     @model_validator(mode="after")
     def _options_fit(self) -> Criterion:
+        if type(self) is not Criterion:
+            if self.options is not None or self.scale_type is not None:
+                raise InputError(f"a criterion of the kind {self.kind} has no options")
+            return self
+        if self.kind not in (None, "binary", "multi_choice"):
+            raise InputError(
+                f"a criterion of the kind {self.kind} is a {self.kind.capitalize()}Criterion"
+            )
         if self.options is None:
             if self.kind == "multi_choice" or self.scale_type is not None:
                 raise InputError("a multi-choice criterion needs options")
@@ -125,48 +170,108 @@ class Criterion(Document):
             seen.add(folded)
         return self
 
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, self.weight, self.requirement))
+
     @property
     def is_multi_choice(self) -> bool:
         """Whether the answer is one of several options."""
         return self.options is not None
 
     @property
-    def _kind(self) -> Kind:
-        return KINDS["binary" if self.options is None else "multi_choice"]
+    def labels(self) -> tuple[str, ...]:
+        """The labels that a person may give, in their order; empty where they are too many."""
+        if self.options is None:
+            return BINARY_LABELS
+        return tuple(option.label for option in self.options)
 
     def find_option_by_label(self, label: str) -> int:
         """The index in `options` of the option with this label; `InputError` if there is none."""
         if self.options is None:
             raise InputError("the criterion is binary and has no options")
-        self._kind.value(self, label)
+        self.value(label)
         return [option.label for option in self.options].index(label)
 
     def ask(self) -> Question:
         """What a judge is asked about this criterion."""
-        return self._kind.ask(self)
+        if self.options is not None:
+            answers = [Answer(option.label, option.description) for option in self.options]
+            cannot = "the material does not allow a decision between the options"
+        else:
+            fault = self.weight < 0
+            met = (
+                "the fault that the criterion describes is present in the submission"
+                if fault
+                else "the submission meets the criterion"
+            )
+            unmet = "the fault is not present" if fault else "it does not"
+            answers = [Answer("MET", met), Answer("UNMET", unmet)]
+            cannot = "the material does not allow a decision either way"
+        return label_question(self.requirement, [*answers, Answer(ABSTENTION, cannot)])
 
     def read(self, answer: object) -> Reading:
-        """Understand a judge's answer; `UnreadableReply` if it is not one of those allowed."""
-        return self._kind.read(self, answer)
+        """Understand an answer; `UnreadableReply` if it is not one of those allowed."""
+        if self.options is None:
+            return binary_reading(answer)
+        label = read_label(answer, (*self.labels, ABSTENTION))
+        return Reading(self.status(label), label)
 
     def value(self, label: str) -> float | None:
-        """What an answer is worth, in [0, 1]; None for a binary CANNOT_ASSESS and N/A options.
+        """What an answer is worth, in [0, 1]; None for CANNOT_ASSESS and N/A options.
 
         Raises:
             InputError: the label is not one of the criterion's answers.
         """
-        return self._kind.value(self, str(label))
+        label = str(label)
+        if self.options is None:
+            return binary_value(label)
+        for option in self.options:
+            if option.label == label:
+                return None if option.na else option.value
+        raise unknown_label(label, self.labels)
 
     @property
     def value_range(self) -> tuple[float, float]:
         """The least and the most that an answer to this criterion can be worth."""
-        return self._kind.value_range(self)
+        values = [
+            option.value
+            for option in self.options or ()
+            if not option.na and option.value is not None
+        ]
+        return (min(values), max(values)) if values else (0.0, 1.0)
 
-    def verdict(self, label: str, *, name: str | None = None) -> Verdict:
-        """The verdict that a label stands for, such as one given by a person."""
-        value = self.value(label)
-        reading = self.read(str(label))
-        return Verdict(name or self.name or "", reading.status, reading.label, value)
+    def verdict(self, label: object, *, name: str | None = None) -> Verdict:
+        """The verdict that a label stands for, such as one given by a person.
+
+        Raises:
+            InputError: it is not one of the criterion's answers.
+        """
+        label = self.label_of(label)
+        status = self.status(label)
+        value = self.value(label) if status == "judged" else None
+        return Verdict(name or self.name or "", status, label, value)
+
+    def status(self, label: str) -> Status:
+        """What kind of answer a label is."""
+        if label == ABSTENTION:
+            return "abstained"
+        return "not_applicable" if self.value(label) is None else "judged"
+
+    def label_of(self, given: object) -> str:
+        """The label that a person's answer stands for, spelled as the criterion spells it.
+
+        Raises:
+            InputError: it is not one of the criterion's answers.
+        """
+        if isinstance(given, str) and given in self.labels:
+            return str(given)
+        if not isinstance(given, str):
+            hint = " (in YAML, put quotes around it)" if isinstance(given, bool) else ""
+            raise InputError(
+                f"expects a label as text, got {type(given).__name__} {given!r}{hint}; "
+                f"allowed: {listed(self.labels)}"
+            )
+        raise InputError(f"has no label '{given}'; allowed: {listed(self.labels)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The criterion as it is written to a file."""
@@ -179,5 +284,10 @@ class Criterion(Document):
         if self.options is not None:
             data["scale_type"] = self.scale_type
             data["options"] = [option.to_dict() for option in self.options]
+        data.update(self._own_fields())
         data["tags"] = list(self.tags) or None
         return {**_present(data), **(self.model_extra or {})}
+
+    def _own_fields(self) -> dict[str, Any]:
+        """What only this kind has, as it is written to a file."""
+        return {}

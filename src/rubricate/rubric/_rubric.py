@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from rubricate._documents import (
     YAML_SUFFIXES,
@@ -22,6 +22,7 @@ from rubricate._documents import (
 )
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._kinds import build_criterion
 
 if TYPE_CHECKING:
     from rubricate.grading import JudgingOptions
@@ -36,6 +37,9 @@ _SHAPES = (
 )
 
 
+AnyCriterion = Annotated[SerializeAsAny[Criterion], BeforeValidator(build_criterion)]
+
+
 class Rubric(Document):
     """A list of criteria with optional name and guidelines.
 
@@ -43,7 +47,7 @@ class Rubric(Document):
     `rubric`), their names in `names`.
     """
 
-    criteria: tuple[Criterion, ...] = Field(strict=False)
+    criteria: tuple[AnyCriterion, ...] = Field(strict=False)
     """The criteria, at least one, with names that differ."""
     name: str | None = None
     """The rubric's own name."""
@@ -234,10 +238,7 @@ def _list(data: Any, path: tuple[str | int, ...]) -> list[Any]:
 
 
 def _criteria(data: Any, path: tuple[str | int, ...]) -> list[Criterion]:
-    return [
-        raw if isinstance(raw, Criterion) else validate(Criterion, raw, (*path, index))
-        for index, raw in enumerate(_list(data, path))
-    ]
+    return [build_criterion(raw, (*path, index)) for index, raw in enumerate(_list(data, path))]
 
 
 def _section(data: Any, path: tuple[str | int, ...]) -> list[Criterion]:

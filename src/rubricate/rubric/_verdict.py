@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = ["CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
 
@@ -75,7 +76,9 @@ class Verdict:
     judge cannot tell), `not_applicable`, or `failed` (no usable answer; `error` says why).
     `value`, between 0 and 1, is there only when `judged`. `probability` is the judge's own
     probability for its label, where it has one. `resumed` marks an answer read from the journal
-    of an earlier run instead of being asked for.
+    of an earlier run instead of being asked for. `detail` is what the answer says beyond its
+    label, as JSON values, such as the items of a confusion matrix; `answer` is the answer itself
+    where the label alone does not hold it, and what the journal keeps.
     """
 
     criterion: str
@@ -89,3 +92,5 @@ class Verdict:
     error: Failure | None = None
     judge: str | None = None
     resumed: bool = False
+    detail: Mapping[str, Any] | None = None
+    answer: Any = None

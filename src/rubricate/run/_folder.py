@@ -96,7 +96,8 @@ def _row(item: ItemResult, weight: float, name: str) -> dict[str, Any]:
         "value": verdict.value,
         "human_label": None if label is None else label.label,
         "human_value": None if label is None else label.value,
-        **record,
+        **{key: value for key, value in record.items() if key != "answer"},
+        "detail": verdict.detail,
         "resumed": verdict.resumed,
         "item_score": item.score,
     }

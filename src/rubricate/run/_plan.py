@@ -46,6 +46,7 @@ def plan(dataset: RubricDataset, limit: int | None = None) -> list[PlannedItem]:
             prompt=dataset.get_item_prompt(index),
             reference=dataset.get_item_reference_submission(index),
             guidelines=rubric.guidelines,
+            item=item,
         )
         planned.append(PlannedItem(name, item, rubric, case, _labels(item, rubric, index)))
     return planned

@@ -37,24 +37,32 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "usage": verdict.usage,
         "error": verdict.error,
         "judge": verdict.judge,
+        "answer": verdict.answer,
     }
 
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
-    label = record["label"]
-    # Whether an option is outside the score belongs to the rubric too, so it is asked again.
-    status = record["status"] if label is None else criterion.read(label).status
+    label, answer, usage = record["label"], record.get("answer"), Usage(**record["usage"])
+    evidence = tuple(Evidence(**evidence) for evidence in record["evidence"])
+    status, value, detail = record["status"], None, None
+    if label is not None:
+        # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
+        reading = criterion.read(label if answer is None else answer)
+        status, label, detail = reading.status, reading.label, reading.detail
+        value = criterion.value(label) if status == "judged" else None
     return Verdict(
         name,
         status,
         label,
-        criterion.value(label) if status == "judged" else None,
+        value,
         record["probability"],
         record["reason"],
-        tuple(Evidence(**evidence) for evidence in record["evidence"]),
-        Usage(**record["usage"]),
+        evidence,
+        usage,
         None if record["error"] is None else Failure(**record["error"]),
         record["judge"],
         resumed=True,
+        detail=detail,
+        answer=answer,
     )

@@ -6,13 +6,12 @@ import hashlib
 import inspect
 import json
 import time
-import tokenize
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rubricate.errors import ModelError
 from rubricate.judge.models._model import Completion, Message, Request
-from rubricate.rubric import Usage
+from rubricate.rubric import Usage, source_of
 
 __all__ = ["PythonModel"]
 
@@ -43,10 +42,7 @@ class PythonModel:
         self.endpoint = self.name
 
     def fingerprint(self) -> dict[str, Any]:
-        try:
-            source = inspect.getsource(self.function)
-        except (OSError, TypeError, SyntaxError, tokenize.TokenError):  # no source to be had
-            source = ""
+        source = source_of(self.function)
         return {
             "model": self.name,
             "source": hashlib.blake2b(source.encode(), digest_size=16).hexdigest(),

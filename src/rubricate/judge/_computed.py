@@ -1,0 +1,150 @@
+"""Criteria that need no judge: what is computed from the text, under a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import orjson
+
+from rubricate.errors import UnreadableReply
+from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
+from rubricate.judge.models import Send
+from rubricate.rubric import Computed, ComputedCriterion, Criterion, Failure, Verdict
+
+__all__ = ["ComputedJudge", "with_computed"]
+
+_T = TypeVar("_T")
+GRACE = 0.25
+"""Seconds that what stops itself at its time limit is given beyond it."""
+
+
+class ComputedJudge:
+    """Judges criteria that are computed from the text; asks nobody."""
+
+    name = "code"
+    note: str | None = None
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        assert isinstance(criterion, ComputedCriterion)
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(orjson.dumps([criterion.kind, criterion.identity()]))
+        for text in (case.submission, case.prompt, case.reference or ""):
+            digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
+        if criterion.sees_item and case.item is not None:
+            digest.update(orjson.dumps(case.item.to_dict(), default=repr))
+        return digest.hexdigest()
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        assert isinstance(criterion, ComputedCriterion)
+        limit = criterion.time_limit
+        try:
+            found = await _within(
+                limit + GRACE, lambda: criterion.compute(case.submission, case.item)
+            )
+            return self._verdict(criterion, found)
+        except TimeoutError:
+            message = f"not done within {limit:g} s, its time limit"
+            return self._failed(criterion, "time_limit", message)
+        except UnreadableReply as error:
+            return self._failed(criterion, "unusable_answer", str(error))
+        except Exception as error:
+            return self._failed(criterion, "code_error", f"{type(error).__name__}: {error}")
+
+    def _verdict(self, criterion: Criterion, found: object) -> Verdict:
+        if isinstance(found, Verdict):
+            if found.status == "failed":
+                return replace(found, judge=self.name)
+            answer: object = found.value if found.label is None else found.label
+            computed = Computed(answer, found.reason, found.evidence)
+        else:
+            computed = found if isinstance(found, Computed) else Computed(found)
+        reading = criterion.read(computed.answer)
+        judged = reading.status == "judged"
+        return Verdict(
+            criterion.name or "",
+            reading.status,
+            reading.label,
+            criterion.value(reading.label) if judged else None,
+            reason=computed.reason,
+            evidence=computed.evidence,
+            judge=self.name,
+            detail=reading.detail,
+            answer=reading.answer,
+        )
+
+    def _failed(self, criterion: Criterion, kind: str, message: str) -> Verdict:
+        failure = Failure(kind, message)
+        return Verdict(criterion.name or "", "failed", error=failure, judge=self.name)
+
+    async def aclose(self) -> None:
+        return None
+
+
+class _WithComputed:
+    """A judge, and code for the criteria that need none."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.name = judge.name
+        self.note = judge.note
+        self._judge = judge
+        self._computed = ComputedJudge()
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return (self._judge if criterion.needs_judge else self._computed).key(case, criterion)
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        judge = self._judge if criterion.needs_judge else self._computed
+        return await judge.judge(case, criterion, send)
+
+    async def aclose(self) -> None:
+        await self._judge.aclose()
+
+
+def with_computed(judge: Judge) -> Judge:
+    """The judge, with code for the criteria that need none."""
+    return _WithComputed(judge)
+
+
+async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) -> Any:
+    """What a function gives, awaited where it is awaitable; `TimeoutError` past the limit.
+
+    A plain function runs in a thread of its own, which is left behind if it does not end: a
+    thread cannot be stopped. What it gives to await is awaited in the caller's loop.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T | Awaitable[_T]] = loop.create_future()
+
+    def settle(value: _T | Awaitable[_T] | None, error: BaseException | None) -> None:
+        if done.cancelled() or done.done():
+            if inspect.iscoroutine(value):
+                value.close()
+        elif error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(value)  # type: ignore[arg-type]
+
+    def work() -> None:
+        value: _T | Awaitable[_T] | None = None
+        error: BaseException | None = None
+        try:
+            value = function()
+        except StopIteration as stop:  # a future cannot hold one
+            error = RuntimeError(f"StopIteration: {stop}")
+        except BaseException as problem:
+            error = problem
+        try:
+            loop.call_soon_threadsafe(settle, value, error)
+        except RuntimeError:  # the loop has ended meanwhile
+            return
+
+    threading.Thread(target=work, daemon=True, name="rubricate-code").start()
+    async with asyncio.timeout(seconds):
+        found = await done
+        return await found if inspect.isawaitable(found) else found

@@ -1,0 +1,172 @@
+"""A criterion decided by a Python callable, without a judge."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import sys
+import tokenize
+from collections.abc import Callable
+from numbers import Real
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_validator, model_validator
+
+from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric._computed import ComputedCriterion, check_time_limit
+from rubricate.rubric._criterion import BINARY_LABELS
+from rubricate.rubric._question import ABSTENTION, Reading, read_label
+
+__all__ = ["CodeCriterion", "source_of"]
+
+
+class CodeCriterion(ComputedCriterion):
+    """What a callable finds: `(submission, item) -> bool | float | Verdict`, plain or async.
+
+    True is MET, False is UNMET, a number from 0 to 1 is the value itself, None means that it
+    cannot tell. `item` is the `DataItem`. An exception, another answer, or taking longer than
+    `time_limit` seconds makes the verdict `failed`.
+    """
+
+    sees_item: ClassVar[bool] = True
+    kind: Literal["code"] = "code"
+    requirement: str = ""
+    """What the callable checks, in words. Default: its name."""
+    function: Callable[..., Any] | str
+    """The callable, or in a file its name, as `package.module:name`."""
+    time_limit: float = 10.0
+    """Seconds that one submission may take; past it the verdict is `failed`. A plain callable
+    that does not end goes on in its thread; nobody waits for it."""
+
+    @field_validator("function")
+    @classmethod
+    def _is_callable_or_named(cls, function: Callable[..., Any] | str) -> Callable[..., Any] | str:
+        if isinstance(function, str):
+            module, colon, name = function.partition(":")
+            words = [*module.split("."), *name.split(".")]
+            if not colon or not all(word.isidentifier() for word in words):
+                raise InputError(f"'{function}' is not of the form package.module:name")
+        return function
+
+    @model_validator(mode="after")
+    def _time_limit_is_positive(self) -> CodeCriterion:
+        check_time_limit(self.time_limit)
+        return self
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """None: any number from 0 to 1 may be the answer."""
+        return ()
+
+    @property
+    def function_name(self) -> str:
+        """The callable's name, as it is written to a file."""
+        if isinstance(self.function, str):
+            return self.function
+        module = getattr(self.function, "__module__", None) or "__main__"
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        return f"{module}:{name}"
+
+    def resolved(self) -> Callable[..., Any]:
+        """The callable; where it is given by name, its module is imported, which runs code.
+
+        Raises:
+            InputError: there is no such module, or nothing callable of that name in it.
+        """
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        here = str(Path.cwd())
+        if here not in sys.path and "" not in sys.path:
+            sys.path.append(here)
+        try:
+            found: Any = importlib.import_module(module)
+            for word in name.split("."):
+                found = getattr(found, word)
+        except Exception as error:
+            raise InputError(
+                f"function: cannot load '{self.function}': {type(error).__name__}: {error}"
+            ) from None
+        if not callable(found):
+            raise InputError(f"function: '{self.function}' cannot be called")
+        return found  # type: ignore[no-any-return]
+
+    def described(self) -> str:
+        """What is checked, in words."""
+        return self.requirement or f"The function {self.function_name}"
+
+    def compute(self, submission: str, item: object = None) -> Any:
+        """What the callable gives: a value, or something to await."""
+        return self.resolved()(submission, item)
+
+    def identity(self) -> object:
+        return [self.function_name, source_of(self.resolved())]
+
+    def read(self, answer: object) -> Reading:
+        """Understand what the callable gave."""
+        if answer is None:
+            return Reading("abstained", ABSTENTION)
+        if isinstance(answer, str):
+            share = _share(answer)
+            if share is not None:
+                return Reading("judged", f"{share!r}")
+            label = read_label(answer, BINARY_LABELS)
+            return Reading("abstained" if label == ABSTENTION else "judged", label)
+        if isinstance(answer, bool) or type(answer).__name__ == "bool":  # numpy's is a bool too
+            return Reading("judged", "MET" if answer else "UNMET")
+        share = _share(answer)
+        if share is None:
+            raise UnreadableReply(
+                f"the function gave {answer!r}, not True, False, None, a number from 0 to 1, or a "
+                "Verdict"
+            )
+        return Reading("judged", f"{share!r}")
+
+    def value(self, label: str) -> float | None:
+        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None}
+        if label in worth:
+            return worth[label]
+        share = _share(label)
+        if share is None:
+            raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")
+        return share
+
+    def label_of(self, given: object) -> str:
+        if isinstance(given, str) and given in BINARY_LABELS:
+            return str(given)
+        if isinstance(given, bool):
+            return "MET" if given else "UNMET"
+        share = _share(given)
+        if share is None:
+            raise InputError(
+                f"has no label {given!r}; allowed: MET, UNMET, CANNOT_ASSESS, or a number from 0 "
+                "to 1"
+            )
+        return f"{share!r}"
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {
+            "function": self.function_name,
+            "time_limit": None if self.time_limit == 10.0 else self.time_limit,
+        }
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """A callable's source text; empty where there is none to be had."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError, SyntaxError, tokenize.TokenError):
+        return ""
+
+
+def _share(given: object) -> float | None:
+    """A number in [0, 1], given as one or as text; None if it is none."""
+    if not isinstance(given, Real | str):
+        return None
+    try:
+        number = float(given)
+    except (ValueError, OverflowError):
+        return None
+    return number + 0.0 if math.isfinite(number) and 0.0 <= number <= 1.0 else None

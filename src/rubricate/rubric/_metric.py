@@ -1,0 +1,377 @@
+"""A criterion measured by a confusion matrix over items that a text should and should not name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._question import ABSTENTION, Question, Reading, listed
+
+__all__ = ["ConfusionCounts", "MetricCriterion"]
+
+METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
+NEED_NEGATIVES = ("accuracy", "specificity")
+CLASSES = ("positive", "negative", "unmentioned")
+CELLS = ("tp", "fp", "tn", "fn")
+_LABEL = re.compile(r"\s*tp (\d{1,9}), fp (\d{1,9}), tn (\d{1,9}), fn (\d{1,9})\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionCounts:
+    """How many items are in each cell of a confusion matrix."""
+
+    tp: int
+    fp: int
+    tn: int
+    fn: int
+
+    def __str__(self) -> str:
+        return f"tp {self.tp}, fp {self.fp}, tn {self.tn}, fn {self.fn}"
+
+    def metric(self, name: str) -> float | None:
+        """A metric in [0, 1] by its name; None where its denominator is 0."""
+        above, below = {
+            "precision": (self.tp, self.tp + self.fp),
+            "recall": (self.tp, self.tp + self.fn),
+            "f1": (2 * self.tp, 2 * self.tp + self.fp + self.fn),
+            "accuracy": (self.tp + self.tn, self.tp + self.tn + self.fp + self.fn),
+            "specificity": (self.tn, self.tn + self.fp),
+        }[name]
+        return above / below if below else None
+
+
+class MetricCriterion(Criterion):
+    """How well a text picks, or classifies, a list of items.
+
+    A judge says of each item in the lists how the text classifies it, without being told which
+    list it is in; code does the counting. Without `tn_instructions` (`tp_only`) an item that the
+    text names as positive is a true positive if it is expected, else a false positive, and an
+    expected item that it does not name is a false negative. With them (`full_matrix`) only items
+    that the text classifies count; the others are `unmentioned`.
+    """
+
+    kind: Literal["metric"] = "metric"
+    tp_instructions: tuple[str, ...] = Field(strict=False)
+    """Items that the text should name, or classify as positive."""
+    tn_instructions: tuple[str, ...] = Field(default=(), strict=False)
+    """Items that the text should classify as negative."""
+    fp_instructions: tuple[str, ...] = Field(default=(), strict=False)
+    """Mistakes to be expected: items often wrongly named, or wrongly classified as positive."""
+    fn_instructions: tuple[str, ...] = Field(default=(), strict=False)
+    """Mistakes to be expected: positive items that are often missed."""
+    metrics: tuple[str, ...] = Field(default=("precision", "recall", "f1"), strict=False)
+    """What is computed: `precision`, `recall`, `f1`, `accuracy`, `specificity`."""
+    score_metric: str | None = None
+    """The metric that enters the score. Default: the first of `metrics`."""
+    repeated_extraction: bool = True
+    """Whether repeated mentions of an item count once. Otherwise each mention counts."""
+    count_unmentioned: bool = False
+    """Whether, in `full_matrix`, items that the text does not mention count as negative."""
+
+    @model_validator(mode="after")
+    def _lists_and_metrics_fit(self) -> MetricCriterion:
+        if not self.tp_instructions:
+            raise InputError("tp_instructions: at least one item is needed, found none")
+        for name in ("tp", "tn", "fp", "fn"):
+            items = getattr(self, f"{name}_instructions")
+            if any(not item.strip() for item in items):
+                raise InputError(f"{name}_instructions: an item must not be empty")
+            repeated = [key for key, count in Counter(map(_key, items)).items() if count > 1]
+            if repeated:
+                raise InputError(f"{name}_instructions: '{repeated[0]}' stands twice")
+        positive = {_key(item): "tp_instructions" for item in self.tp_instructions}
+        positive |= {
+            _key(item): "fn_instructions"
+            for item in self.fn_instructions
+            if _key(item) not in positive
+        }
+        for name in ("tn_instructions", "fp_instructions"):
+            for item in getattr(self, name):
+                if other := positive.get(_key(item)):
+                    raise InputError(f"'{item}' is in both {other} and {name}")
+        if not self.metrics:
+            raise InputError("metrics: at least one is needed, found none")
+        for name in (*self.metrics, *filter(None, [self.score_metric])):
+            self._check_metric(name)
+        if len(set(self.metrics)) < len(self.metrics):
+            raise InputError(f"metrics: one stands twice: {', '.join(self.metrics)}")
+        return self
+
+    def _check_metric(self, name: str) -> None:
+        if name not in METRICS:
+            near = suggestion(name, METRICS)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise InputError(f"unknown metric '{name}' (known: {', '.join(METRICS)}){hint}")
+        if name in NEED_NEGATIVES and not self.tn_instructions:
+            raise InputError(
+                f"the metric '{name}' needs true negatives: give tn_instructions, or leave it out"
+            )
+
+    @property
+    def evaluation_mode(self) -> Literal["tp_only", "full_matrix"]:
+        """`full_matrix` where there are `tn_instructions`, else `tp_only`."""
+        return "full_matrix" if self.tn_instructions else "tp_only"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """None: there are as many labels as there are counts."""
+        return ()
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Every item of the four lists once, in alphabetical order, which gives nothing away."""
+        lists = (
+            *self.tp_instructions,
+            *self.fn_instructions,
+            *self.tn_instructions,
+            *self.fp_instructions,
+        )
+        first: dict[str, str] = {}
+        for item in lists:
+            first.setdefault(_key(item), item)
+        return tuple(first[key] for key in sorted(first))
+
+    def ask(self) -> Question:
+        entry: dict[str, Any] = {
+            "item": {"type": "string", "enum": list(self.items)},
+            "classified": {"type": "string", "enum": list(CLASSES)},
+            "quote": {"type": "string"},
+        }
+        further: dict[str, Any] = {"item": {"type": "string"}, "quote": {"type": "string"}}
+        if not self.repeated_extraction:
+            entry["times"] = further["times"] = {"type": "integer", "minimum": 0}
+        fields = {"items": {"type": "array", "items": _object(entry)}}
+        if self.evaluation_mode == "tp_only":
+            fields["others"] = {"type": "array", "items": _object(further)}
+        return Question(
+            self.requirement,
+            (),
+            {"anyOf": [_object(fields), {"type": "string", "enum": [ABSTENTION]}]},
+            self._form(),
+            "Items:\n" + "\n".join(f"- {item}" for item in self.items),
+        )
+
+    def _form(self) -> str:
+        times = "" if self.repeated_extraction else ', "times": 1'
+        form = (
+            'The verdict is an object: {"items": [{"item": "...", "classified": "...", '
+            f'"quote": "..."{times}}}, ...]'
+        )
+        if self.evaluation_mode == "tp_only":
+            form += f', "others": [{{"item": "...", "quote": "..."{times}}}, ...]'
+        form += (
+            "}, with one entry in items for each of the items above, spelled as above. classified "
+            "is positive where the submission names the item as one of those that the criterion "
+            "is about, negative where it says that the item is not one of them, and unmentioned "
+            "where it says neither; another name for the same thing counts. quote is the passage "
+            "that says so, word for word, or empty."
+        )
+        if self.evaluation_mode == "tp_only":
+            form += (
+                " others has whatever else the submission names as one of those that the "
+                "criterion is about; it is empty where there is nothing else."
+            )
+        if not self.repeated_extraction:
+            form += " times is how many times the submission does so; 0 where it does not."
+        return form
+
+    def read(self, answer: object) -> Reading:
+        """Understand an answer about every item.
+
+        Raises:
+            UnreadableReply: an item is missing, unknown or there twice, or a part has another form.
+        """
+        if isinstance(answer, str):
+            if answer.strip().casefold() == ABSTENTION.casefold():
+                return Reading("abstained", ABSTENTION)
+            with contextlib.suppress(ValueError):
+                answer = json.loads(answer)
+        if not isinstance(answer, Mapping):
+            raise UnreadableReply(
+                f"the verdict {reprlib.repr(answer)} is not an object with 'items'"
+            )
+        entries = self._entries(answer)
+        others = self._others(answer) if self.evaluation_mode == "tp_only" else []
+        cells, unmentioned = self._cells(entries, others)
+        counts = ConfusionCounts(*(sum(times for _, times in cells[name]) for name in CELLS))
+        detail: dict[str, Any] = {name: [item for item, _ in cells[name]] for name in CELLS}
+        detail["unmentioned"] = unmentioned
+        detail["expected_fp"] = _among(detail["fp"], self.fp_instructions)
+        detail["expected_fn"] = _among(detail["fn"], self.fn_instructions)
+        detail |= self.measured(str(counts))
+        quotes = [entry["quote"] for entry in (*entries.values(), *others) if entry["quote"]]
+        kept = {"items": list(entries.values()), "others": others}
+        return Reading("judged", str(counts), tuple(dict.fromkeys(quotes)), detail, kept)
+
+    def _entries(self, answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """The answer's entries by item, checked, one for each."""
+        known = {_key(item): item for item in self.items}
+        found: dict[str, dict[str, Any]] = {}
+        for raw in _objects(answer.get("items"), "items"):
+            name, classified = raw.get("item"), raw.get("classified")
+            key = _key(name) if isinstance(name, str) else ""
+            if key not in known:
+                raise UnreadableReply(f"{reprlib.repr(name)} in 'items' is not one of the items")
+            if key in found:
+                raise UnreadableReply(f"the item '{known[key]}' is in 'items' twice")
+            if classified not in CLASSES:
+                raise UnreadableReply(
+                    f"'classified' of '{known[key]}' is {reprlib.repr(classified)}, not one of: "
+                    + ", ".join(CLASSES)
+                )
+            found[key] = {"item": known[key], "classified": classified, **self._rest(raw)}
+        if missing := [item for key, item in known.items() if key not in found]:
+            raise UnreadableReply(f"'items' lacks {listed(missing)}")
+        return found
+
+    def _others(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What else the text names; listed items and, where asked for, repetitions left out."""
+        known = {_key(item) for item in self.items}
+        found: list[dict[str, Any]] = []
+        for raw in _objects(answer.get("others", []), "others"):
+            name = raw.get("item")
+            if not isinstance(name, str) or not name.strip():
+                raise UnreadableReply("an entry of 'others' has no 'item'")
+            if _key(name) in known:
+                continue
+            known |= {_key(name)} if self.repeated_extraction else set()
+            found.append({"item": name.strip(), **self._rest(raw)})
+        return found
+
+    def _rest(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        quote, times = raw.get("quote") or "", raw.get("times", 1)
+        if not isinstance(quote, str):
+            raise UnreadableReply("a 'quote' is not text")
+        if self.repeated_extraction:
+            return {"quote": quote.strip()}
+        if isinstance(times, bool) or not isinstance(times, int) or not 0 <= times <= 10**6:
+            raise UnreadableReply(f"'times' is {reprlib.repr(times)}, not a number of mentions")
+        return {"quote": quote.strip(), "times": times}
+
+    def _cells(
+        self, entries: Mapping[str, Mapping[str, Any]], others: Iterable[Mapping[str, Any]]
+    ) -> tuple[dict[str, list[tuple[str, int]]], list[str]]:
+        """The items of each cell with how often they count, and those that are in none."""
+        positive = {_key(item) for item in (*self.tp_instructions, *self.fn_instructions)}
+        cells: dict[str, list[tuple[str, int]]] = {name: [] for name in CELLS}
+        unmentioned: list[str] = []
+        full = self.evaluation_mode == "full_matrix"
+        for key, entry in entries.items():
+            item, classified = entry["item"], entry["classified"]
+            times = max(1, entry.get("times", 1))
+            if classified == "positive":
+                cells["tp" if key in positive else "fp"].append((item, times))
+                continue
+            if classified == "unmentioned":
+                unmentioned.append(item)
+                if full and not self.count_unmentioned:
+                    continue
+                times = 1
+            if key in positive:
+                cells["fn"].append((item, times if full else 1))
+            elif full:
+                cells["tn"].append((item, times))
+        cells["fp"] += [(entry["item"], max(1, entry.get("times", 1))) for entry in others]
+        return cells, unmentioned
+
+    def counts(self, label: str) -> ConfusionCounts:
+        """The counts that a label such as `tp 2, fp 1, tn 0, fn 2` stands for."""
+        match = _LABEL.fullmatch(label)
+        if match is None:
+            raise InputError(f"'{label}' is not of the form 'tp 2, fp 1, tn 0, fn 2'")
+        return ConfusionCounts(*map(int, match.groups()))
+
+    def measured(self, label: str) -> dict[str, Any]:
+        """The metrics of a label: `{"metrics": {name: value}, "undefined": [name, ...]}`.
+
+        A metric whose denominator is 0 is 0.0 and is listed as undefined.
+        """
+        counts = self.counts(label)
+        values = {name: counts.metric(name) for name in self.metrics}
+        return {
+            "metrics": {name: value or 0.0 for name, value in values.items()},
+            "undefined": [name for name, value in values.items() if value is None],
+        }
+
+    def value(self, label: str) -> float | None:
+        """The score metric of a label, which is the four counts or, from a person, the value."""
+        given = _share(label)
+        if given is not None:
+            return given
+        return self.counts(str(label)).metric(self.score_metric or self.metrics[0]) or 0.0
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def label_of(self, given: object) -> str:
+        """A label from a person: the four counts, or the score metric's value in [0, 1]."""
+        share = _share(given)
+        if share is not None:
+            return f"{share:g}"
+        if not isinstance(given, str) or not _LABEL.fullmatch(given):
+            raise InputError(
+                f"has no label {given!r}; allowed: a number from 0 to 1, or counts such as "
+                "'tp 2, fp 1, tn 0, fn 2'"
+            )
+        return str(self.counts(given))
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {
+            "tp_instructions": list(self.tp_instructions),
+            "tn_instructions": list(self.tn_instructions) or None,
+            "fp_instructions": list(self.fp_instructions) or None,
+            "fn_instructions": list(self.fn_instructions) or None,
+            "metrics": list(self.metrics),
+            "score_metric": self.score_metric,
+            "repeated_extraction": None if self.repeated_extraction else False,
+            "count_unmentioned": self.count_unmentioned or None,
+        }
+
+
+def _key(item: str) -> str:
+    """By what two spellings of an item are the same."""
+    return " ".join(item.split()).casefold()
+
+
+def _among(items: Iterable[str], expected: Iterable[str]) -> list[str]:
+    keys = {_key(item) for item in expected}
+    return [item for item in items if _key(item) in keys]
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _objects(data: object, name: str) -> list[Mapping[str, Any]]:
+    if not isinstance(data, list) or not all(isinstance(entry, Mapping) for entry in data):
+        raise UnreadableReply(f"'{name}' in the verdict is not a list of objects")
+    return data
+
+
+def _share(given: object) -> float | None:
+    """A number in [0, 1], given as one or as text; None if it is none."""
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return None
+    try:
+        number = float(given)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and 0.0 <= number <= 1.0 else None

@@ -1,0 +1,100 @@
+"""What a judge is asked about a criterion, and how its answer is understood."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric._verdict import CriterionVerdict, Status
+
+__all__ = [
+    "ABSTENTION",
+    "Answer",
+    "Question",
+    "Reading",
+    "label_question",
+    "listed",
+    "read_label",
+    "unknown_label",
+]
+
+ABSTENTION = CriterionVerdict.CANNOT_ASSESS.value
+ONE_OF_THE_LABELS = "The verdict is one of the labels above, letter for letter."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer that a judge may give, and what it means in words."""
+
+    label: str
+    meaning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked about one criterion. Weights and values are not in it.
+
+    Attributes:
+        requirement: what is required, in words.
+        answers: the answers to be shown, in their order.
+        verdict_schema: the JSON Schema of the answer's `verdict` field.
+        form: how the verdict is to be written, in words.
+        material: what the judge needs beside the requirement, such as a list to go through.
+    """
+
+    requirement: str
+    answers: tuple[Answer, ...]
+    verdict_schema: dict[str, Any]
+    form: str = ONE_OF_THE_LABELS
+    material: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer as understood.
+
+    Attributes:
+        status: what kind of answer it is.
+        label: the answer as the rubric spells it; what values are computed from.
+        quotes: passages that the answer itself quotes.
+        detail: what the answer says beyond its label, as JSON values.
+        answer: the answer as JSON values, where the label alone does not hold it.
+    """
+
+    status: Status
+    label: str
+    quotes: tuple[str, ...] = ()
+    detail: Mapping[str, Any] | None = None
+    answer: Any = None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, with commas."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
+    """A question that is answered with one of a few labels."""
+    labels = [answer.label for answer in answers]
+    return Question(requirement, tuple(answers), {"type": "string", "enum": labels})
+
+
+def read_label(answer: object, labels: Sequence[str]) -> str:
+    """The allowed label that `answer` is, letter case and surrounding space aside."""
+    if isinstance(answer, str):
+        for label in labels:
+            if answer.strip().casefold() == label.strip().casefold():
+                return label
+    allowed = ", ".join(repr(label) for label in labels)
+    raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")
+
+
+def unknown_label(label: str, labels: Sequence[str]) -> InputError:
+    """The error for a label that none of a criterion's answers has."""
+    near = suggestion(label, labels)
+    hint = f" (did you mean '{near}'?)" if near else ""
+    return InputError(f"no option has the label '{label}'{hint}; the labels are: {listed(labels)}")

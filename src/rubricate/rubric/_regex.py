@@ -1,0 +1,116 @@
+"""A criterion decided by a regular expression, without a judge."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError
+from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
+from rubricate.rubric._criterion import binary_reading, binary_value
+from rubricate.rubric._question import Reading
+from rubricate.rubric._verdict import CriterionVerdict, Evidence
+
+if TYPE_CHECKING:
+    import regex
+
+__all__ = ["RegexCriterion"]
+
+FLAGS = ("ASCII", "DOTALL", "MULTILINE", "VERBOSE")
+
+
+class RegexCriterion(ComputedCriterion):
+    """Whether a pattern is found anywhere in the submission (`re.search`).
+
+    MET where it is, UNMET where it is not, and the other way round with `invert`. The passage
+    found is the evidence.
+    """
+
+    kind: Literal["regex"] = "regex"
+    requirement: str = ""
+    """What the pattern checks for, in words. Default: the pattern."""
+    pattern: str
+    """A Python regular expression."""
+    case_sensitive: bool = False
+    """Whether upper and lower case differ."""
+    invert: bool = False
+    """Whether the criterion is met where the pattern is *not* found."""
+    flags: tuple[str, ...] = Field(default=(), strict=False)
+    """Any of `ASCII`, `DOTALL`, `MULTILINE`, `VERBOSE`, as in the `re` module."""
+    time_limit: float = 0.5
+    """Seconds that matching one submission may take; past it the verdict is `failed`."""
+
+    @model_validator(mode="after")
+    def _pattern_compiles(self) -> RegexCriterion:
+        for flag in self.flags:
+            if flag not in FLAGS:
+                near = suggestion(flag, FLAGS)
+                hint = f"; did you mean '{near}'?" if near else ""
+                raise InputError(f"flags: unknown flag '{flag}' (known: {', '.join(FLAGS)}){hint}")
+        check_time_limit(self.time_limit)
+        import regex
+
+        try:
+            re.compile(self.pattern, _flags(re, self.flags, self.case_sensitive))
+            _compiled(self.pattern, self.flags, self.case_sensitive)
+        except re.error as error:
+            at = "" if error.pos is None else f" at position {error.pos}"
+            raise InputError(f"pattern: {error.msg}{at} in {self.pattern!r}") from None
+        except (regex.error, OverflowError, RecursionError) as error:
+            raise InputError(f"pattern: {error} in {self.pattern!r}") from None
+        return self
+
+    def described(self) -> str:
+        """What is checked, in words."""
+        found = "does not match" if self.invert else "matches"
+        return self.requirement or f"The submission {found} the pattern {self.pattern}"
+
+    def compute(self, submission: str, item: object = None) -> Computed:
+        """Search the submission.
+
+        Raises:
+            TimeoutError: matching took longer than `time_limit`.
+        """
+        pattern = _compiled(self.pattern, self.flags, self.case_sensitive)
+        match = pattern.search(submission, timeout=self.time_limit, concurrent=True)
+        met = (match is None) == self.invert
+        evidence = () if match is None else (Evidence(match.group(), match.start(), match.end()),)
+        label = CriterionVerdict.MET if met else CriterionVerdict.UNMET
+        reason = "The pattern is not found." if match is None else "The pattern is found."
+        return Computed(label.value, reason, evidence)
+
+    def identity(self) -> object:
+        return [self.pattern, self.case_sensitive, self.invert, self.flags]
+
+    def read(self, answer: object) -> Reading:
+        return binary_reading(answer)
+
+    def value(self, label: str) -> float | None:
+        return binary_value(str(label))
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {
+            "pattern": self.pattern,
+            "case_sensitive": self.case_sensitive or None,
+            "invert": self.invert or None,
+            "flags": list(self.flags) or None,
+            "time_limit": None if self.time_limit == 0.5 else self.time_limit,
+        }
+
+
+def _flags(module: Any, names: tuple[str, ...], case_sensitive: bool) -> int:
+    value = 0 if case_sensitive else int(module.IGNORECASE)
+    for name in names:
+        value |= int(getattr(module, name))
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str, flags: tuple[str, ...], case_sensitive: bool) -> regex.Pattern[str]:
+    import regex
+
+    return regex.compile(pattern, _flags(regex, flags, case_sensitive) | regex.VERSION0)

@@ -1,0 +1,161 @@
+"""A criterion answered with a whole number between two bounds."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
+
+__all__ = ["ScaleCriterion"]
+
+LISTED = 21
+"""The most levels of which each is shown to the judge; of longer scales only described ones."""
+
+
+class ScaleCriterion(Criterion):
+    """One thing judged by degree: a whole number from `low` to `high`.
+
+    Its value is `(score - low) / (high - low)`, or 1 minus that where lower is better.
+    """
+
+    kind: Literal["scale"] = "scale"
+    low: int = 1
+    """The lowest score. Default: the lowest of `levels`, else 1."""
+    high: int = 5
+    """The highest score. Default: the highest of `levels`, else 5."""
+    levels: dict[int, str] | None = None
+    """What the scores mean, shown to the judge: all of them, or the lowest and the highest.
+
+    A dict by score, or a list from the lowest up.
+    """
+    higher_is_better: bool = True
+    """Whether the highest score is worth 1 (else the lowest is)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _levels_by_score(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or data.get("levels") is None:
+            return data
+        data = dict(data)
+        levels = data["levels"]
+        if isinstance(levels, Mapping):
+            data["levels"] = levels = {_level(key): text for key, text in levels.items()}
+        elif isinstance(levels, Sequence) and not isinstance(levels, str):
+            low = data.get("low", 1)
+            if isinstance(low, int):
+                data["levels"] = levels = dict(enumerate(levels, start=low))
+        if isinstance(levels, Mapping) and levels:
+            data.setdefault("low", min(levels))
+            data.setdefault("high", max(levels))
+        return data
+
+    @model_validator(mode="after")
+    def _bounds_and_levels_fit(self) -> ScaleCriterion:
+        if self.low >= self.high:
+            raise InputError(f"low must be less than high, found {self.low} and {self.high}")
+        if self.levels is None:
+            return self
+        for score, text in self.levels.items():
+            if not self.low <= score <= self.high:
+                raise InputError(
+                    f"levels: {score} is not between {self.low} and {self.high}, the scale's bounds"
+                )
+            if not text.strip():
+                raise InputError(f"levels: the description of {score} is empty")
+        missing = [s for s in range(self.low, self.high + 1) if s not in self.levels]
+        if missing and set(self.levels) != {self.low, self.high}:
+            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise InputError(
+                f"levels: {shown} is not described; describe every score from {self.low} to "
+                f"{self.high}, or only the lowest and the highest"
+            )
+        return self
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The scores as text, from the lowest; empty where they are more than are listed."""
+        if self.high - self.low >= LISTED:
+            return ()
+        return tuple(str(score) for score in range(self.low, self.high + 1))
+
+    def ask(self) -> Question:
+        described = self.levels or {}
+        shown = self.labels or [str(score) for score in sorted(described)]
+        cannot = Answer(ABSTENTION, "the material does not allow a decision")
+        schema: dict[str, Any] = {"type": "string", "enum": [*self.labels, ABSTENTION]}
+        if not self.labels:
+            number = {"type": "integer", "minimum": self.low, "maximum": self.high}
+            schema = {"anyOf": [number, {"type": "string", "enum": [ABSTENTION]}]}
+        return Question(
+            self.requirement,
+            (*(Answer(label, described.get(int(label))) for label in shown), cannot),
+            schema,
+            f"The verdict is one whole number from {self.low} to {self.high}, or {ABSTENTION}.",
+        )
+
+    def read(self, answer: object) -> Reading:
+        """Understand a whole number, or text that is one; anything else is unreadable."""
+        if isinstance(answer, str) and answer.strip().casefold() == ABSTENTION.casefold():
+            return Reading("abstained", ABSTENTION)
+        score = _whole(answer)
+        if score is None or not self.low <= score <= self.high:
+            raise UnreadableReply(
+                f"the verdict {reprlib.repr(answer)} is not a whole number from {self.low} to "
+                f"{self.high}, nor {ABSTENTION}"
+            )
+        return Reading("judged", str(score))
+
+    def value(self, label: str) -> float | None:
+        score = _whole(label)
+        if score is None or not self.low <= score <= self.high:
+            raise InputError(f"'{label}' is not a whole number from {self.low} to {self.high}")
+        share = (score - self.low) / (self.high - self.low)
+        return share if self.higher_is_better else 1.0 - share
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def label_of(self, given: object) -> str:
+        score = _whole(given)
+        if score is None or not self.low <= score <= self.high:
+            raise InputError(
+                f"has no label {given!r}; allowed: whole numbers from {self.low} to {self.high}"
+            )
+        return str(score)
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {
+            "low": self.low,
+            "high": self.high,
+            "levels": self.levels,
+            "higher_is_better": None if self.higher_is_better else False,
+        }
+
+
+def _whole(given: object) -> int | None:
+    """The whole number that something is or says; None if it is none."""
+    if isinstance(given, bool):
+        return None
+    if isinstance(given, int):
+        return int(given)
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    if isinstance(given, str) and (match := re.fullmatch(r"\s*([+-]?[0-9]{1,9})(\.0*)?\s*", given)):
+        return int(match.group(1))
+    return None
+
+
+def _level(key: Any) -> Any:
+    """A level's score: in JSON, keys are text."""
+    score = _whole(key)
+    if score is None:
+        raise InputError(f"levels: '{key}' is not a whole number")
+    return score

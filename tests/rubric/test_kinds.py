@@ -1,0 +1,416 @@
+"""What each kind of criterion promises: what it refuses, how it reads, what answers are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate import (
+    CodeCriterion,
+    Criterion,
+    MetricCriterion,
+    RegexCriterion,
+    Rubric,
+    ScaleCriterion,
+)
+from rubricate.errors import InputError, UnreadableReply
+
+DISEASES = ["asthma", "bronchitis", "pneumonia", "pleurisy"]
+OTHERS = ["emphysema", "pulmonary fibrosis", "sarcoidosis"]
+
+
+def build(data: dict[str, Any]) -> Criterion:
+    return Rubric.from_dict([{"requirement": "Is good", **data}])[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"kind": "scale", "low": 5, "high": 1}, "low must be less than high, found 5 and 1"),
+        (
+            {"kind": "scale", "levels": {1: "bad", 2: "poor", 4: "good"}},
+            "levels: 3 is not described",
+        ),
+        ({"kind": "scale", "low": 1, "high": 3, "levels": {0: "a", 3: "b"}}, "0 is not between"),
+        ({"kind": "scale", "levels": {"one": "bad", "2": "good"}}, "'one' is not a whole number"),
+        ({"kind": "scale", "levels": {1: " ", 2: "good"}}, "the description of 1 is empty"),
+        ({"kind": "scale", "options": [{"label": "a", "value": 1}]}, "has no options"),
+        ({"kind": "scale", "hihg": 7}, "unknown key 'hihg': did you mean 'high'?"),
+        ({"kind": "regex"}, "pattern: missing required field"),
+        (
+            {"kind": "regex", "pattern": "a(b"},
+            "pattern: missing ), unterminated subpattern at p",
+        ),
+        ({"kind": "regex", "pattern": "a", "flags": ["DOTAL"]}, "did you mean 'DOTALL'?"),
+        ({"kind": "regex", "pattern": "a", "time_limit": 0}, "time_limit must be more than 0"),
+        ({"kind": "metric", "tp_instructions": []}, "tp_instructions: at least one item"),
+        ({"kind": "metric", "tp_instructions": ["a", " A"]}, "tp_instructions: 'a' stands twice"),
+        (
+            {"kind": "metric", "tp_instructions": ["a"], "tn_instructions": ["A"]},
+            "'A' is in both tp_instructions and tn_instructions",
+        ),
+        (
+            {"kind": "metric", "tp_instructions": ["a"], "metrics": ["accuracy"]},
+            "the metric 'accuracy' needs true negatives: give tn_instructions",
+        ),
+        (
+            {"kind": "metric", "tp_instructions": ["a"], "metrics": ["recal"]},
+            "unknown metric 'recal' (known: precision, recall, f1, accuracy, specificity); did you",
+        ),
+        ({"kind": "metric", "tp_instructions": ["a"], "metrics": []}, "metrics: at least one"),
+        ({"kind": "code", "function": "no colon"}, "not of the form package.module:name"),
+        ({"kind": "code", "function": "a:b", "time_limit": -1}, "time_limit must be more than 0"),
+        ({"pattern": "a+"}, "'pattern' belongs to criteria of the kind regex: add 'kind: regex'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_when_the_criterion_is_built(
+    data: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        build(data)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("[0]")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_kind_is_built_by_its_own_class() -> None:
+    with pytest.raises(ValueError, match="is a ScaleCriterion"):
+        Criterion(requirement="x", kind="scale")
+    assert isinstance(build({"kind": "scale"}), ScaleCriterion)
+
+
+# Scale
+
+
+def test_a_scale_is_worth_its_share_of_the_way_from_low_to_high() -> None:
+    scale = ScaleCriterion(requirement="x", low=0, high=4)
+    assert [scale.value(label) for label in scale.labels] == [0.0, 0.25, 0.5, 0.75, 1.0]
+    lower = ScaleCriterion(requirement="x", low=0, high=4, higher_is_better=False)
+    assert [lower.value(label) for label in lower.labels] == [1.0, 0.75, 0.5, 0.25, 0.0]
+
+
+def test_levels_are_a_list_from_the_lowest_or_a_dict() -> None:
+    listed = ScaleCriterion(requirement="x", levels=["bad", "fair", "good"])  # type: ignore[arg-type]
+    assert (listed.low, listed.high) == (1, 3)
+    assert listed == build(
+        {"kind": "scale", "requirement": "x", "levels": {"1": "bad", 2: "fair", 3: "good"}}
+    )
+    ends = ScaleCriterion(requirement="x", low=1, high=5, levels={1: "bad", 5: "good"})
+    meanings = {answer.label: answer.meaning for answer in ends.ask().answers}
+    assert (meanings["1"], meanings["3"], meanings["5"]) == ("bad", None, "good")
+
+
+@pytest.mark.parametrize("answer", [4, "4", " 4 ", 4.0])
+def test_a_scale_reads_whole_numbers(answer: object) -> None:
+    assert ScaleCriterion(requirement="x").read(answer).label == "4"
+
+
+@pytest.mark.parametrize("answer", [0, 6, "4 of 10", 4.5, True, None, "four", "", [4]])
+def test_a_scale_never_clamps_or_guesses(answer: object) -> None:
+    with pytest.raises(UnreadableReply, match="not a whole number from 1 to 5"):
+        ScaleCriterion(requirement="x").read(answer)
+
+
+def test_a_wide_scale_is_not_listed_level_by_level() -> None:
+    wide = ScaleCriterion(requirement="x", low=0, high=100)
+    assert len(wide.ask().answers) == 1
+    assert wide.ask().verdict_schema["anyOf"][0] == {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 100,
+    }
+    assert wide.value(wide.read(73).label) == 0.73
+
+
+# Regex
+
+
+def found(data: dict[str, Any], text: str) -> str:
+    criterion = build({"kind": "regex", **data})
+    assert isinstance(criterion, RegexCriterion)
+    return str(criterion.compute(text).answer)
+
+
+def test_a_pattern_is_searched_without_regard_to_case() -> None:
+    assert found({"pattern": r"\bbh3\b"}, "It binds BH3 proteins") == "MET"
+    assert found({"pattern": r"\bbh3\b", "case_sensitive": True}, "It binds BH3") == "UNMET"
+
+
+def test_invert_turns_the_answer_round() -> None:
+    assert found({"pattern": "https?://", "invert": True}, "see http://x.org") == "UNMET"
+    assert found({"pattern": "https?://", "invert": True}, "see above") == "MET"
+
+
+def test_flags_are_those_of_the_re_module() -> None:
+    assert found({"pattern": "^b$", "flags": ["MULTILINE"]}, "a\nb") == "MET"
+    assert found({"pattern": "^b$"}, "a\nb") == "UNMET"
+    assert found({"pattern": "a.b", "flags": ["DOTALL"]}, "a\nb") == "MET"
+    assert found({"pattern": "a b # c", "flags": ["VERBOSE"]}, "ab") == "MET"
+    assert found({"pattern": r"^\w$", "flags": ["ASCII"]}, "é") == "UNMET"
+
+
+def test_the_passage_found_is_the_evidence() -> None:
+    (evidence,) = RegexCriterion(pattern=r"\d+").compute("It has 46 of them").evidence
+    assert (evidence.quote, evidence.start, evidence.end) == ("46", 7, 9)
+
+
+# Metric
+
+
+def metric(**data: Any) -> MetricCriterion:
+    return MetricCriterion(requirement="Inflammatory diseases", **data)
+
+
+def answer(
+    criterion: MetricCriterion,
+    positive: list[str],
+    negative: Sequence[str] = (),
+    others: Sequence[str] = (),
+) -> dict[str, Any]:
+    def classified(item: str) -> str:
+        return "positive" if item in positive else "negative" if item in negative else "unmentioned"
+
+    return {
+        "items": [
+            {"item": item, "classified": classified(item), "quote": ""} for item in criterion.items
+        ],
+        "others": [{"item": item, "quote": ""} for item in others],
+    }
+
+
+def rounded(reading_detail: Any) -> dict[str, float]:
+    return {name: round(value, 2) for name, value in reading_detail["metrics"].items()}
+
+
+def test_the_worked_example_of_items_to_be_named() -> None:
+    criterion = metric(tp_instructions=DISEASES, fp_instructions=OTHERS)
+    assert criterion.evaluation_mode == "tp_only"
+    reading = criterion.read(answer(criterion, ["asthma", "bronchitis", "emphysema"]))
+    assert reading.label == "tp 2, fp 1, tn 0, fn 2"
+    assert reading.detail is not None
+    assert rounded(reading.detail) == {"precision": 0.67, "recall": 0.5, "f1": 0.57}
+    assert reading.detail["fn"] == ["pleurisy", "pneumonia"]
+    assert reading.detail["expected_fp"] == ["emphysema"]
+    assert criterion.value(reading.label) == pytest.approx(2 / 3)
+
+
+def test_the_worked_example_of_items_to_be_classified() -> None:
+    names = ("precision", "recall", "f1", "accuracy", "specificity")
+    criterion = metric(
+        tp_instructions=DISEASES,
+        tn_instructions=[*OTHERS, "lung cancer", "tuberculosis"],
+        fp_instructions=["emphysema", "sarcoidosis"],
+        fn_instructions=["bronchitis", "pleurisy"],
+        metrics=names,
+    )
+    assert criterion.evaluation_mode == "full_matrix"
+    reading = criterion.read(
+        answer(criterion, ["asthma", "bronchitis", "sarcoidosis"], ["emphysema"])
+    )
+    assert reading.label == "tp 2, fp 1, tn 1, fn 0"
+    assert reading.detail is not None
+    assert list(rounded(reading.detail).values()) == [0.67, 1.0, 0.8, 0.75, 0.5]
+    assert reading.detail["unmentioned"] == [
+        "lung cancer",
+        "pleurisy",
+        "pneumonia",
+        "pulmonary fibrosis",
+        "tuberculosis",
+    ]
+
+
+def test_what_is_not_mentioned_counts_where_that_is_asked_for() -> None:
+    lists: dict[str, Any] = {"tp_instructions": ["a", "b"], "tn_instructions": ["c", "d"]}
+    only = metric(**lists)
+    assert only.read(answer(only, ["a"], ["c"])).label == "tp 1, fp 0, tn 1, fn 0"
+    counted = metric(**lists, count_unmentioned=True)
+    assert counted.read(answer(counted, ["a"], ["c"])).label == "tp 1, fp 0, tn 2, fn 1"
+
+
+def test_the_score_is_the_first_metric_or_the_one_that_is_named() -> None:
+    label = "tp 2, fp 1, tn 0, fn 2"
+    assert metric(tp_instructions=["a"], metrics=["recall", "f1"]).value(label) == 0.5
+    named = metric(tp_instructions=["a"], metrics=["recall"], score_metric="f1")
+    assert named.value(label) == pytest.approx(4 / 7)
+
+
+def test_a_metric_without_denominator_is_0_and_listed() -> None:
+    criterion = metric(tp_instructions=["a"])
+    measured = criterion.measured("tp 0, fp 0, tn 0, fn 1")
+    assert measured == {
+        "metrics": {"precision": 0.0, "recall": 0.0, "f1": 0.0},
+        "undefined": ["precision"],
+    }
+
+
+def test_repeated_mentions_count_once_unless_asked_for() -> None:
+    once = metric(tp_instructions=["a"])
+    named = answer(once, ["a"], others=["x", "X ", "y", "A"])
+    assert once.read(named).label == "tp 1, fp 2, tn 0, fn 0"
+    each = metric(tp_instructions=["a"], repeated_extraction=False)
+    named["items"][0]["times"] = 3
+    assert each.read(named).label == "tp 3, fp 3, tn 0, fn 0"
+    assert "times" in json.dumps(each.ask().verdict_schema)
+    assert "times" not in json.dumps(once.ask().verdict_schema)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda reply: reply["items"].pop(), "'items' lacks 'b'"),
+        (lambda reply: reply["items"].append(reply["items"][0]), "'a' is in 'items' twice"),
+        (
+            lambda reply: reply["items"][0].update(item="z"),
+            "'z' in 'items' is not one of the items",
+        ),
+        (lambda reply: reply["items"][0].update(classified="yes"), "'classified' of 'a' is 'yes'"),
+        (lambda reply: reply.update(items="a"), "'items' in the verdict is not a list"),
+        (lambda reply: reply.update(others=[{}]), "an entry of 'others' has no 'item'"),
+    ],
+)
+def test_an_answer_must_have_every_item_once(change: Any, message: str) -> None:
+    criterion = metric(tp_instructions=["a", "b"])
+    reply = answer(criterion, ["a"])
+    change(reply)
+    with pytest.raises(UnreadableReply, match=message):
+        criterion.read(reply)
+
+
+@pytest.mark.parametrize("given", ["tp 1, fp 0, tn 0, fn 0", 0.9, "0.9", 1, True, "precision 1"])
+def test_counts_are_never_taken_from_a_judge(given: object) -> None:
+    with pytest.raises(UnreadableReply):
+        metric(tp_instructions=["a"]).read(given)
+
+
+def test_the_judge_is_not_told_which_list_an_item_is_in() -> None:
+    one = metric(tp_instructions=["b", "d"], tn_instructions=["a", "c"])
+    other = metric(tp_instructions=["a", "c"], tn_instructions=["d", "b"])
+    assert one.ask() == other.ask()
+
+
+NAMES = st.sampled_from("abcdefgh")
+
+
+@given(
+    tp=st.sets(NAMES, min_size=1),
+    tn=st.sets(NAMES),
+    classes=st.dictionaries(NAMES, st.sampled_from(["positive", "negative", "unmentioned"])),
+    others=st.lists(st.sampled_from("abcxyz"), max_size=5),
+    count_unmentioned=st.booleans(),
+)
+def test_counts_equal_a_brute_force_count(
+    tp: set[str],
+    tn: set[str],
+    classes: dict[str, str],
+    others: list[str],
+    count_unmentioned: bool,
+) -> None:
+    tn = tn - tp
+    criterion = metric(
+        tp_instructions=sorted(tp),
+        tn_instructions=sorted(tn),
+        count_unmentioned=count_unmentioned,
+    )
+    said = {item: classes.get(item, "unmentioned") for item in tp | tn}
+    reply = {
+        "items": [{"item": item, "classified": said[item]} for item in sorted(said)],
+        "others": [{"item": item} for item in others],
+    }
+    if count_unmentioned and tn:
+        said = {item: "negative" if c == "unmentioned" else c for item, c in said.items()}
+    counts = [
+        sum(said[item] == "positive" for item in tp),
+        sum(said[item] == "positive" for item in tn),
+        sum(said[item] == "negative" for item in tn),
+        sum(said[item] == "negative" for item in tp),
+    ]
+    if not tn:
+        counts[1] = len(set(others) - tp)
+        counts[3] = sum(said[item] != "positive" for item in tp)
+    expected = "tp {}, fp {}, tn {}, fn {}".format(*counts)
+    assert criterion.read(reply).label == expected
+    kept = criterion.read(reply).answer
+    assert criterion.read(json.loads(json.dumps(kept))) == criterion.read(kept)
+
+
+# All kinds
+
+
+def short(submission: str, item: object) -> bool:
+    return len(submission) < 10
+
+
+EACH: list[dict[str, Any]] = [
+    {"kind": "scale", "low": 0, "high": 3, "levels": ["a", "b", "c", "d"], "weight": -2},
+    {"kind": "scale", "higher_is_better": False},
+    {"kind": "regex", "pattern": "a+", "invert": True, "flags": ["DOTALL"], "time_limit": 0.1},
+    {"kind": "metric", "tp_instructions": ["a"], "tn_instructions": ["b"], "metrics": ["accuracy"]},
+    {"kind": "metric", "tp_instructions": ["a"], "fp_instructions": ["b"], "score_metric": "f1"},
+    {"kind": "code", "function": "package.module:name", "time_limit": 3.0},
+]
+
+
+@pytest.mark.parametrize("data", EACH)
+def test_what_is_written_reads_back_equal(data: dict[str, Any], tmp_path: Any) -> None:
+    rubric = Rubric.from_dict([{"name": "x", "requirement": "y", **data, "note": "kept"}])
+    for file in ("rubric.yaml", "rubric.json"):
+        rubric.to_file(tmp_path / file)
+        again = Rubric.from_file(tmp_path / file)
+        assert again == rubric
+        assert type(again[0]) is type(rubric[0])
+    assert Rubric.model_validate(rubric.model_dump()) == rubric
+    assert hash(again[0]) == hash(rubric[0])
+
+
+@given(score=st.integers(-50, 50), low=st.integers(-50, 49), width=st.integers(1, 60))
+def test_every_legal_score_is_worth_between_0_and_1(score: int, low: int, width: int) -> None:
+    scale = ScaleCriterion(requirement="x", low=low, high=low + width)
+    if low <= score <= low + width:
+        value = scale.value(scale.read(score).label)
+        assert value is not None
+        assert 0.0 <= value <= 1.0
+    else:
+        with pytest.raises(UnreadableReply):
+            scale.read(score)
+
+
+@given(counts=st.tuples(*[st.integers(0, 20)] * 4))
+def test_every_metric_is_between_0_and_1(counts: tuple[int, int, int, int]) -> None:
+    names = ("precision", "recall", "f1", "accuracy", "specificity")
+    criterion = metric(tp_instructions=["a"], tn_instructions=["b"], metrics=names)
+    label = "tp {}, fp {}, tn {}, fn {}".format(*counts)
+    assert all(0.0 <= value <= 1.0 for value in criterion.measured(label)["metrics"].values())
+    value = criterion.value(label)
+    assert value is not None
+    assert 0.0 <= value <= 1.0
+
+
+@given(number=st.floats())
+def test_a_number_from_code_is_a_share_or_refused(number: float) -> None:
+    criterion = CodeCriterion(function=short)
+    if 0.0 <= number <= 1.0:
+        assert criterion.value(criterion.read(number).label) == number
+    else:
+        with pytest.raises(UnreadableReply):
+            criterion.read(number)
+
+
+@pytest.mark.parametrize(
+    ("data", "labels", "values"),
+    [
+        ({"kind": "scale"}, [4, "4", "4.0"], [0.75, 0.75, 0.75]),
+        ({"kind": "regex", "pattern": "a"}, ["MET", "UNMET"], [1.0, 0.0]),
+        ({"kind": "code", "function": "a:b"}, ["MET", 0.3, False], [1.0, 0.3, 0.0]),
+        ({"kind": "metric", "tp_instructions": ["a"]}, [0.5, "tp 1, fp 1, tn 0, fn 0"], [0.5, 0.5]),
+    ],
+)
+def test_people_label_every_kind(data: Any, labels: list[Any], values: list[float]) -> None:
+    criterion = build(data)
+    assert [criterion.verdict(label).value for label in labels] == values
+    with pytest.raises(InputError, match=r"has no label|expects a label"):
+        criterion.verdict("seven")
