@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -25,7 +26,8 @@ class ScriptedEndpoint:
 
     Requests that no rule is for are judged by keywords: MET where at least half of the
     criterion's words of five letters or more occur in the submission, else UNMET; for a
-    multi-choice criterion the option whose label stands in the submission, else the first.
+    multi-choice criterion or a scale the label that stands in the submission, else the first;
+    for a metric criterion the items that stand in the submission are positive.
 
     Use it as a context manager; it runs in a thread of its own:
 
@@ -148,7 +150,8 @@ class ScriptedEndpoint:
         content = rule.reply
         if content is None and form == "text":
             quotes = "".join(f"<evidence>{quote}</evidence>\n" for quote in rule.evidence)
-            content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{rule.verdict}</verdict>"
+            verdict = json.dumps(rule.verdict) if isinstance(rule.verdict, dict) else rule.verdict
+            content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{verdict}</verdict>"
         elif content is None:
             content = json.dumps(
                 {"reason": rule.reason, "evidence": rule.evidence, "verdict": rule.verdict}
@@ -176,14 +179,21 @@ class ScriptedEndpoint:
         return web.Response(body=orjson.dumps(body), content_type="application/json")
 
 
-def _by_keywords(request: JudgeRequest) -> str:
+def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
     submission = request.submission.casefold()
+    if request.items:
+        named = {item: item.casefold() in submission for item in request.items}
+        entries = [
+            {"item": item, "classified": "positive" if here else "unmentioned", "quote": ""}
+            for item, here in named.items()
+        ]
+        return {"items": entries, "others": []}
     if "MET" not in request.labels:
-        named = [label for label in request.labels if label.casefold() in submission]
-        return [*named, *request.labels, ""][0]
+        found = [label for label in request.labels if label.casefold() in submission]
+        return [*found, *request.labels, ""][0]
     words = set(re.findall(r"\w{5,}", request.criterion.casefold()))
-    found = sum(word in submission for word in words)
-    return "MET" if words and 2 * found >= len(words) else "UNMET"
+    count = sum(word in submission for word in words)
+    return "MET" if words and 2 * count >= len(words) else "UNMET"
 
 
 def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:

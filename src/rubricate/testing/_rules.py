@@ -29,6 +29,7 @@ class JudgeRequest:
         submission: the text between the submission tags of the prompt.
         criterion: the requirement that is asked about.
         labels: the verdicts that the prompt allows, in its order.
+        items: what the verdict is to classify, for metric criteria.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
     """
 
@@ -37,6 +38,7 @@ class JudgeRequest:
     submission: str = ""
     criterion: str = ""
     labels: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
     prefix: str = ""
 
     @classmethod
@@ -47,8 +49,10 @@ class JudgeRequest:
         asked = next((text for text in texts if "<submission-" in text), "")
         material, _, question = asked.rpartition("\nCriterion:\n")
         found = re.search(r"<submission-(\w+)>\n(.*)\n</submission-\1>", material, re.DOTALL)
-        criterion, _, rest = question.partition("\n\nPossible verdicts:\n")
-        labels = re.findall(r"^- (.*?)(?:: .*)?$", rest.partition("\n\n")[0], re.MULTILINE)
+        question = question.partition("\n\nAnswer with one JSON object")[0]
+        question, _, verdicts = question.partition("\n\nPossible verdicts:\n")
+        criterion, _, items = question.partition("\n\nItems:\n")
+        labels = re.findall(r"^- (.*?)(?:: .*)?$", verdicts, re.MULTILINE)
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
         allowed = schema.get("properties", {}).get("verdict", {}).get("enum", labels)
         return cls(
@@ -57,6 +61,7 @@ class JudgeRequest:
             found.group(2) if found else "",
             criterion,
             tuple(allowed),
+            tuple(re.findall(r"^- (.*)$", items, re.MULTILINE)),
             "".join(texts[: texts.index(asked)]) + material if asked else "",
         )
 
@@ -77,8 +82,8 @@ class Rule(BaseModel):
     """Regular expression for the requirement."""
     times: int | None = None
     """Apply only to the first so many requests that match."""
-    verdict: str | None = None
-    """Answer with this label, well-formed."""
+    verdict: str | int | dict[str, Any] | None = None
+    """Answer with this label, score or (for a metric criterion) object, well-formed."""
     reason: str = "scripted"
     """The reason that goes with `verdict`."""
     evidence: list[str] = field(default_factory=list)
@@ -112,7 +117,7 @@ class Rule(BaseModel):
         return self
 
     @property
-    def answers(self) -> list[str | int]:
+    def answers(self) -> list[Any]:
         """What it answers with: one thing, or nothing for a rule that only delays."""
         possible = (self.verdict, self.reply, self.status, self.fault)
         return [answer for answer in possible if answer is not None]
