@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         RubricateError,
         RunStopped,
     )
-    from rubricate.grading import agrade, grade
+    from rubricate.grading import ResultStream, agrade, agrade_stream, grade, grade_stream
     from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
     from rubricate.rubric import (
         CodeCriterion,
@@ -79,6 +79,7 @@ __all__ = [
     "RecordToSample",
     "RegexCriterion",
     "Result",
+    "ResultStream",
     "Rubric",
     "RubricDataset",
     "RubricateError",
@@ -90,9 +91,11 @@ __all__ = [
     "Verdict",
     "__version__",
     "agrade",
+    "agrade_stream",
     "csv_dataset",
     "file_dataset",
     "grade",
+    "grade_stream",
     "hf_dataset",
     "json_dataset",
     "parquet_dataset",
@@ -120,7 +123,13 @@ _ROOMS = {
         "RubricateError",
         "RunStopped",
     ),
-    "rubricate.grading": ("agrade", "grade"),
+    "rubricate.grading": (
+        "ResultStream",
+        "agrade",
+        "agrade_stream",
+        "grade",
+        "grade_stream",
+    ),
     "rubricate.judge": (
         "BuiltinJudge",
         "HTTPModel",

@@ -187,11 +187,14 @@ class RunStopped(RubricateError):
     """A run ended before all was judged.
 
     Attributes:
-        result: the result with what was judged; also in the run folder, if there is one.
+        result: the result with what was judged; also in the run folder, if there is one. None
+            where results were streamed: all of them have been given by then.
         interrupted: whether somebody stopped it, not an error.
     """
 
-    def __init__(self, message: str, *, result: Result, interrupted: bool = False) -> None:
+    def __init__(
+        self, message: str, *, result: Result | None = None, interrupted: bool = False
+    ) -> None:
         super().__init__(message)
         self.result = result
         self.interrupted = interrupted

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import fields
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from rubricate._sync import run_sync
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate._sync import BackgroundLoop, run_sync
+from rubricate.dataset import DataItem, Gradable, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, JudgeLike, Model, choose_judge
-from rubricate.report import summarize
+from rubricate.report import Summary, Tallies
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
-from rubricate.run import ItemResult, Progress, Result, RetryPolicy, RunFolder, run
+from rubricate.run import (
+    ItemResult,
+    Outcome,
+    Progress,
+    Result,
+    RetryPolicy,
+    RunFolder,
+    run,
+)
 
-__all__ = ["GradingOptions", "JudgingOptions", "agrade", "agrade_one", "grade", "grade_one"]
+__all__ = [
+    "GradingOptions",
+    "JudgingOptions",
+    "ResultStream",
+    "agrade",
+    "agrade_one",
+    "agrade_stream",
+    "grade",
+    "grade_one",
+    "grade_stream",
+]
 
 CONCURRENCY = 32
 TIMEOUT = 120.0
@@ -34,6 +54,7 @@ class JudgingOptions(TypedDict, total=False):
     attempts: int
     cannot_assess: CannotAssess | str
     partial: float
+    allow_code: bool
 
 
 class GradingOptions(JudgingOptions, total=False):
@@ -47,7 +68,7 @@ class GradingOptions(JudgingOptions, total=False):
 
 
 async def agrade(
-    dataset: RubricDataset,
+    dataset: Gradable,
     judge: JudgeLike = None,
     *,
     rubric: Rubric | None = None,
@@ -60,17 +81,18 @@ async def agrade(
     attempts: int = ATTEMPTS,
     cannot_assess: CannotAssess | str = "skip",
     partial: float = 0.5,
+    allow_code: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> Result:
     """Grade every item of a dataset by every criterion of its rubric.
 
     Args:
-        dataset: what to grade.
+        dataset: what to grade: a `RubricDataset`, or a table of `open_items`.
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
             from messages to a reply. Default: the embedded judge, a baseline. A judge or model
             keeps its connections for the next call: close it with `aclose`.
-        rubric: a rubric to use in place of the dataset's own.
+        rubric: a rubric to use in place of a `RubricDataset`'s own.
         run_dir: a folder for journal and results. A run into the same folder takes up where the
             last one ended. Default: nothing is written.
         limit: grade only so many items, from the first.
@@ -83,6 +105,8 @@ async def agrade(
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
             `partial` or `fail`.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
+        allow_code: whether code that a rubric file names (`function: package.module:name`) is
+            imported and run. Callables that are given as such need no leave.
         on_progress: called after every verdict.
         stop: set this to end the run early and cleanly.
 
@@ -91,35 +115,161 @@ async def agrade(
         RunStopped: the run ended before all was judged (a refused key, a dead endpoint, `stop`);
             its `result` has what was judged.
     """
-    if not isinstance(dataset, RubricDataset):
-        raise InputError(f"expected a RubricDataset, found {type(dataset).__name__}")
-    strategy = check_cannot_assess(cannot_assess, partial)
-    if rubric is not None:
-        dataset = RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
-    chosen = choose_judge(judge, base_url=base_url, temperature=temperature, timeout=timeout)
-    folder = None if run_dir is None else RunFolder(run_dir)
+    stream = agrade_stream(
+        dataset,
+        judge,
+        rubric=rubric,
+        run_dir=run_dir,
+        limit=limit,
+        base_url=base_url,
+        concurrency=concurrency,
+        temperature=temperature,
+        timeout=timeout,
+        attempts=attempts,
+        cannot_assess=cannot_assess,
+        partial=partial,
+        allow_code=allow_code,
+        on_progress=on_progress,
+        stop=stop,
+    )
+    items: list[ItemResult] = []
+    async with stream:
+        try:
+            async for item in stream:
+                items.append(item)
+        except RunStopped as stopped:
+            result = _result(items, stream.outcome)
+            raise RunStopped(str(stopped), result=result, interrupted=stopped.interrupted) from None
+    return _result(items, stream.outcome)
 
-    def on_end(result: Result) -> None:
-        if folder:
-            folder.write_summary(summarize(result).to_dict())
 
-    try:
-        return await run(
+def _result(items: list[ItemResult], outcome: Outcome) -> Result:
+    items.sort(key=lambda item: item.index)
+    return Result(items=items, **{f.name: getattr(outcome, f.name) for f in fields(outcome)})
+
+
+def agrade_stream(
+    dataset: Gradable,
+    judge: JudgeLike = None,
+    *,
+    stop: asyncio.Event | None = None,
+    **options: Unpack[GradingOptions],
+) -> ResultStream:
+    """Grade a dataset and give each item's result as soon as it is there; holds none of them.
+
+    Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
+    the dataset). Where results are taken slowly, judging waits. A run that ends early gives the
+    items that are left too, with what is known of them, before `RunStopped` is raised.
+
+        async with rubricate.agrade_stream(dataset, judge) as stream:
+            async for item in stream:
+                ...
+        print(stream.summary())
+
+    Args:
+        dataset, judge, stop: as for `agrade`.
+        options: the others of `agrade`.
+
+    Raises:
+        InputError: something given cannot be used; nothing has been sent.
+    """
+    return ResultStream(dataset, judge, stop or asyncio.Event(), options)
+
+
+class ResultStream:
+    """The results of a run on their way; see `agrade_stream`."""
+
+    def __init__(
+        self, dataset: Gradable, judge: JudgeLike, stop: asyncio.Event, options: GradingOptions
+    ) -> None:
+        if not isinstance(dataset, Gradable):
+            raise InputError(
+                f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
+            )
+        partial = options.get("partial", 0.5)
+        strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
+        if (rubric := options.get("rubric")) is not None:
+            if not isinstance(dataset, RubricDataset):
+                raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
+            dataset = RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
+        chosen = choose_judge(
+            judge,
+            base_url=options.get("base_url"),
+            temperature=options.get("temperature", 0.0),
+            timeout=options.get("timeout", TIMEOUT),
+        )
+        self._made_here = None if isinstance(judge, Judge | Model) else chosen
+        run_dir = options.get("run_dir")
+        self._folder = None if run_dir is None else RunFolder(run_dir)
+        self._tallies = Tallies()
+        self._outcome: Outcome | None = None
+        self._items = run(
             dataset,
             chosen,
-            folder=folder,
-            limit=limit,
-            concurrency=concurrency,
-            retries=RetryPolicy(attempts=attempts),
+            folder=self._folder,
+            limit=options.get("limit"),
+            concurrency=options.get("concurrency", CONCURRENCY),
+            retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
             cannot_assess=strategy,
             partial=partial,
-            on_progress=on_progress or (lambda progress: None),
-            stop=stop or asyncio.Event(),
-            on_end=on_end,
+            allow_code=options.get("allow_code", False),
+            on_progress=options.get("on_progress") or (lambda progress: None),
+            stop=stop,
+            on_item=self._tallies.add,
+            on_end=self._end,
         )
-    finally:
-        if not isinstance(judge, Judge | Model):  # made here, so closed here
-            await chosen.aclose()
+
+    def _end(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        if self._folder:
+            self._folder.write_summary(self.summary().to_dict())
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the run was and what it took. Raises `RuntimeError` before it has ended."""
+        if self._outcome is None:
+            raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
+        return self._outcome
+
+    def summary(self) -> Summary:
+        """The figures of the run, once it has ended: the same as `Result.summary`."""
+        return self._tallies.summary(self.outcome)
+
+    def __aiter__(self) -> ResultStream:
+        return self
+
+    async def __anext__(self) -> ItemResult:
+        try:
+            return await anext(self._items)
+        except StopAsyncIteration:
+            await self.aclose()
+            if self.outcome.stopped is not None:
+                raise RunStopped(
+                    self.outcome.stopped, interrupted=self.outcome.interrupted
+                ) from None
+            raise
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """End the run if it has not ended, and let go of connections that it made."""
+        try:
+            await self._items.aclose()
+        finally:
+            if self._made_here is not None:
+                await self._made_here.aclose()
+
+    async def __aenter__(self) -> ResultStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 async def agrade_one(
@@ -145,18 +295,34 @@ async def agrade_one(
         The item's result. A verdict that could not be had is in it as `failed`.
     """
     item = DataItem(submission, reference_submission=reference)
-    try:
-        result = await agrade(RubricDataset(prompt, rubric, [item]), judge, **options)
-    except RunStopped as stopped:
-        result = stopped.result
-    return result.items[0]
+    dataset = RubricDataset(prompt, rubric, [item])
+    async with agrade_stream(dataset, judge, **options) as stream:
+        return await anext(stream)
 
 
-def grade(
-    dataset: RubricDataset, judge: JudgeLike = None, **options: Unpack[GradingOptions]
-) -> Result:
+def grade(dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]) -> Result:
     """`agrade` for plain code. Works in a script and inside a running loop (a notebook)."""
     return run_sync(lambda: _closing(judge, agrade(dataset, judge, **options)))
+
+
+def grade_stream(
+    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+) -> Iterator[ItemResult]:
+    """`agrade_stream` for plain code: the items' results as they get done.
+
+    Judging goes on, in a thread of its own, while a result is looked at.
+    """
+    with BackgroundLoop() as loop:
+        stream = agrade_stream(dataset, judge, **options)
+
+        async def following() -> ItemResult | None:
+            return await anext(stream, None)
+
+        try:
+            while (item := loop.run(following())) is not None:
+                yield item
+        finally:
+            loop.run(_closing(judge, stream.aclose()))
 
 
 def grade_one(

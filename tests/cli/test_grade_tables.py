@@ -94,15 +94,21 @@ def test_a_mapping_that_does_not_fit_names_the_columns(grade, mapping, message):
 
 
 def test_rows_that_do_not_fit_can_be_left_out_and_are_listed(grade, tmp_path):
-    rows = [*ROWS, {"qid": "3", "question": "?", "answer": "", "human": "0"}]
+    rows = [*ROWS, {"qid": "3", "question": "?", "answer": "Fast.", "human": "maybe"}]
     done = grade("a.csv", "--map", MAP, rows=rows)
     assert done.returncode == 1
-    assert "a.csv:4: record 3: column 'answer' is empty" in done.stderr
+    assert "a.csv:4: record 3: column 'human': criterion 'speed' has no label" in done.stderr
     done = grade("a.csv", "--map", MAP, "--on-error", "skip", rows=rows)
     assert done.returncode == 0
     assert "Left out 1 row that does not fit; see run/skipped.jsonl" in done.stderr
     (skipped,) = (tmp_path / "run/skipped.jsonl").read_text().splitlines()
     assert json.loads(skipped)["line"] == 4
+
+
+def test_an_empty_answer_is_graded(grade, tmp_path):
+    rows = [*ROWS, {"qid": "3", "question": "?", "answer": "", "human": "0"}]
+    assert grade("a.csv", "--map", MAP, rows=rows).returncode == 0
+    assert [row["status"] for row in results(tmp_path)][4:] == ["judged", "judged"]
 
 
 def test_repeated_ids_and_a_missing_rubric_are_refused(grade, rubricate, tmp_path):

@@ -197,5 +197,5 @@ def test_a_dataset_without_items_is_an_error(make_dataset):
 
 
 def test_something_else_than_a_dataset_is_an_error():
-    with pytest.raises(InputError, match="expected a RubricDataset, found list"):
+    with pytest.raises(InputError, match="found list"):
         rubricate.grade([], met)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from rubricate import (
     Score,
     Verdict,
 )
+from rubricate.dataset import open_items
 from rubricate.judge import Message
 from rubricate.report import Summary
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -65,6 +66,14 @@ rubricate.grade(dataset, ModelJudge(HTTPModel("m", base_url="http://localhost/v1
 async def grade() -> None:
     assert_type(await rubricate.agrade(dataset, stop=asyncio.Event()), Result)
     assert_type(await rubric.agrade("s", temperature=None), ItemResult)
+    async with rubricate.agrade_stream(dataset, stop=asyncio.Event(), limit=1) as stream:
+        async for item in stream:
+            assert_type(item, ItemResult)
+    assert_type(stream.summary(), Summary)
+
+
+for item in rubricate.grade_stream(open_items("t.csv", rubric), answer, run_dir="run"):
+    assert_type(item, ItemResult)
 
 
 def respond(request: JudgeRequest) -> Rule | None:

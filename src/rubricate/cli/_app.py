@@ -105,6 +105,9 @@ def grade(
     partial: Annotated[
         float | None, typer.Option(help="The fraction of the weight that partial gives. [0.5]")
     ] = None,
+    allow_code: Annotated[
+        bool | None, typer.Option("--allow-code", help="Run code that the rubric names.")
+    ] = None,
     json_output: Annotated[
         bool | None, typer.Option("--json", help="Print the summary as JSON.")
     ] = None,

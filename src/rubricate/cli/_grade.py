@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import signal
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.dataset import (
+    ItemTable,
     RubricDataset,
     SkippedRecord,
     TableColumns,
@@ -22,10 +24,11 @@ from rubricate.dataset import (
     write_skipped,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import agrade
+from rubricate.grading import agrade_stream
 from rubricate.judge import Judge, choose_judge
+from rubricate.report import Summary
 from rubricate.rubric import Rubric, check_cannot_assess
-from rubricate.run import Result
+from rubricate.run import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,48 +47,39 @@ def grade_command(settings: GradeSettings) -> int:
 
     notes = Console(stderr=True, quiet=settings.quiet)
     check_cannot_assess(settings.cannot_assess, settings.partial)
-    dataset, skipped = _dataset(settings)
+    dataset = _dataset(settings)
     judge = _judge(settings)
     run_dir = Path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
-    if skipped:
-        _report_skipped(skipped, run_dir, notes)
-    if settings.judge is None and settings.train is None:
-        notes.print(NO_JUDGE, style="dim", highlight=False)
     try:
-        result = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
-    except RunStopped as stopped:
-        _show(stopped.result, settings)
+        found = dataset.survey(settings.limit)
+    except InputError as error:
+        raise error.within(file=settings.data) from None
+    if isinstance(dataset, ItemTable) and dataset.skipped:
+        _report_skipped(dataset.skipped, run_dir, notes)
+    if settings.judge is None and settings.train is None and found.needs_judge:
+        notes.print(NO_JUDGE, style="dim", highlight=False)
+    summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
+    _show(summary, settings)
+    if summary.stopped is not None:
         resume = f"What was judged is in {run_dir}; the same command goes on from there."
-        if stopped.interrupted:
+        if summary.stopped == INTERRUPTED:
             sys.stderr.write(f"Interrupted. {resume}\n")
             return 130
-        sys.stderr.write(f"Error: {stopped} {resume}\n")
+        sys.stderr.write(f"Error: {summary.stopped} {resume}\n")
         return 1
-    _show(result, settings)
-    return 2 if result.failed else 0
+    return 2 if summary.verdicts["failed"] else 0
 
 
-def _dataset(settings: GradeSettings) -> tuple[RubricDataset, Sequence[SkippedRecord]]:
-    """What to grade, and the rows that were left out."""
+def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     rubric = Rubric.from_file(settings.rubric) if settings.rubric else None
-    skipped: Sequence[SkippedRecord] = ()
-    if settings.map is not None or is_table(settings.data):
-        if rubric is None:
-            raise InputError("a table has no rubric: give --rubric", file=settings.data)
-        dataset, skipped = open_items(
-            settings.data,
-            rubric,
-            TableColumns.parse(settings.map or {}),
-            limit=settings.limit,
-            on_error=settings.on_error,
-        )
-    else:
-        dataset = _rubric_dataset(settings.data, rubric)
-    if not dataset.items:
-        raise InputError("the dataset has no items to grade", file=settings.data, path=("items",))
-    return dataset, skipped
+    if settings.map is None and not is_table(settings.data):
+        return _rubric_dataset(settings.data, rubric)
+    if rubric is None:
+        raise InputError("a table has no rubric: give --rubric", file=settings.data)
+    columns = TableColumns.parse(settings.map or {})
+    return open_items(settings.data, rubric, columns, on_error=settings.on_error)
 
 
 def _rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
@@ -145,11 +139,11 @@ def _default_run_dir(settings: GradeSettings) -> Path:
 
 async def _graded(
     settings: GradeSettings,
-    dataset: RubricDataset,
+    dataset: RubricDataset | ItemTable,
     judge: Judge,
     run_dir: Path,
     notes: Console,
-) -> Result:
+) -> Summary:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -157,7 +151,7 @@ async def _graded(
         loop.add_signal_handler(number, _first_signal, loop, stop)
     try:
         with ProgressView(notes) as view:
-            return await agrade(
+            stream = agrade_stream(
                 dataset,
                 judge,
                 run_dir=run_dir,
@@ -166,9 +160,15 @@ async def _graded(
                 attempts=settings.attempts,
                 cannot_assess=settings.cannot_assess,
                 partial=settings.partial,
+                allow_code=settings.allow_code,
                 on_progress=view.update,
                 stop=stop,
             )
+            async with stream:
+                with contextlib.suppress(RunStopped):  # the summary says why
+                    async for _ in stream:
+                        pass
+            return stream.summary()
     finally:
         await judge.aclose()
 
@@ -179,8 +179,7 @@ def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         loop.remove_signal_handler(number)
 
 
-def _show(result: Result, settings: GradeSettings) -> None:
-    summary = result.summary()
+def _show(summary: Summary, settings: GradeSettings) -> None:
     if settings.json_output:
         print(summary.model_dump_json(indent=2))
     elif not settings.quiet:

@@ -52,6 +52,8 @@ class GradeSettings(BaseModel):
     """What an abstention does to the score: skip, zero, partial or fail."""
     partial: float = 0.5
     """The fraction of a positive weight that `partial` gives."""
+    allow_code: bool = False
+    """Run the code that the rubric names (function: package.module:name)."""
     json_output: bool = False
     """Print the summary as JSON."""
     quiet: bool = False

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         ToolCall,
         ToolCallError,
     )
+    from rubricate.dataset._columns import TableColumns
     from rubricate.dataset._csv import csv_dataset
+    from rubricate.dataset._entries import Entry, Gradable, Survey
     from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
     from rubricate.dataset._file import file_dataset
     from rubricate.dataset._hf import hf_dataset
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     )
     from rubricate.dataset._samples import Dataset, MemoryDataset
     from rubricate.dataset._skipping import SkippedRecord, write_skipped
-    from rubricate.dataset._table import TableColumns, is_table, open_items, table_name
+    from rubricate.dataset._table import ItemTable, is_table, open_items, table_name
 
 __all__ = [
     "ChatMessage",
@@ -61,8 +63,11 @@ __all__ = [
     "DataItem",
     "Dataset",
     "DatasetRecord",
+    "Entry",
     "FieldSpec",
+    "Gradable",
     "GroundTruth",
+    "ItemTable",
     "MemoryDataset",
     "RecordToSample",
     "RubricDataset",
@@ -70,6 +75,7 @@ __all__ = [
     "SandboxEnvironmentSpec",
     "SandboxEnvironmentType",
     "SkippedRecord",
+    "Survey",
     "TableColumns",
     "ToolCall",
     "ToolCallError",
@@ -86,7 +92,9 @@ __all__ = [
 ]
 
 _MODULES = {
+    "_columns": ("TableColumns",),
     "_csv": ("csv_dataset",),
+    "_entries": ("Entry", "Gradable", "Survey"),
     "_fields": ("DatasetRecord", "FieldSpec", "RecordToSample"),
     "_file": ("file_dataset",),
     "_hf": ("hf_dataset",),
@@ -97,7 +105,7 @@ _MODULES = {
     "_sample": ("Sample", "SandboxEnvironmentSpec", "SandboxEnvironmentType", "sample_input_len"),
     "_samples": ("Dataset", "MemoryDataset"),
     "_skipping": ("SkippedRecord", "write_skipped"),
-    "_table": ("TableColumns", "is_table", "open_items", "table_name"),
+    "_table": ("ItemTable", "is_table", "open_items", "table_name"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

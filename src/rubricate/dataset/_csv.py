@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import Any
 
-from rubricate.dataset._fields import DatasetRecord, FieldMapper, FieldSpec, RecordToSample
+from rubricate.dataset._fields import (
+    DatasetRecord,
+    FieldMapper,
+    FieldSpec,
+    Record,
+    RecordToSample,
+    decoded,
+)
 from rubricate.dataset._json import not_in_encoding, text_of
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._opening import Source
@@ -19,7 +26,7 @@ from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError
 
-__all__ = ["csv_dataset"]
+__all__ = ["csv_dataset", "csv_records"]
 
 Rows = Iterator[tuple[int | None, list[str]]]
 
@@ -199,3 +206,29 @@ def _cells_of_any_length() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
+
+
+AT_ONCE = 256
+"""Rows that are parsed in one go where they are read one after the other."""
+
+
+def csv_records(source: Source) -> Iterator[Record]:
+    """The records of a UTF-8 file with a header, one after the other.
+
+    Raises:
+        InputError: the file cannot be read on.
+    """
+    with source.open() as file, text_of(file, "utf-8", source) as text:
+        end = _End()
+        reader = csv.reader(itertools.chain(text, end), **_options("unix", None, source))
+        rows = _rows(reader, end, "utf-8", source)
+        with _cells_of_any_length():
+            names = next((row for _, row in rows), [])
+        cells = _Cells(names, None, source)
+        while True:
+            with _cells_of_any_length():  # for all of this process, hence not while others run
+                batch = list(itertools.islice(rows, AT_ONCE))
+            if not batch:
+                return
+            for line, row in batch:
+                yield line, decoded(cells, row)

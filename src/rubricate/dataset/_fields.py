@@ -23,16 +23,35 @@ from rubricate.dataset._values import (
 )
 from rubricate.errors import InputError
 
-__all__ = ["DatasetRecord", "FieldSpec", "RecordToSample", "Resolve", "sample_mapper"]
+__all__ = [
+    "DatasetRecord",
+    "FieldSpec",
+    "Record",
+    "RecordToSample",
+    "Resolve",
+    "decoded",
+    "sample_mapper",
+]
 
 DatasetRecord = dict[str, Any]
 """A record as the data source has it: values by field name."""
+
+Record = tuple[int | None, "DatasetRecord | InputError"]
+"""The line on which a record ends, where the file has lines, and the record or what is wrong."""
 
 RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
 """A function from a record to its sample, or to any number of them (none skips the record)."""
 
 Resolve = Callable[[Sample], None]
 """Puts absolute paths in place of a sample's relative ones."""
+
+
+def decoded(decode: Callable[[Any], DatasetRecord], raw: Any) -> DatasetRecord | InputError:
+    """The record that a reader's `decode` makes, or the error that says why it makes none."""
+    try:
+        return decode(raw)
+    except InputError as error:
+        return error
 
 
 @dataclass

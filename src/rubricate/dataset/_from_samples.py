@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from rubricate.dataset._chat import ChatMessage
 from rubricate.dataset._item import DataItem, GroundTruth
 from rubricate.dataset._sample import Sample, is_missing
 from rubricate.dataset._samples import Dataset
 from rubricate.errors import InputError
 from rubricate.rubric import BINARY_LABELS, Criterion, CriterionVerdict, Rubric
 
-__all__ = ["TargetUse", "items_of", "label_for"]
+__all__ = ["TargetUse", "input_text", "items_of", "label_for", "submission_text"]
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -72,10 +73,7 @@ def _item(
                 "key with submission="
             )
         text = metadata.pop(submission)
-    if not isinstance(text, str):
-        text = "" if is_missing(text) else json.dumps(text, ensure_ascii=False, default=str)
-    if not text:
-        raise InputError("the submission is empty")
+    text = submission_text(text)
     ground_truth: GroundTruth | None = None
     reference = None
     if target == "ground_truth":
@@ -95,18 +93,31 @@ def _item(
         None,
         reference,
         id="" if sample.id is None else str(sample.id),
-        prompt=input_text(sample) or None,
+        prompt=input_text(sample.input) or None,
         metadata=metadata,
     )
 
 
-def input_text(sample: Sample) -> str:
+def submission_text(value: Any) -> str:
+    """A submission as text; structured data as JSON. Empty text is what was submitted.
+
+    Raises:
+        InputError: there is none (None or NaN).
+    """
+    if is_missing(value):
+        raise InputError("there is no submission: the value is missing")
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def input_text(given: str | list[ChatMessage]) -> str:
     """A sample's input as text: of several messages, each behind its role."""
-    if isinstance(sample.input, str):
-        return sample.input
-    if len(sample.input) == 1:
-        return sample.input[0].text
-    return "\n\n".join(f"{message.role}: {message.text}" for message in sample.input)
+    if isinstance(given, str):
+        return given
+    if len(given) == 1:
+        return given[0].text
+    return "\n\n".join(f"{message.role}: {message.text}" for message in given)
 
 
 def _labels_of_target(target: str | list[str], rubric: Rubric) -> GroundTruth | None:

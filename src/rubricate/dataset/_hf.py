@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rubricate.dataset._fields import FieldSpec, RecordToSample
+from rubricate.dataset._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset._json_text import without_nan
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["hf_dataset"]
+__all__ = ["hf_dataset", "hf_records"]
 
 BATCH = 1024
 """Records that are read at a time."""
@@ -146,3 +146,20 @@ def _loaded(path: str, **options: Any) -> Any:
     if isinstance(data, dict):
         raise InputError(f"split must name one split of {', '.join(map(str, data))}", file=path)
     return data
+
+
+def hf_records(path: str, split: str, wanted: int | None) -> Iterator[Record]:
+    """The records of a split, one after the other.
+
+    Args:
+        path: the dataset's name, a folder, or a builder.
+        split: which split.
+        wanted: how many will be looked at; None for all.
+
+    Raises:
+        MissingExtraError (ImportError): `datasets` is not installed.
+        InputError (ValueError): the split cannot be loaded.
+    """
+    data = _loaded(path, split=split, download_mode="reuse_dataset_if_exists")
+    for row in _rows(data, Loading(limit=wanted), []):
+        yield None, decoded(without_nan, row)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any, BinaryIO
 
-from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
+from rubricate.dataset._fields import DatasetRecord, FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset._json_text import parse_json_bytes, parse_object, without_nan
 from rubricate.dataset._lines import BOM, HeldLines
 from rubricate.dataset._loading import Loading
@@ -21,7 +21,7 @@ from rubricate.dataset._skipping import OnError
 from rubricate.dataset._values import shown
 from rubricate.errors import InputError
 
-__all__ = ["json_dataset"]
+__all__ = ["json_dataset", "json_records"]
 
 HEAD = 1 << 16
 """Bytes of a document that are read first where a few records are wanted."""
@@ -249,3 +249,23 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
         file=source.shown,
         line=line,
     )
+
+
+def json_records(source: Source, wanted: int | None) -> Iterator[Record]:
+    """The records of a UTF-8 file: of JSON Lines one after the other, of one document all at once.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at; None for all.
+
+    Raises:
+        InputError: the file cannot be read on.
+    """
+    with source.open() as file:
+        if source.suffix in LINES:
+            for number, line in _numbered_lines(file, "utf-8", source):
+                yield number, decoded(parse_object, line)
+            return
+        records = _document(file, "utf-8", wanted, source)
+    for entry in enumerate(records):
+        yield None, decoded(_object, entry)

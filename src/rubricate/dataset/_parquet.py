@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
-from rubricate.dataset._fields import FieldSpec, RecordToSample
+from rubricate.dataset._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset._json_text import without_nan
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._opening import Source
@@ -15,7 +15,7 @@ from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["parquet_dataset"]
+__all__ = ["parquet_dataset", "parquet_records"]
 
 BATCH = 1024
 """Rows that are read at a time."""
@@ -62,8 +62,7 @@ def parquet_dataset(
     )
     source = Source(parquet_file, fs_options)
     with source.open() as file:
-        content: Any = file if file.seekable() else io.BytesIO(file.read())
-        rows = _rows(content, source, loading.reads)
+        rows = _rows(file, source, loading.reads)
         return loading.dataset(rows, without_nan, source, name or source.name, source.location)
 
 
@@ -74,7 +73,8 @@ def _rows(file: Any, source: Source, reads: int | None) -> Iterator[tuple[None, 
     except ImportError:
         raise MissingExtraError("reading .parquet files", "parquet") from None
     try:
-        table = pyarrow.parquet.ParquetFile(file)
+        content = file if file.seekable() else io.BytesIO(file.read())
+        table = pyarrow.parquet.ParquetFile(content)
         size = BATCH if reads is None else max(1, min(BATCH, reads))
         for batch in table.iter_batches(batch_size=size):
             for row in batch.to_pylist():
@@ -82,3 +82,18 @@ def _rows(file: Any, source: Source, reads: int | None) -> Iterator[tuple[None, 
     except pyarrow.ArrowException as error:
         reason = " ".join(str(error).split())
         raise InputError(f"is not readable Parquet: {reason}", file=source.shown) from None
+
+
+def parquet_records(source: Source, wanted: int | None) -> Iterator[Record]:
+    """The records of a file, one after the other.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at; None for all.
+
+    Raises:
+        InputError: the file cannot be read on.
+    """
+    with source.open() as file:
+        for line, row in _rows(file, source, wanted):
+            yield line, decoded(without_nan, row)

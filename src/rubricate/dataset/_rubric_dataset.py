@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from rubricate._documents import (
     parse_yaml,
     read_text,
 )
+from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
 from rubricate.dataset._from_samples import TargetUse, items_of
 from rubricate.dataset._item import DataItem, GroundTruth, parse_ground_truth
 from rubricate.dataset._sample import Sample
@@ -132,24 +132,34 @@ class RubricDataset:
         Raises:
             InputError: two items were given the same identifier.
         """
-        content = [item.id == item.content_id() for item in self.items]
-        given = Counter(
-            item.id for item, hashed in zip(self.items, content, strict=True) if not hashed
-        )
-        if repeated := [name for name, count in given.items() if count > 1]:
-            shown = ", ".join(f"'{name}'" for name in repeated[:5])
-            raise InputError(f"items share an id: {shown}; give each item an id of its own")
-        taken = set(given)
-        seen: Counter[str] = Counter()
-        ids: list[str] = []
-        for item, hashed in zip(self.items, content, strict=True):
-            name = item.id
-            while hashed and name in taken:
-                seen[item.id] += 1
-                name = f"{item.id}-{seen[item.id] + 1}"
-            taken.add(name)
-            ids.append(name)
-        return ids
+        names = [(item.id, item.id == item.content_id()) for item in self.items]
+        ids = ItemIds()
+        for name, _ in names:
+            ids.add(name)
+        ids.settle(lambda: names)
+        return list(map(ids.assigner(), *zip(*names, strict=True))) if names else []
+
+    # On the way into a run
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Count the items, the first `limit` of them, and check that they can be graded.
+
+        Raises:
+            InputError: an item has no rubric, labels do not fit, or two items share an id.
+        """
+        return survey_of(self.entries(limit))
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """The items, the first `limit` of them, each with its rubric, prompt and reference."""
+        ids = self.item_ids()
+        for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
+            yield Entry(
+                name,
+                item,
+                self.get_item_rubric(index),
+                self.get_item_prompt(index),
+                self.get_item_reference_submission(index),
+            )
 
     # Items and scores
 

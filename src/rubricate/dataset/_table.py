@@ -1,146 +1,33 @@
-"""Files of answered questions, a row each: from their columns to items.
+"""Files of answered questions, an item in each row, read one after the other.
 
 A table is a CSV, JSON, JSON Lines or Parquet file, an address of one, or `hf:NAME@SPLIT`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-from rubricate._documents import suggestion
-from rubricate.dataset._file import READERS, file_dataset
-from rubricate.dataset._from_samples import label_for
-from rubricate.dataset._hf import hf_dataset
+from rubricate.dataset._columns import RowReader, TableColumns
+from rubricate.dataset._csv import csv_records
+from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
+from rubricate.dataset._fields import Record
+from rubricate.dataset._file import READERS
+from rubricate.dataset._hf import hf_records
+from rubricate.dataset._item import DataItem
+from rubricate.dataset._json import json_records
 from rubricate.dataset._json_text import parse_json_bytes
+from rubricate.dataset._loading import located
 from rubricate.dataset._opening import Source
-from rubricate.dataset._rubric_dataset import RubricDataset
-from rubricate.dataset._sample import Sample, is_missing
-from rubricate.dataset._skipping import OnError, SkippedRecord
-from rubricate.dataset._values import read_input
+from rubricate.dataset._parquet import parquet_records
+from rubricate.dataset._skipping import OnError, SkippedRecord, check_on_error
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import Rubric
 
-__all__ = ["TableColumns", "is_table", "open_items", "table_name"]
+__all__ = ["ItemTable", "is_table", "open_items", "table_name"]
 
 HF = "hf:"
-LABEL = "label."
-OWN_NAMES = {
-    "submission": ("submission",),
-    "prompt": ("prompt", "input"),
-    "reference": ("reference", "target"),
-    "id": ("id",),
-}
-"""What a column can be, and the names by which it is known without being mapped."""
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """Which column of a table is what.
-
-    Attributes:
-        columns: the column of each of `submission`, `prompt`, `reference`, `id` and
-            `label.CRITERION`. What is not here is taken from a column of that name (`input` and
-            `target` serve as prompt and reference too).
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, text: str | Mapping[str, str]) -> TableColumns:
-        """Read `submission=answer,prompt=question,label.accuracy=human_accuracy`.
-
-        Raises:
-            InputError: a pair has another form, something is mapped twice, or is not known.
-        """
-        pairs: list[tuple[str, str]] = []
-        if isinstance(text, str):
-            for part in filter(None, (part.strip() for part in text.split(","))):
-                what, equals, column = (piece.strip() for piece in part.partition("="))
-                if not (what and equals and column):
-                    raise InputError(f"--map: '{part}' is not of the form submission=COLUMN")
-                pairs.append((what, column))
-        else:
-            pairs.extend(text.items())
-        for what, _ in pairs:
-            if what not in OWN_NAMES and not (what.startswith(LABEL) and what != LABEL):
-                near = suggestion(what, OWN_NAMES)
-                hint = f": did you mean '{near}'?" if near else ""
-                raise InputError(
-                    f"--map: '{what}' is not known{hint} (known are {', '.join(OWN_NAMES)} and "
-                    "label.CRITERION)"
-                )
-        for side, kind in ((0, ""), (1, "column ")):
-            names = [pair[side] for pair in pairs]
-            if repeated := sorted({name for name in names if names.count(name) > 1}):
-                shown = ", ".join(f"{kind}'{name}'" for name in repeated)
-                raise InputError(f"--map: {shown} is mapped twice")
-        return cls(dict(pairs))
-
-    def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
-        """The columns by what they are, in a table whose columns have these names."""
-        found = dict(self.columns)
-        own = {**OWN_NAMES, **{f"{LABEL}{name}": (f"{LABEL}{name}",) for name in criteria}}
-        for what, candidates in own.items():
-            if what not in found:
-                for name in candidates:
-                    if name in names and name not in found.values():
-                        found[what] = name
-                        break
-        return found
-
-
-class _Rows:
-    """Makes samples of rows, and remembers which columns there were."""
-
-    def __init__(self, columns: TableColumns, rubric: Rubric) -> None:
-        self._columns = columns
-        self._rubric = rubric
-        self.names: dict[str, None] = {}
-        self.found: dict[str, str] = dict(columns.columns)
-
-    def __call__(self, row: dict[str, Any]) -> Sample:
-        if not row.keys() <= self.names.keys():
-            self.names.update(dict.fromkeys(row))
-            self.found = self._columns.found_in(list(self.names), self._rubric.names)
-        found = self.found
-        if found.get("submission") not in row:
-            raise self.problem(row) or InputError("has no submission")
-        if row[found["submission"]] in (None, ""):
-            raise InputError(f"column '{found['submission']}' is empty: there is no submission")
-        for criterion, name in zip(self._rubric, self._rubric.names, strict=True):
-            if column := found.get(f"{LABEL}{name}"):
-                try:
-                    label_for(row.get(column), criterion, name)
-                except InputError as error:
-                    raise InputError(f"column '{column}': {error.message}") from None
-        prompt, reference, id_ = (
-            row.get(found.get(what, "")) for what in ("prompt", "reference", "id")
-        )
-        taken = [found.get(what) for what in ("prompt", "reference", "id")]
-        return Sample(
-            input="" if is_missing(prompt) or prompt == "" else read_input(prompt),
-            target="" if is_missing(reference) else str(reference),
-            id=None if is_missing(id_) else str(id_),
-            metadata={name: value for name, value in row.items() if name not in taken},
-        )
-
-    def problem(self, names: Mapping[str, Any]) -> InputError | None:
-        """What is wrong with the mapping in a table of these columns, if anything is."""
-        missing = [column for column in self._columns.columns.values() if column not in names]
-        unmapped = [name for name in names if name not in self.found.values()]
-        if missing:
-            what = f"there is no column {', '.join(map(repr, missing))}"
-        elif "submission" not in self.found:
-            what = "no column is mapped to submission: give --map submission=COLUMN"
-        else:
-            return None
-        return InputError(
-            f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}; not mapped are "
-            f"{', '.join(map(repr, unmapped)) or '(none)'}"
-        )
 
 
 def is_table(data: str) -> bool:
@@ -180,56 +67,132 @@ def open_items(
     rubric: Rubric,
     columns: TableColumns | None = None,
     *,
-    limit: int | None = None,
     on_error: OnError = "raise",
-) -> tuple[RubricDataset, Sequence[SkippedRecord]]:
-    """Read a table into a dataset to be graded.
+) -> ItemTable:
+    """A table to be graded. Nothing is read before it is.
 
     Args:
         data: a path, an address, or `hf:NAME@SPLIT`.
         rubric: what to judge the submissions by.
         columns: which column is what. The others are kept as the items' metadata.
-        limit: the most items to read.
         on_error: `skip` leaves out rows that do not fit.
 
-    Returns:
-        The dataset, and the rows that were left out.
-
     Raises:
-        InputError (ValueError): the table cannot be read, a column is missing, or a row does not
-            fit; names the columns that there are and those that nothing is mapped to.
+        InputError (ValueError): the table is not there or of no known kind, or a label is mapped
+            for a criterion that the rubric does not have.
     """
-    rows = _Rows(columns or TableColumns(), rubric)
-    unknown = [
-        what.removeprefix(LABEL)
-        for what in rows.found
-        if what.startswith(LABEL) and what.removeprefix(LABEL) not in rubric.names
-    ]
-    if unknown:
-        raise InputError(
-            f"--map: the rubric has no criterion {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(rubric.names)}"
-        )
-    if data.startswith(HF):
-        name, _, split = data.removeprefix(HF).rpartition("@")
-        if not name or not split:
-            raise InputError(f"'{data}' is not of the form hf:NAME@SPLIT")
-        samples = hf_dataset(name, split, sample_fields=rows, limit=limit, on_error=on_error)
-    else:
-        if "://" not in data and not Path(data).exists():
+    return ItemTable(data, rubric, columns or TableColumns(), on_error)
+
+
+class ItemTable:
+    """Items in the rows of a file that is never held: `survey` reads it, and `entries` again.
+
+    A `.json` file is the exception: it is one document. A file at an address is fetched twice.
+
+    Attributes:
+        name: the file's name without its suffix.
+        skipped: the rows that the survey left out, where it was told to skip what does not fit.
+    """
+
+    def __init__(self, data: str, rubric: Rubric, columns: TableColumns, on_error: OnError) -> None:
+        self.name: str | None = table_name(data)
+        self.skipped: list[SkippedRecord] = []
+        self._data = data
+        self._rubric = rubric
+        self._columns = columns
+        self._skips = check_on_error(on_error)
+        self._surveyed: tuple[int | None, Survey] | None = None
+        self._ids = ItemIds()
+        RowReader(columns, rubric)
+        if data.startswith(HF):
+            name, _, split = data.removeprefix(HF).rpartition("@")
+            if not name or not split:
+                raise InputError(f"'{data}' is not of the form hf:NAME@SPLIT")
+            return
+        source = Source(data, None)
+        if source.suffix not in READERS:
+            raise InputError(
+                f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
+                file=source.shown,
+            )
+        if not source.remote and not Path(data).exists():
             raise MissingFileError("file not found", file=data)
-        samples = file_dataset(data, rows, limit=limit, on_error=on_error)
-    if (samples or samples.skipped) and (problem := rows.problem(rows.names)) is not None:
-        raise problem.within(file=Source(data, None).shown)
-    dataset = RubricDataset.from_samples(
-        samples,
-        rubric=rubric,
-        submission=rows.found.get("submission", "submission"),
-        labels={
-            what.removeprefix(LABEL): column
-            for what, column in rows.found.items()
-            if what.startswith(LABEL)
-        },
-        name=table_name(data),
-    )
-    return dataset, samples.skipped
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Read the rows, of the first `limit` items if one is given, and check them.
+
+        Raises:
+            InputError (ValueError): the table cannot be read, a column is missing, two items share
+                an id, or a row does not fit; names the columns that there are and those that
+                nothing is mapped to.
+        """
+        if self._surveyed is not None and self._surveyed[0] == limit:
+            return self._surveyed[1]
+        ids = ItemIds()
+        self.skipped = []
+        rows = RowReader(self._columns, self._rubric)
+
+        def noted() -> Iterator[Entry]:
+            for item in self._items(rows, limit, self.skipped):
+                ids.add(item.id)
+                yield self._entry(item.id, item)
+
+        found = survey_of(noted())
+        try:
+            rows.check()
+            ids.settle(lambda: self._names(limit))
+        except InputError as error:
+            raise error.within(file=self._shown) from None
+        self._ids, self._surveyed = ids, (limit, found)
+        return found
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """The items of the rows that fit, the first `limit` of them, read now."""
+        self.survey(limit)
+        assign = self._ids.assigner()
+        for item in self._items(RowReader(self._columns, self._rubric), limit, []):
+            yield self._entry(assign(item.id, item.id == item.content_id()), item)
+
+    def _entry(self, name: str, item: DataItem) -> Entry:
+        return Entry(name, item, self._rubric, item.prompt or "", item.reference_submission)
+
+    def _names(self, limit: int | None) -> Iterator[tuple[str, bool]]:
+        for item in self._items(RowReader(self._columns, self._rubric), limit, []):
+            yield item.id, item.id == item.content_id()
+
+    def _items(
+        self, rows: RowReader, limit: int | None, skipped: list[SkippedRecord]
+    ) -> Iterator[DataItem]:
+        count = 0
+        with closing(self._records(None if self._skips else limit)) as records:
+            for number, (line, record) in enumerate(records, start=1):
+                try:
+                    if isinstance(record, InputError):
+                        raise record
+                    item = rows(record)
+                except InputError as error:
+                    if not self._skips:
+                        raise located(error, self._shown, number, line) from error.__cause__
+                    skipped.append(SkippedRecord(number, line, error.message))
+                    continue
+                yield item
+                count += 1
+                if count == limit:
+                    return
+
+    def _records(self, wanted: int | None) -> Generator[Record, None, None]:
+        if self._data.startswith(HF):
+            name, _, split = self._data.removeprefix(HF).rpartition("@")
+            yield from hf_records(name, split, wanted)
+            return
+        source = Source(self._data, None)
+        if source.suffix in (".csv", ".tsv"):
+            yield from csv_records(source)
+        elif source.suffix == ".parquet":
+            yield from parquet_records(source, wanted)
+        else:
+            yield from json_records(source, wanted)
+
+    @property
+    def _shown(self) -> str:
+        return self._data if self._data.startswith(HF) else Source(self._data, None).shown

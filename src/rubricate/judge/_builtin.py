@@ -67,7 +67,7 @@ class BuiltinJudge:
                 dataset.get_item_reference_submission(index),
             )
             for criterion, label in zip(rubric, labels or (), strict=False):
-                if not (criterion.needs_judge and criterion.labels):
+                if not (criterion.needs_judge and _has_words(criterion)):
                     continue
                 if label is not None and criterion.value(str(label)) is not None:
                     rows.append(Labelled(_inputs(case, criterion), str(label), group=name))
@@ -83,8 +83,10 @@ class BuiltinJudge:
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         name = criterion.name or ""
-        if not criterion.labels:
-            reason = "The answer is not one of a few labels, which is all that it can choose from."
+        if not _has_words(criterion):
+            reason = (
+                "The answers are numbers that nothing is said about: there is nothing to compare."
+            )
             return Verdict(name, "abstained", reason=reason, judge=self.name)
         estimate = self.classifier.estimate(_inputs(case, criterion))
         if estimate.label is None:
@@ -106,6 +108,14 @@ class BuiltinJudge:
 
     async def aclose(self) -> None:
         return None
+
+
+def _has_words(criterion: Criterion) -> bool:
+    """Whether all answers are words, or numbers that are described."""
+    meanings = {answer.label: answer.meaning for answer in criterion.ask().answers}
+    return bool(criterion.labels) and all(
+        meanings.get(label) or not label.lstrip("-").isdigit() for label in criterion.labels
+    )
 
 
 def _inputs(case: Case, criterion: Criterion) -> Inputs:

@@ -88,20 +88,35 @@ class ComputedJudge:
 
 
 class _WithComputed:
-    """A judge, and code for the criteria that need none."""
+    """A judge, and code for the criteria that need none.
+
+    It goes by the judge's name and note once a criterion has needed the judge.
+    """
 
     def __init__(self, judge: Judge) -> None:
-        self.name = judge.name
-        self.note = judge.note
         self._judge = judge
         self._computed = ComputedJudge()
+        self._shown: Judge = self._computed
+
+    @property
+    def name(self) -> str:
+        return self._shown.name
+
+    @property
+    def note(self) -> str | None:
+        return self._shown.note
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        return (self._judge if criterion.needs_judge else self._computed).key(case, criterion)
+        return self._for(criterion).key(case, criterion)
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        judge = self._judge if criterion.needs_judge else self._computed
-        return await judge.judge(case, criterion, send)
+        return await self._for(criterion).judge(case, criterion, send)
+
+    def _for(self, criterion: Criterion) -> Judge:
+        if not criterion.needs_judge:
+            return self._computed
+        self._shown = self._judge
+        return self._judge
 
     async def aclose(self) -> None:
         await self._judge.aclose()

@@ -20,15 +20,17 @@ __all__ = ["Judge", "ModelJudge"]
 
 @runtime_checkable
 class Judge(Protocol):
-    """Something that judges.
+    """Something that judges."""
 
-    Attributes:
-        name: what results call it.
-        note: one line to be shown beside its results, or None.
-    """
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        ...
 
-    name: str
-    note: str | None
+    @property
+    def note(self) -> str | None:
+        """One line to be shown beside its results, or None."""
+        ...
 
     def key(self, case: Case, criterion: Criterion) -> str:
         """A hash of everything that could change the verdict; the journal's key."""

@@ -5,6 +5,7 @@ from rubricate.report._summary import (
     CriterionFigures,
     ScoreFigures,
     Summary,
+    Tallies,
     UsageFigures,
     summarize,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "CriterionFigures",
     "ScoreFigures",
     "Summary",
+    "Tallies",
     "UsageFigures",
     "summarize",
     "to_pandas",

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from statistics import fmean
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._version import __version__
-from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Verdict
-from rubricate.stats import agreement
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Verdict
+from rubricate.stats import agreement_of_counts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from rubricate.run import ItemResult, Result
+    from rubricate.run import ItemResult, Outcome, Result
 
 __all__ = [
     "AgreementFigures",
     "CriterionFigures",
     "ScoreFigures",
     "Summary",
+    "Tallies",
     "UsageFigures",
     "summarize",
 ]
+
+
+STATUSES = ("judged", "abstained", "not_applicable", "failed")
 
 
 class _Figures(BaseModel):
@@ -53,7 +56,8 @@ class CriterionFigures(_Figures):
     binary: bool
     """Whether its answers are MET and UNMET."""
     labels: dict[str, int]
-    """How often each label was given, the criterion's own order."""
+    """How often each label was given, in the criterion's own order; numbers that code or a metric
+    gave are not counted one by one."""
     judged: int
     abstained: int
     not_applicable: int
@@ -145,111 +149,206 @@ class Summary(_Figures):
         return self.model_dump(mode="json")
 
 
-MOST_LABELS = 12
-"""Of answers without a fixed set of labels: how many different ones are counted one by one."""
-
-Pair = tuple[Criterion, Verdict, Verdict | None]
-"""A criterion, the judge's verdict on it, and the human one."""
-
-
 def summarize(result: Result) -> Summary:
     """Compute a run's figures."""
-    by_name: dict[str, list[Pair]] = {}
+    tallies = Tallies()
     for item in result.items:
-        for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
-            pair = (criterion, item.criteria[name], item.labels.get(name))
-            by_name.setdefault(name, []).append(pair)
-    everything = [pair for pairs in by_name.values() for pair in pairs]
-    failures = [v.error for _, v, _ in everything if v.error is not None]
-    errors = Counter(error.kind for error in failures)
-    real = [error for error in failures if error.kind != "not_run"]
-    return Summary(
-        version=__version__,
-        dataset=result.dataset,
-        judge=result.judge,
-        note=result.note,
-        items=len(result.items),
-        verdicts=_statuses(everything),
-        not_run=errors["not_run"],
-        errors=dict(errors),
-        first_error=f"{real[0].kind}: {real[0].message}" if real else None,
-        criteria=[_criterion_figures(name, pairs) for name, pairs in by_name.items()],
-        score=_score_figures(result.items),
-        agreement=_agreement_figures(everything),
-        cannot_assess=result.cannot_assess,
-        partial=result.partial,
-        usage=UsageFigures(
-            calls=result.calls,
-            resumed=result.resumed,
-            requests=result.usage.requests,
-            input_tokens=result.usage.input_tokens,
-            cached_tokens=result.usage.cached_tokens,
-            output_tokens=result.usage.output_tokens,
-            cost=result.usage.cost,
-            seconds=result.seconds,
-        ),
-        run_dir=None if result.run_dir is None else str(result.run_dir),
-        stopped=result.stopped,
-    )
+        tallies.add(item)
+    return tallies.summary(result)
 
 
-def _statuses(pairs: Sequence[Pair]) -> dict[str, int]:
-    counts = Counter(verdict.status for _, verdict, _ in pairs)
-    return {s: counts[s] for s in ("judged", "abstained", "not_applicable", "failed")}
+class Tallies:
+    """The figures of items, added up as they come, in any order."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._criteria: dict[str, _CriterionTally] = {}
+        self._errors: Counter[str] = Counter()
+        self._first_error: tuple[int, int, str] | None = None
+        self._score, self._lowest, self._highest = _Mean(), _Mean(), _Mean()
+        self._coverage, self._human = _Mean(), _Mean()
+
+    def add(self, item: ItemResult) -> None:
+        """Count an item in."""
+        self._items += 1
+        for position, (criterion, name) in enumerate(
+            zip(item.rubric, item.rubric.names, strict=True)
+        ):
+            place, verdict = (item.index, position), item.criteria[name]
+            tally = self._criteria.get(name)
+            if tally is None:
+                tally = self._criteria[name] = _CriterionTally(name, criterion, place)
+            tally.add(criterion, place, verdict, item.labels.get(name))
+            if verdict.error is not None:
+                self._errors[verdict.error.kind] += 1
+                self._note(place, verdict.error)
+        self._score.add(item.score.value)
+        self._lowest.add(item.score.lowest)
+        self._highest.add(item.score.highest)
+        self._coverage.add(item.score.coverage)
+        self._human.add(None if item.human_score is None else item.human_score.value)
+
+    def _note(self, place: tuple[int, int], error: Failure) -> None:
+        if error.kind == "not_run":
+            return
+        if self._first_error is None or place < self._first_error[:2]:
+            self._first_error = (*place, f"{error.kind}: {error.message}")
+
+    def summary(self, outcome: Outcome) -> Summary:
+        """The figures of all items so far, and of the run that gave them."""
+        criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
+        everything = _Agreement()
+        for tally in criteria:
+            everything.include(tally.agreement)
+        statuses = sum((tally.statuses for tally in criteria), Counter[str]())
+        return Summary(
+            version=__version__,
+            dataset=outcome.dataset,
+            judge=outcome.judge,
+            note=outcome.note,
+            items=self._items,
+            verdicts={status: statuses[status] for status in STATUSES},
+            not_run=self._errors["not_run"],
+            errors=dict(sorted(self._errors.items())),
+            first_error=self._first_error[2] if self._first_error else None,
+            criteria=[tally.figures() for tally in criteria],
+            score=ScoreFigures(
+                mean=self._score.value,
+                lowest=self._lowest.value,
+                highest=self._highest.value,
+                scored=self._score.count,
+                coverage=self._coverage.value or 0.0,
+                human_mean=self._human.value,
+            ),
+            agreement=everything.figures(),
+            cannot_assess=outcome.cannot_assess,
+            partial=outcome.partial,
+            usage=UsageFigures(
+                calls=outcome.calls,
+                resumed=outcome.resumed,
+                requests=outcome.usage.requests,
+                input_tokens=outcome.usage.input_tokens,
+                cached_tokens=outcome.usage.cached_tokens,
+                output_tokens=outcome.usage.output_tokens,
+                cost=outcome.usage.cost,
+                seconds=outcome.seconds,
+            ),
+            run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
+            stopped=outcome.stopped,
+        )
 
 
-def _criterion_figures(name: str, pairs: Sequence[Pair]) -> CriterionFigures:
-    criterion = pairs[0][0]
-    given = Counter(verdict.label for _, verdict, _ in pairs if verdict.label is not None)
-    order = {label: None for c, _, _ in pairs for label in (*c.labels, ABSTENTION)}
-    if len(given.keys() - order.keys()) <= MOST_LABELS:
-        order |= dict.fromkeys(sorted(given))
-    counts = _statuses(pairs)
-    values = [verdict.value for _, verdict, _ in pairs if verdict.value is not None]
-    return CriterionFigures(
-        name=name,
-        weight=criterion.weight,
-        binary=criterion.labels == BINARY_LABELS,
-        labels={label: given[label] for label in order if given[label]},
-        judged=counts["judged"],
-        abstained=counts["abstained"],
-        not_applicable=counts["not_applicable"],
-        failed=counts["failed"],
-        value=fmean(values) if values else None,
-        agreement=_agreement_figures(pairs),
-    )
+class _CriterionTally:
+    """One criterion over the items so far; what it is comes from the first item that has it."""
+
+    def __init__(self, name: str, criterion: Criterion, place: tuple[int, int]) -> None:
+        self.place = place
+        self.statuses: Counter[str] = Counter()
+        self.agreement = _Agreement()
+        self._name = name
+        self._criterion = criterion
+        self._labels: Counter[str] = Counter()
+        self._value = _Mean()
+
+    def add(
+        self,
+        criterion: Criterion,
+        place: tuple[int, int],
+        verdict: Verdict,
+        human: Verdict | None,
+    ) -> None:
+        if place < self.place:
+            self.place, self._criterion = place, criterion
+        self.statuses[verdict.status] += 1
+        if verdict.label is not None:
+            self._labels[verdict.label] += 1
+        self._value.add(verdict.value)
+        self.agreement.add(criterion, verdict, human)
+
+    def figures(self) -> CriterionFigures:
+        criterion = self._criterion
+        order = [*dict.fromkeys((*(criterion.labels or BINARY_LABELS), ABSTENTION))]
+        if criterion.labels:
+            order += sorted(self._labels.keys() - set(order))  # of another item's own criterion
+        return CriterionFigures(
+            name=self._name,
+            weight=criterion.weight,
+            binary=criterion.labels == BINARY_LABELS,
+            labels={label: self._labels[label] for label in order if self._labels[label]},
+            judged=self.statuses["judged"],
+            abstained=self.statuses["abstained"],
+            not_applicable=self.statuses["not_applicable"],
+            failed=self.statuses["failed"],
+            value=self._value.value,
+            agreement=self.agreement.figures(),
+        )
 
 
-def _agreement_figures(pairs: Sequence[Pair]) -> AgreementFigures | None:
-    """Agreement over pairs in which both decided; abstentions and failures are counted apart."""
-    if all(human is None for _, _, human in pairs):
+class _Agreement:
+    """Pairs in which both decided; abstentions and failures are counted apart.
+
+    Answers of criteria without a fixed set of labels are equal where their values are, to two
+    decimal places.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: Counter[tuple[str, str]] = Counter()
+        self._has_labels = False
+
+    def add(self, criterion: Criterion, verdict: Verdict, human: Verdict | None) -> None:
+        if human is None:
+            return
+        self._has_labels = True
+        pair = [_answer(criterion, one) for one in (verdict, human)]
+        if pair[0] is not None and pair[1] is not None:
+            self._pairs[pair[0], pair[1]] += 1
+
+    def include(self, other: _Agreement) -> None:
+        self._pairs += other._pairs
+        self._has_labels |= other._has_labels
+
+    def figures(self) -> AgreementFigures | None:
+        if not self._has_labels:
+            return None
+        found = agreement_of_counts(self._pairs)
+        return AgreementFigures(
+            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
+        )
+
+
+def _answer(criterion: Criterion, verdict: Verdict) -> str | None:
+    """What is compared with another's answer; None where nothing was decided."""
+    if verdict.status not in ("judged", "not_applicable"):
         return None
-    decided = ("judged", "not_applicable")
-    both = [
-        (verdict.label, human.label)
-        for _, verdict, human in pairs
-        if human is not None
-        and verdict.status in decided
-        and human.status in decided
-        and verdict.label is not None
-        and human.label is not None
-    ]
-    found = agreement([judge for judge, _ in both], [human for _, human in both])
-    return AgreementFigures(
-        n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
-    )
+    if criterion.labels or verdict.value is None:
+        return verdict.label
+    return f"{verdict.value:.2f}"
 
 
-def _score_figures(items: Sequence[ItemResult]) -> ScoreFigures:
-    def mean(numbers: list[float | None]) -> float | None:
-        present = [number for number in numbers if number is not None]
-        return fmean(present) if present else None
+class _Mean:
+    """The mean of numbers, exactly rounded, whatever order they come in.
 
-    return ScoreFigures(
-        mean=mean([item.score.value for item in items]),
-        lowest=mean([item.score.lowest for item in items]),
-        highest=mean([item.score.highest for item in items]),
-        scored=sum(item.score.value is not None for item in items),
-        coverage=fmean(item.score.coverage for item in items),
-        human_mean=mean([item.human_score.value for item in items if item.human_score is not None]),
-    )
+    The partial sums are those of Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._partials: list[float] = []
+
+    def add(self, number: float | None) -> None:
+        """Count a number in; None is none."""
+        if number is None:
+            return
+        self.count += 1
+        kept = 0
+        for partial in self._partials:
+            larger, smaller = (number, partial) if abs(number) > abs(partial) else (partial, number)
+            number = larger + smaller
+            if rest := smaller - (number - larger):
+                self._partials[kept] = rest
+                kept += 1
+        self._partials[kept:] = [number]
+
+    @property
+    def value(self) -> float | None:
+        return fsum(self._partials) / self.count if self.count else None

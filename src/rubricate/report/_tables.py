@@ -28,7 +28,7 @@ def to_pandas(result: Result) -> pandas.DataFrame:
         import pandas
     except ImportError:
         raise MissingExtraError("to_pandas", "pandas") from None
-    return pandas.DataFrame([_flat(row) for row in result_rows(result)])
+    return pandas.DataFrame([_flat(row) for item in result.items for row in result_rows(item)])
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def _criteria_table(summary: Summary) -> Table:
         show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("criterion", overflow="fold", min_width=12)
+    table.add_column("criterion", overflow="fold")
     table.add_column("weight", justify="right")
     answers = any(not figures.binary for figures in summary.criteria)
     if answers:

@@ -2,12 +2,14 @@
 
 from rubricate.run._executor import Progress
 from rubricate.run._folder import RunFolder, result_rows
-from rubricate.run._results import ItemResult, Result
+from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
-from rubricate.run._run import run
+from rubricate.run._run import INTERRUPTED, run
 
 __all__ = [
+    "INTERRUPTED",
     "ItemResult",
+    "Outcome",
     "Progress",
     "Result",
     "RetryPolicy",

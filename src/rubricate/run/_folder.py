@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, BinaryIO
 
 from rubricate._documents import format_yaml
 from rubricate.errors import InputError
-from rubricate.run._plan import PlannedItem
+from rubricate.run._plan import Plan
 from rubricate.run._records import to_json, verdict_record
-from rubricate.run._results import ItemResult, Result
+from rubricate.run._results import ItemResult
 
-__all__ = ["RunFolder", "result_rows"]
+__all__ = ["ResultsFile", "RunFolder", "result_rows"]
 
 
 class RunFolder:
@@ -40,64 +43,153 @@ class RunFolder:
                 file=self.path,
             ) from None
 
-    def write_rubric(self, planned: list[PlannedItem]) -> None:
-        """Write what was asked: the rubric, or one for each item where they differ."""
-        rubrics = {id(entry.rubric): entry.rubric for entry in planned}
-        content: Any
-        if len(rubrics) == 1:
-            (content,) = (rubric.to_dict() for rubric in rubrics.values())
-        else:
-            content = {"items": {entry.id: entry.rubric.to_dict() for entry in planned}}
-        _replace(self.rubric, format_yaml(content).encode())
-
-    def write_results(self, result: Result) -> None:
-        """Write one line a verdict, in the order of the dataset."""
-        _replace(self.results, b"".join(to_json(row) + b"\n" for row in result_rows(result)))
+    def begin(self, plan: Plan) -> ResultsFile:
+        """Write what is asked, take away the figures of an earlier run, and open the results."""
+        with _Replacement(self.rubric) as file:
+            for part in _rubrics(plan):
+                file.write(part.encode())
+        try:
+            self.summary.unlink(missing_ok=True)
+        except OSError as error:
+            raise _not_written(self.summary, error) from None
+        return ResultsFile(self.results)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the run's figures."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        _replace(self.summary, text.encode("utf-8", "replace"))
+        with _Replacement(self.summary) as file:
+            file.write(text.encode("utf-8", "replace"))
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old or the new one, never half of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"cannot be written: {error.strerror}", file=path) from None
+def _rubrics(plan: Plan) -> Iterator[str]:
+    """The rubric as YAML, or one for each item where they differ."""
+    if plan.rubric is not None:
+        yield format_yaml(plan.rubric.to_dict())
+        return
+    yield "items:\n"
+    for item in plan:
+        text = format_yaml({"items": {item.id: item.rubric.to_dict()}})
+        yield text.removeprefix("items:\n")
 
 
-def result_rows(result: Result) -> list[dict[str, Any]]:
-    """One object a verdict; the lines of `results.jsonl` and the rows of `to_pandas`.
+class ResultsFile:
+    """`results.jsonl`: the lines of each item when it is done; in the dataset's order at the end.
+
+    Args:
+        path: the file; what it held is gone.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._order = array("Q")
+        self._ends = array("Q")
+        self._end = 0
+        try:
+            self._file = path.open("wb")
+        except OSError as error:
+            raise _not_written(path, error) from None
+
+    def add(self, item: ItemResult) -> None:
+        """Write an item's lines, one a verdict."""
+        lines = b"".join(to_json(row) + b"\n" for row in result_rows(item))
+        try:
+            self._file.write(lines)
+        except OSError as error:
+            raise _not_written(self._path, error) from None
+        self._end += len(lines)
+        self._order.append(item.index)
+        self._ends.append(self._end)
+
+    def finish(self) -> None:
+        """Put the lines into the dataset's order."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _not_written(self._path, error) from None
+        places = sorted(range(len(self._order)), key=self._order.__getitem__)
+        if all(place == index for index, place in enumerate(places)):
+            return
+        with self._path.open("rb") as lines, _Replacement(self._path) as file:
+            for place in places:
+                begin = self._ends[place - 1] if place else 0
+                lines.seek(begin)
+                file.write(lines.read(self._ends[place] - begin))
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._file.close()
+        except OSError as problem:
+            if error is None:
+                raise _not_written(self._path, problem) from None
+
+
+class _Replacement:
+    """A file to be written so that a reader sees the old one or the new one, never half of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._part = path.with_name(f".{path.name}.{os.getpid()}")
+
+    def __enter__(self) -> BinaryIO:
+        try:
+            self._file = self._part.open("wb")
+        except OSError as error:
+            raise _not_written(self._path, error) from None
+        return self._file
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._file.close()
+            if error is None:
+                self._part.replace(self._path)
+                return
+        except OSError as problem:
+            error = problem
+        self._part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _not_written(self._path, error) from None
+
+
+def _not_written(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be written: {error.strerror}", file=path)
+
+
+def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
+    """One object a verdict of an item; the lines of `results.jsonl` and the rows of `to_pandas`.
 
     `evidence`, `usage`, `error` and `item_score` are dataclasses, which orjson writes as objects.
     """
-    return [
-        _row(item, criterion.weight, name)
-        for item in result.items
-        for criterion, name in zip(item.rubric, item.rubric.names, strict=True)
-    ]
-
-
-def _row(item: ItemResult, weight: float, name: str) -> dict[str, Any]:
-    verdict, label = item.criteria[name], item.labels.get(name)
-    record = verdict_record(verdict)
-    return {
-        "item": item.id,
-        "description": item.description,
-        "criterion": name,
-        "weight": weight,
-        "status": record.pop("status"),
-        "label": record.pop("label"),
-        "value": verdict.value,
-        "human_label": None if label is None else label.label,
-        "human_value": None if label is None else label.value,
-        **{key: value for key, value in record.items() if key != "answer"},
-        "detail": verdict.detail,
-        "resumed": verdict.resumed,
-        "item_score": item.score,
-    }
+    for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
+        verdict, label = item.criteria[name], item.labels.get(name)
+        record = verdict_record(verdict)
+        yield {
+            "item": item.id,
+            "description": item.description,
+            "criterion": name,
+            "weight": criterion.weight,
+            "status": record.pop("status"),
+            "label": record.pop("label"),
+            "value": verdict.value,
+            "human_label": None if label is None else label.label,
+            "human_value": None if label is None else label.value,
+            **{key: value for key, value in record.items() if key != "answer"},
+            "detail": verdict.detail,
+            "resumed": verdict.resumed,
+            "item_score": item.score,
+        }

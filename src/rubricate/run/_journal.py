@@ -33,6 +33,9 @@ class Journal:
     Args:
         path: the file, made if it is not there; None keeps the journal in memory.
 
+    Attributes:
+        has_a_past: whether it had records when it was opened.
+
     Raises:
         JournalError: the file cannot be used, is not a journal, or another process has it.
     """
@@ -64,6 +67,8 @@ class Journal:
                     "use another run folder"
                 )
             self._database.execute(f"PRAGMA user_version={_FORMAT}")
+            (found,) = self._database.execute("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
+            self.has_a_past = bool(found)
             self._database.execute("COMMIT")
         except _TROUBLE as error:
             self._database.close()

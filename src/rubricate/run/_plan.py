@@ -1,68 +1,80 @@
-"""What is to be judged: the dataset as a list of items, each with its case and criteria."""
+"""What is to be judged: the dataset's items, one after the other, each with its case."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dataset import Entry, Gradable
 from rubricate.errors import InputError
 from rubricate.judge import Case
 from rubricate.rubric import Rubric, Verdict
 
-__all__ = ["PlannedItem", "plan"]
+__all__ = ["Plan", "PlannedItem"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
     """One item with all that judging it needs.
 
-    `labels` are the human verdicts by criterion name; a criterion without one is missing.
+    `index` is its place in the dataset, from 0. `labels` are the human verdicts by criterion name;
+    a criterion without one is missing.
     """
 
+    index: int
     id: str
-    item: DataItem
+    description: str
     rubric: Rubric
     case: Case
     labels: dict[str, Verdict]
 
 
-def plan(dataset: RubricDataset, limit: int | None = None) -> list[PlannedItem]:
-    """Lay out the dataset's items, the first `limit` of them if a limit is given.
+class Plan:
+    """The items of a dataset, the first `limit` of them if a limit is given. Holds none of them.
+
+    Attributes:
+        items: how many items there are.
+        verdicts: how many verdicts there are to be had.
+        rubric: the rubric of all items; None where they differ.
 
     Raises:
-        InputError: there is nothing to grade, an item has no rubric, labels do not fit, or two
-            items share an id. Nothing has been spent.
+        InputError: there is nothing to grade, an item has no rubric, labels do not fit, two items
+            share an id, or a rubric names code that may not be run or is not there. Nothing has
+            been spent.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"the limit must be at least 1, found {limit}")
-    if not dataset.items:
-        raise InputError("the dataset has no items to grade", path=("items",))
-    planned: list[PlannedItem] = []
-    ids = dataset.item_ids()
-    for index, (item, name) in enumerate(zip(dataset.items[:limit], ids, strict=False)):
-        rubric = dataset.get_item_rubric(index)
-        case = Case(
-            submission=item.submission,
-            prompt=dataset.get_item_prompt(index),
-            reference=dataset.get_item_reference_submission(index),
-            guidelines=rubric.guidelines,
-            item=item,
-        )
-        planned.append(PlannedItem(name, item, rubric, case, _labels(item, rubric, index)))
-    return planned
+
+    def __init__(
+        self, dataset: Gradable, limit: int | None = None, *, allow_code: bool = False
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise InputError(f"the limit must be at least 1, found {limit}")
+        found = dataset.survey(limit)
+        if not found.items:
+            raise InputError("the dataset has no items to grade", path=("items",))
+        for criterion in found.named_code:
+            if not allow_code:
+                raise InputError(
+                    f"the rubric names code to be run: {criterion.function}. If you trust it, "
+                    "allow it with --allow-code (allow_code=True)"
+                )
+            criterion.resolved()
+        self.items = found.items
+        self.verdicts = found.verdicts
+        self.rubric = found.rubric
+        self._dataset = dataset
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[PlannedItem]:
+        for index, entry in enumerate(self._dataset.entries(self._limit)):
+            yield _planned(index, entry)
 
 
-def _labels(item: DataItem, rubric: Rubric, index: int) -> dict[str, Verdict]:
-    labels: dict[str, Verdict] = {}
-    if item.ground_truth is None:
-        return labels
-    if len(item.ground_truth) != len(rubric):
-        raise InputError(
-            f"Ground truth has {len(item.ground_truth)} values, "
-            f"but rubric has {len(rubric)} criteria",
-            path=("items", index, "ground_truth"),
-        )
-    for criterion, name, label in zip(rubric, rubric.names, item.ground_truth, strict=True):
-        if label is not None:
-            labels[name] = criterion.verdict(label, name=name)
-    return labels
+def _planned(index: int, entry: Entry) -> PlannedItem:
+    case = Case(
+        submission=entry.item.submission,
+        prompt=entry.prompt,
+        reference=entry.reference,
+        guidelines=entry.rubric.guidelines,
+        item=entry.item,
+    )
+    return PlannedItem(index, entry.id, entry.item.description, entry.rubric, case, entry.labels())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rubricate.report import Summary
 
-__all__ = ["ItemResult", "Result"]
+__all__ = ["ItemResult", "Outcome", "Result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class ItemResult:
         score: the score of these verdicts.
         labels: the human verdicts by criterion name, where there are any.
         human_score: the score of the human verdicts, where every criterion has one.
+        index: the item's place in the dataset, from 0.
     """
 
     id: str
@@ -38,6 +39,7 @@ class ItemResult:
     score: Score
     labels: dict[str, Verdict]
     human_score: Score | None
+    index: int = 0
 
     @classmethod
     def scored(
@@ -50,31 +52,33 @@ class ItemResult:
         labels: dict[str, Verdict],
         cannot_assess: CannotAssess,
         partial: float,
+        index: int = 0,
     ) -> ItemResult:
         """Build an item's result from its verdicts."""
+        names = rubric.names
 
         def scored(verdicts: dict[str, Verdict]) -> Score:
-            ordered = [verdicts[name] for name in rubric.names]
+            ordered = [verdicts[name] for name in names]
             return score(rubric.criteria, ordered, cannot_assess=cannot_assess, partial=partial)
 
-        complete = bool(labels) and all(name in labels for name in rubric.names)
+        complete = bool(labels) and all(name in labels for name in names)
         return cls(
             id,
             description,
             rubric,
-            criteria,
+            {name: criteria[name] for name in names},
             scored(criteria),
             labels,
             scored(labels) if complete else None,
+            index,
         )
 
 
-@dataclass(frozen=True, repr=False)
-class Result:
-    """A graded dataset.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Outcome:
+    """What a run was and what it took, without its items.
 
     Attributes:
-        items: one result per item, in the dataset's order.
         judge: the judge's name.
         note: what the judge says of itself, if anything.
         dataset: the dataset's name, if it has one.
@@ -85,9 +89,9 @@ class Result:
         cannot_assess, partial: how abstentions were scored.
         run_dir: the run folder, if there is one.
         stopped: why the run ended early, if it did.
+        interrupted: whether it ended early because somebody stopped it, not for an error.
     """
 
-    items: list[ItemResult]
     judge: str
     note: str | None
     dataset: str | None
@@ -99,6 +103,18 @@ class Result:
     partial: float
     run_dir: Path | None = None
     stopped: str | None = None
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(Outcome):
+    """A graded dataset: an `Outcome` with its items.
+
+    Attributes:
+        items: one result per item, in the dataset's order.
+    """
+
+    items: list[ItemResult] = field(default_factory=list)
 
     def __repr__(self) -> str:
         state = f", stopped: {self.stopped}" if self.stopped else ""

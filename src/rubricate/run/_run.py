@@ -1,28 +1,32 @@
-"""One run from a dataset to a result."""
+"""One run: from a dataset to the results of its items, one after the other."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, aclosing
 
-from rubricate.dataset import RubricDataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.dataset import Gradable
+from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import CannotAssess
-from rubricate.run._executor import Execution, Progress, execute
+from rubricate.run._executor import Execution, JudgedItem, Progress
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal
-from rubricate.run._plan import plan
-from rubricate.run._results import ItemResult, Result
+from rubricate.run._plan import Plan
+from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._sender import Sender
 
-__all__ = ["run"]
+__all__ = ["INTERRUPTED", "run"]
+
+INTERRUPTED = "interrupted"
+"""Why a run ended that somebody stopped."""
 
 
 async def run(
-    dataset: RubricDataset,
+    dataset: Gradable,
     judge: Judge,
     *,
     folder: RunFolder | None,
@@ -31,36 +35,41 @@ async def run(
     retries: RetryPolicy,
     cannot_assess: CannotAssess,
     partial: float,
+    allow_code: bool,
     on_progress: Callable[[Progress], None],
     stop: asyncio.Event,
-    on_end: Callable[[Result], None],
-) -> Result:
-    """Grade a dataset.
+    on_item: Callable[[ItemResult], None],
+    on_end: Callable[[Outcome], None],
+) -> AsyncGenerator[ItemResult]:
+    """Grade a dataset. Gives every item's result once, as soon as all its verdicts are there.
+
+    A run that ends early gives the other items too, with what the journal has of them. Items that
+    nobody takes any more (the run is cancelled, or closed) go to `on_item` and the folder alone.
 
     Args:
         dataset: what to grade.
         judge: who grades.
-        folder: where the journal and the results go; None keeps all in memory.
+        folder: where the journal and the results go; None keeps the journal in memory.
         limit: how many items at most, from the first.
         concurrency: how many calls are in flight at most.
         retries: when a failed request is sent again.
         cannot_assess, partial: how abstentions are scored.
+        allow_code: whether code that rubrics only name is imported and run.
         on_progress: told after every verdict and every retry.
         stop: set it to end the run early.
-        on_end: given the result, complete or not, before anything is raised.
+        on_item: given every item's result before anybody else.
+        on_end: given the outcome, complete or not, when all items have been given.
 
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
-        RunStopped: the run ended early; its `result` has what was judged.
     """
     if concurrency < 1:
         raise InputError(f"the concurrency must be at least 1, found {concurrency}")
     if retries.attempts < 1:
         raise InputError(f"the attempts must be at least 1, found {retries.attempts}")
     begin = time.perf_counter()
-    planned = plan(dataset, limit)
-    progress = Progress(total=sum(len(entry.rubric) for entry in planned))
-    execution = Execution([{} for _ in planned])
+    plan = Plan(dataset, limit, allow_code=allow_code)
+    progress = Progress(total=plan.verdicts)
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -68,61 +77,65 @@ async def run(
 
     sender = Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
 
-    def result(stopped: str | None) -> Result:
-        return Result(
-            items=[
-                ItemResult.scored(
-                    id=entry.id,
-                    description=entry.item.description,
-                    rubric=entry.rubric,
-                    criteria={
-                        name: execution.verdict(index, name, judge.name)
-                        for name in entry.rubric.names
-                    },
-                    labels=entry.labels,
-                    cannot_assess=cannot_assess,
-                    partial=partial,
-                )
-                for index, entry in enumerate(planned)
-            ],
-            judge=judge.name,
-            note=judge.note,
-            dataset=dataset.name,
-            usage=execution.usage,
-            calls=execution.calls,
-            resumed=progress.resumed,
-            seconds=time.perf_counter() - begin,
+    def result(item: JudgedItem) -> ItemResult:
+        planned = item.planned
+        found = ItemResult.scored(
+            id=planned.id,
+            description=planned.description,
+            rubric=planned.rubric,
+            criteria=item.verdicts,
+            labels=planned.labels,
             cannot_assess=cannot_assess,
             partial=partial,
-            run_dir=folder.path if folder else None,
-            stopped=stopped,
+            index=planned.index,
         )
+        if results:
+            results.add(found)
+        on_item(found)
+        return found
 
     stopped: str | None = "cancelled"
-    with Journal(folder.journal if folder else None) as journal:
-        if folder:
-            folder.write_rubric(planned)
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(folder.journal if folder else None))
+        results = stack.enter_context(folder.begin(plan)) if folder else None
+        execution = Execution(
+            plan,
+            judge,
+            journal,
+            sender,
+            concurrency=min(concurrency, plan.verdicts),
+            progress=progress,
+            on_progress=on_progress,
+            stop=stop,
+        )
         try:
-            await execute(
-                planned,
-                judge,
-                journal,
-                sender,
-                execution,
-                concurrency=min(concurrency, progress.total),
-                progress=progress,
-                on_progress=on_progress,
-                stop=stop,
-            )
+            async with aclosing(execution.judged()) as judged:
+                async for item in judged:
+                    yield result(item)
             if sender.stopped_by is not None:
                 stopped = str(sender.stopped_by)
             else:
-                stopped = "interrupted" if progress.done < progress.total else None
+                stopped = INTERRUPTED if progress.done < progress.total else None
+            for item in execution.left():
+                yield result(item)
         finally:
-            ended = result(stopped)
-            if folder:
-                folder.write_results(ended)
-            on_end(ended)
-    if stopped is not None:
-        raise RunStopped(stopped, result=ended, interrupted=sender.stopped_by is None)
-    return ended
+            for item in execution.left():
+                result(item)
+            if results:
+                results.finish()
+            on_end(
+                Outcome(
+                    judge=judge.name,
+                    note=judge.note,
+                    dataset=dataset.name,
+                    usage=execution.usage,
+                    calls=execution.calls,
+                    resumed=progress.resumed,
+                    seconds=time.perf_counter() - begin,
+                    cannot_assess=cannot_assess,
+                    partial=partial,
+                    run_dir=folder.path if folder else None,
+                    stopped=stopped,
+                    interrupted=stopped is not None and sender.stopped_by is None,
+                )
+            )

@@ -1,12 +1,12 @@
-"""Agreement of two label sequences."""
+"""Agreement of two raters' labels of the same things."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Agreement", "agreement", "cohen_kappa"]
+__all__ = ["Agreement", "agreement", "agreement_of_counts", "cohen_kappa"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,10 @@ class Agreement:
     undefined: str | None = None
 
 
+Pairs = Mapping[tuple[str, str], int]
+"""How often each pair of labels (the first one's, the second one's) came."""
+
+
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
     """Cohen's kappa (Cohen 1960): (p_o - p_e) / (1 - p_e).
 
@@ -35,23 +39,27 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
     Args:
         first, second: labels of the same things in the same order, equally many.
     """
-    n = len(first)
-    if n == 0:
-        return None
-    equal = sum(a == b for a, b in zip(first, second, strict=True))
-    others = Counter(second)
-    chance = sum(count * others[label] for label, count in Counter(first).items())
-    if chance == n * n:
-        return None
-    return (n * equal - chance) / (n * n - chance)
+    return agreement(first, second).kappa
 
 
 def agreement(judge: Sequence[str], human: Sequence[str]) -> Agreement:
     """Accuracy and Cohen's kappa of a judge's labels against people's, pair by pair."""
-    n = len(judge)
+    return agreement_of_counts(Counter(zip(judge, human, strict=True)))
+
+
+def agreement_of_counts(pairs: Pairs) -> Agreement:
+    """As `agreement`, of counted pairs (the judge's label, a person's)."""
+    n = sum(pairs.values())
     if n == 0:
         return Agreement(0, None, None, "no item has both a verdict and a label")
-    equal = sum(a == b for a, b in zip(judge, human, strict=True))
-    kappa = cohen_kappa(judge, human)
-    undefined = "judge and people gave one and the same label throughout" if kappa is None else None
-    return Agreement(n, equal / n, kappa, undefined)
+    equal = sum(count for (one, other), count in pairs.items() if one == other)
+    judge: Counter[str] = Counter()
+    human: Counter[str] = Counter()
+    for (one, other), count in pairs.items():
+        judge[one] += count
+        human[other] += count
+    chance = sum(count * human[label] for label, count in judge.items())
+    if chance == n * n:
+        undefined = "judge and people gave one and the same label throughout"
+        return Agreement(n, equal / n, None, undefined)
+    return Agreement(n, equal / n, (n * equal - chance) / (n * n - chance))
