@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
+from rubricate import CodeCriterion, Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.grading import GradingOptions
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -36,6 +36,13 @@ def test_option_limit_grades_only_the_first_items(make_dataset, endpoint):
     result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url, limit=2)
     assert [item.description for item in result] == ["answer 0", "answer 1"]
     assert len(endpoint.requests) == 4
+
+
+def test_option_allow_code_runs_code_that_a_rubric_names():
+    rubric = Rubric([CodeCriterion(name="c", function="math:isclose")])
+    with pytest.raises(InputError, match="the rubric names code to be run: math:isclose"):
+        rubric.grade("a")
+    assert rubric.grade("a", allow_code=True).criteria["c"].error.kind == "code_error"
 
 
 def test_option_limit_may_exceed_the_dataset(make_dataset):

@@ -71,8 +71,8 @@ class Survey:
     items: int
     verdicts: int
     rubric: Rubric | None
-    needs_judge: bool
-    named_code: tuple[CodeCriterion, ...]
+    needs_judge: bool = True
+    named_code: tuple[CodeCriterion, ...] = ()
 
 
 @runtime_checkable
