@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge
+from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
 
@@ -14,6 +15,9 @@ __all__ = [
     "BuiltinJudge",
     "Case",
     "Completion",
+    "CriteriaPerCall",
+    "GroupJudge",
+    "GroupedModelJudge",
     "HTTPModel",
     "Judge",
     "JudgeLike",

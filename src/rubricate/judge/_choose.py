@@ -7,6 +7,12 @@ from typing import Any
 
 from rubricate.errors import InputError
 from rubricate.judge._computed import with_computed
+from rubricate.judge._grouped import (
+    CriteriaPerCall,
+    GroupedModelJudge,
+    GroupJudge,
+    check_criteria_per_call,
+)
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge.models import HTTPModel, Model, PythonModel
 
@@ -23,21 +29,30 @@ def choose_judge(
     base_url: str | None = None,
     temperature: float | None = 0.0,
     timeout: float = 120.0,
-) -> Judge:
+    criteria_per_call: CriteriaPerCall = 1,
+) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
-    The keyword arguments are for judges given by name.
+    `base_url`, `temperature` and `timeout` are for judges given by name; `criteria_per_call` is
+    for every language model.
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
     """
     chosen = _chosen(judge, base_url=base_url, temperature=temperature, timeout=timeout)
+    size = check_criteria_per_call(criteria_per_call)
+    if isinstance(chosen, Model):
+        chosen = (
+            ModelJudge(chosen) if size == 1 else GroupedModelJudge(chosen, criteria_per_call=size)
+        )
+    elif size != 1:
+        raise InputError(f"criteria per call are for a language model; {chosen.name} is none")
     return with_computed(chosen)
 
 
 def _chosen(
     judge: JudgeLike, *, base_url: str | None, temperature: float | None, timeout: float
-) -> Judge:
+) -> Judge | Model:
     if judge is None or judge == "builtin":
         if base_url is not None:
             raise InputError("a base URL needs a judge: name the model that the server has")
@@ -45,14 +60,11 @@ def _chosen(
 
         return BuiltinJudge()
     if isinstance(judge, str):
-        model = HTTPModel(judge, base_url=base_url, temperature=temperature, timeout=timeout)
-        return ModelJudge(model)
+        return HTTPModel(judge, base_url=base_url, temperature=temperature, timeout=timeout)
     if base_url is not None:
         raise InputError("a base URL goes with a judge given by name")
-    if isinstance(judge, Judge):
+    if isinstance(judge, Judge | Model):
         return judge
-    if isinstance(judge, Model):
-        return ModelJudge(judge)
     if callable(judge):
-        return ModelJudge(PythonModel(judge))
+        return PythonModel(judge)
     raise InputError(f"not a judge: {type(judge).__name__}")

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ import orjson
 
 from rubricate.errors import UnreadableReply
 from rubricate.judge._case import Case
+from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Computed, ComputedCriterion, Criterion, Failure, Verdict
@@ -112,6 +113,30 @@ class _WithComputed:
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         return await self._for(criterion).judge(case, criterion, send)
 
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        asked = [place for place, criterion in enumerate(criteria) if criterion.needs_judge]
+        groups = [[place] for place in range(len(criteria)) if place not in asked]
+        if isinstance(self._judge, GroupJudge):
+            inner = self._judge.groups([criteria[place] for place in asked])
+            groups += [[asked[index] for index in group] for group in inner]
+        else:
+            groups += [[place] for place in asked]
+        return sorted(groups)
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        judge = self._for(criteria[0])
+        if isinstance(judge, GroupJudge):
+            return judge.keys(case, criteria)
+        return [judge.key(case, criterion) for criterion in criteria]
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        judge = self._for(criteria[0])
+        if isinstance(judge, GroupJudge):
+            return await judge.judge_group(case, criteria, send)
+        return [await judge.judge(case, criterion, send) for criterion in criteria]
+
     def _for(self, criterion: Criterion) -> Judge:
         if not criterion.needs_judge:
             return self._computed
@@ -122,7 +147,7 @@ class _WithComputed:
         await self._judge.aclose()
 
 
-def with_computed(judge: Judge) -> Judge:
+def with_computed(judge: Judge) -> GroupJudge:
     """The judge, with code for the criteria that need none."""
     return _WithComputed(judge)
 

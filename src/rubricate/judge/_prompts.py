@@ -9,6 +9,7 @@ cannot know: the code is a hash of the text itself.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from rubricate.rubric import Criterion
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["PROMPT_VERSION", "render", "request_schema"]
+__all__ = ["PROMPT_VERSION", "render", "render_group", "request_schema"]
 
 PROMPT_VERSION = "grading-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
@@ -29,6 +30,14 @@ def render(case: Case, criterion: Criterion) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
     text, schema = _criterion_part(criterion)
     system = Message(role="system", content=_sendable(_system_part(case.guidelines)))
+    user = Message(role="user", content=_sendable(_material_part(case) + text))
+    return Request((system, user), schema)
+
+
+def render_group(case: Case, criteria: Sequence[Criterion]) -> Request:
+    """The messages that ask a model about several criteria at once, each by its number from 1."""
+    text, schema = _group_part(tuple(criteria))
+    system = Message(role="system", content=_sendable(_system_part(case.guidelines, True)))
     user = Message(role="user", content=_sendable(_material_part(case) + text))
     return Request((system, user), schema)
 
@@ -66,8 +75,8 @@ def _template(name: str) -> Template:
 
 
 @lru_cache(maxsize=64)
-def _system_part(guidelines: str | None) -> str:
-    return _template("system").render(guidelines=guidelines)
+def _system_part(guidelines: str | None, several: bool = False) -> str:
+    return _template("system").render(guidelines=guidelines, several=several)
 
 
 @lru_cache(maxsize=256)
@@ -84,3 +93,19 @@ def _criterion_part(criterion: Criterion) -> tuple[str, dict[str, object]]:
     question = criterion.ask()
     text = _template("criterion").render(question=question)
     return text, request_schema(question.verdict_schema)
+
+
+@lru_cache(maxsize=1024)
+def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]]:
+    questions = [criterion.ask() for criterion in criteria]
+    text = _template("group").render(questions=questions)
+    entries = {
+        str(number): request_schema(question.verdict_schema)
+        for number, question in enumerate(questions, start=1)
+    }
+    return text, {
+        "type": "object",
+        "properties": entries,
+        "required": list(entries),
+        "additionalProperties": False,
+    }

@@ -12,7 +12,7 @@ import orjson
 from rubricate.errors import UnreadableReply
 from rubricate.rubric import Evidence
 
-__all__ = ["Reply", "locate", "read_reply"]
+__all__ = ["Reply", "locate", "read_group", "read_reply"]
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -46,6 +46,72 @@ def read_reply(text: str) -> Reply:
     except orjson.JSONDecodeError:
         return _agreed(_objects(text) or _tagged(text))
     return _reply(whole)
+
+
+def read_group(text: str, count: int) -> dict[int, Reply | UnreadableReply]:
+    """Find the answers about several criteria, by their numbers from 1 to `count`.
+
+    Each criterion stands for itself: what is wrong with one answer is said of that one alone.
+
+    Raises:
+        UnreadableReply: the reply has no JSON object at all, or several that differ.
+    """
+    text = _THINKING.sub("", text).strip()
+    fenced = _FENCE.match(text)
+    numbers = [str(number) for number in range(1, count + 1)]
+    whole = _loaded(fenced.group(1) if fenced else text)
+    found = [whole] if isinstance(whole, _Pairs) else _numbered(text, numbers)
+    if not found:
+        raise UnreadableReply("the reply has no JSON object with an entry for each criterion")
+    if any(other != found[0] for other in found):
+        raise UnreadableReply("the reply has several JSON objects that differ")
+    return {int(number): _entry(found[0], number) for number in numbers}
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object's keys and values as they stand, a key that stands twice twice."""
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _numbered(text: str, numbers: list[str]) -> list[_Pairs]:
+    """The outermost JSON objects in a text that have an entry for a criterion."""
+    decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
+    found: list[_Pairs] = []
+    start = text.find("{")
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            if isinstance(value, _Pairs) and any(key in numbers for key, _ in value):
+                found.append(value)
+        start = text.find("{", end)
+    return found
+
+
+def _entry(whole: _Pairs, number: str) -> Reply | UnreadableReply:
+    given = [value for key, value in whole if key.strip() == number]
+    if len(given) != 1:
+        what = "no entry" if not given else f"{len(given)} entries"
+        return UnreadableReply(f"the reply has {what} for criterion {number}")
+    try:
+        return _reply(_plain(given[0]))
+    except UnreadableReply as error:
+        return error
+
+
+def _plain(value: Any) -> Any:
+    """JSON values with ordinary objects."""
+    if isinstance(value, _Pairs):
+        return {key: _plain(inner) for key, inner in value}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _agreed(found: list[Any]) -> Reply:

@@ -67,6 +67,16 @@ class Usage:
             self.seconds + other.seconds,
         )
 
+    def split(self, parts: int) -> list[Usage]:
+        """The usage in equal parts that add up to it; what cannot be shared is in the first."""
+        whole = (self.requests, self.input_tokens, self.cached_tokens, self.output_tokens)
+        share = [number // parts for number in whole]
+        rest = [number - (parts - 1) * part for number, part in zip(whole, share, strict=True)]
+        cost = None if self.cost is None else self.cost / parts
+        seconds = self.seconds / parts
+        others = Usage(share[0], share[1], share[2], share[3], cost, seconds)
+        return [Usage(rest[0], rest[1], rest[2], rest[3], cost, seconds), *[others] * (parts - 1)]
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -1,0 +1,156 @@
+"""Several criteria of an item in one call: fewer requests, at the price of judging less apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+import orjson
+
+from rubricate.errors import InputError, ModelError, UnreadableReply
+from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._prompts import render_group
+from rubricate.judge._replies import Reply, read_group
+from rubricate.judge.models import Message, Model, Request, Send
+from rubricate.rubric import Criterion, Usage, Verdict
+
+__all__ = ["CriteriaPerCall", "GroupJudge", "GroupedModelJudge", "check_criteria_per_call"]
+
+CriteriaPerCall = int | Literal["all"]
+"""How many criteria of an item are judged in one call."""
+
+
+@runtime_checkable
+class GroupJudge(Judge, Protocol):
+    """A judge that can judge several criteria of an item in one call."""
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        """The places of the criteria that go together; each criterion is in one group."""
+        ...
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        """The journal's keys of a group's criteria, in its order."""
+        ...
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        """Judge a group, or what is left of one; a verdict for each criterion, in order."""
+        ...
+
+
+def check_criteria_per_call(given: CriteriaPerCall) -> CriteriaPerCall:
+    """The number of criteria a call, if it is one; `InputError` if not."""
+    if given == "all" or (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
+        return given
+    raise InputError(f"criteria per call must be a number from 1, or 'all', found {given!r}")
+
+
+class GroupedModelJudge(ModelJudge):
+    """A language model that is asked about several criteria of an item at once.
+
+    A criterion that the reply lacks, has twice or answers in another form is asked again without
+    the others.
+
+    Args:
+        model: the model.
+        criteria_per_call: how many criteria go together, in the rubric's order; `all` for all.
+        reasks: how often what was not answered is asked again.
+    """
+
+    def __init__(
+        self, model: Model, *, criteria_per_call: CriteriaPerCall = "all", reasks: int = 2
+    ) -> None:
+        super().__init__(model, reasks=reasks)
+        self._size = check_criteria_per_call(criteria_per_call)
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        places = range(len(criteria))
+        size = max(1, len(criteria)) if self._size == "all" else self._size
+        return [list(places[start : start + size]) for start in places[::size]]
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        if len(criteria) == 1:
+            return [self.key(case, criteria[0])]
+        request = render_group(case, criteria)
+        digest = hashlib.blake2b(self._identity, digest_size=16)
+        for message in request.messages:
+            digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
+        digest.update(orjson.dumps(request.schema))
+        return [f"{digest.hexdigest()}-{number}" for number in range(1, len(criteria) + 1)]
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        if len(criteria) == 1:
+            return [await self.judge(case, criteria[0], send)]
+        asked = _Asked(len(criteria))
+        for _ in range(1 + self._reasks):
+            left = asked.left()
+            if not left:
+                break
+            request = render_group(case, [criteria[place] for place in left])
+            if asked.wrong:
+                request = _with_corrections(request, [asked.wrong[place] for place in left])
+            try:
+                completion = await send(self.model, request)
+            except ModelError as error:
+                asked.took(left, Usage(requests=error.requests))
+                for place in left:
+                    asked.found[place] = self._failed(
+                        criteria[place], error.kind, str(error), asked.spent[place]
+                    )
+                break
+            asked.took(left, completion.usage)
+            for place, reply in zip(left, _replies(completion.text, len(left)), strict=True):
+                try:
+                    if isinstance(reply, UnreadableReply):
+                        raise reply
+                    reading = criteria[place].read(reply.answer)
+                except UnreadableReply as error:
+                    asked.wrong[place] = str(error)
+                else:
+                    asked.found[place] = self._verdict(
+                        case, criteria[place], reply, reading, asked.spent[place]
+                    )
+        for place in asked.left():
+            asked.found[place] = self._failed(
+                criteria[place], "unreadable_reply", asked.wrong[place], asked.spent[place]
+            )
+        return [asked.found[place] for place in range(len(criteria))]
+
+
+class _Asked:
+    """What has come of a group so far, by the criteria's places."""
+
+    def __init__(self, count: int) -> None:
+        self.found: dict[int, Verdict] = {}
+        self.wrong: dict[int, str] = {}
+        self.spent = [Usage()] * count
+
+    def left(self) -> list[int]:
+        """The places that have no verdict yet."""
+        return [place for place in range(len(self.spent)) if place not in self.found]
+
+    def took(self, places: Sequence[int], usage: Usage) -> None:
+        """Share out what a call took among the criteria that it was about."""
+        for place, part in zip(places, usage.split(len(places)), strict=True):
+            self.spent[place] += part
+
+
+def _replies(text: str, count: int) -> list[Reply | UnreadableReply]:
+    try:
+        found = read_group(text, count)
+    except UnreadableReply as error:
+        return [error] * count
+    return [found[number] for number in range(1, count + 1)]
+
+
+def _with_corrections(request: Request, wrong: Sequence[str]) -> Request:
+    """The request with what was wrong with an earlier answer behind."""
+    system, user = request.messages
+    lines = "\n".join(f"- criterion {number}: {what}" for number, what in enumerate(wrong, 1))
+    content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
+    return Request((system, Message(role="user", content=content)), request.schema)

@@ -1,0 +1,170 @@
+"""Several criteria in one call: each stands for itself, whatever happens to the others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
+from rubricate.judge import Case, Completion, GroupedModelJudge, Model, Request
+from rubricate.judge._prompts import render, render_group
+
+CRITERIA = [
+    Criterion(name="a", requirement="A is named"),
+    ScaleCriterion(name="b", requirement="B in degrees"),
+    Criterion(name="c", requirement="C is named"),
+]
+CASE = Case("A and C", "Name them", guidelines="Be kind")
+
+
+def entry(verdict: Any) -> dict[str, Any]:
+    return {"reason": f"so {verdict}", "evidence": ["A"], "verdict": verdict}
+
+
+def judged(replies: list[Any], **options: Any) -> tuple[list[Verdict], list[str]]:
+    """The verdicts that replies lead to, one after the other, and the prompts."""
+    prompts: list[str] = []
+
+    def answer(messages: Any) -> Any:
+        prompts.append(messages[-1]["content"])
+        reply = replies[len(prompts) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Completion(text, Usage(1, 30, 9, 10, 0.3, 0.1))
+
+    async def send(model: Model, request: Request) -> Completion:
+        return await model.complete(request)
+
+    judge = GroupedModelJudge(PythonModel(answer), **options)
+    return asyncio.run(judge.judge_group(CASE, CRITERIA, send)), prompts
+
+
+def test_one_reply_answers_every_criterion() -> None:
+    verdicts, prompts = judged([{"1": entry("MET"), "2": entry(4), "3": entry("CANNOT_ASSESS")}])
+    assert [verdict.label for verdict in verdicts] == ["MET", "4", "CANNOT_ASSESS"]
+    assert [verdict.status for verdict in verdicts] == ["judged", "judged", "abstained"]
+    assert [verdict.criterion for verdict in verdicts] == ["a", "b", "c"]
+    assert verdicts[0].evidence[0].start == 0
+    assert len(prompts) == 1
+    total = sum((verdict.usage for verdict in verdicts), Usage())
+    assert (total.requests, total.input_tokens, total.output_tokens) == (1, 30, 10)
+    assert total.cost == pytest.approx(0.3)
+
+
+MISSING = {"1": entry("MET"), "3": entry("UNMET")}
+TWICE = (
+    "{"
+    + ", ".join(
+        f'"{number}": {json.dumps(entry(verdict))}'
+        for number, verdict in ((1, "MET"), (2, 3), (2, 5), (3, "UNMET"))
+    )
+    + "}"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "what"),
+    [
+        (MISSING, "the reply has no entry for criterion 2"),
+        (TWICE, "the reply has 2 entries for criterion 2"),
+        ({**MISSING, "2": entry(6)}, "the verdict 6 is not a whole number from 1 to 5"),
+        ({**MISSING, "2": "good"}, "the reply is a JSON str, not an object"),
+        ({**MISSING, "9": entry(4)}, "the reply has no entry for criterion 2"),
+    ],
+)
+def test_only_what_was_not_answered_is_asked_again(first: Any, what: str) -> None:
+    verdicts, prompts = judged([first, {"1": entry(2)}])
+    assert [verdict.label for verdict in verdicts] == ["MET", "2", "UNMET"]
+    assert [verdict.usage.requests for verdict in verdicts] == [1, 1, 0]
+    assert "A is named" not in prompts[1]
+    assert "B in degrees" in prompts[1]
+    assert what in prompts[1]
+
+
+def test_what_stays_unanswered_fails_alone() -> None:
+    verdicts, prompts = judged([MISSING, "no", {"1": entry(0)}])
+    assert [verdict.status for verdict in verdicts] == ["judged", "failed", "judged"]
+    assert verdicts[1].error is not None
+    assert verdicts[1].error.kind == "unreadable_reply"
+    assert "the verdict 0 is not a whole number" in verdicts[1].error.message
+    assert len(prompts) == 3
+
+
+def test_reasks_bounds_how_often_it_is_asked_again() -> None:
+    assert len(judged(["no"], reasks=0)[1]) == 1
+
+
+def test_an_error_fails_what_is_left_with_its_cause() -> None:
+    verdicts, _ = judged([MISSING, ModelError("server", "down")])
+    assert [verdict.status for verdict in verdicts] == ["judged", "failed", "judged"]
+    assert verdicts[1].error is not None
+    assert (verdicts[1].error.kind, verdicts[1].error.message) == ("server", "down")
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda text: f"```json\n{text}\n```", lambda text: f"Well: {text} That is all."]
+)
+def test_the_reply_may_stand_among_other_text(wrap: Callable[[str], str]) -> None:
+    reply = wrap(json.dumps({"1": entry("MET"), "2": entry(4), "3": entry("MET")}))
+    assert [verdict.label for verdict in judged([reply])[0]] == ["MET", "4", "MET"]
+
+
+def test_replies_that_differ_are_not_chosen_between() -> None:
+    one = json.dumps({"1": entry("MET"), "2": entry(4), "3": entry("MET")})
+    other = json.dumps({"1": entry("UNMET"), "2": entry(4), "3": entry("MET")})
+    verdicts, _ = judged([f"{one} {other}"], reasks=0)
+    assert {verdict.status for verdict in verdicts} == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("size", "groups"),
+    [(1, [[0], [1], [2]]), (2, [[0, 1], [2]]), (3, [[0, 1, 2]]), (9, [[0, 1, 2]])],
+)
+def test_criteria_go_together_in_the_rubrics_order(size: int, groups: list[list[int]]) -> None:
+    model = PythonModel(lambda messages: "")
+    assert GroupedModelJudge(model, criteria_per_call=size).groups(CRITERIA) == groups
+    assert GroupedModelJudge(model).groups(CRITERIA) == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("size", [0, -1, True, "some", 1.5])
+def test_criteria_per_call_is_a_number_or_all(size: Any) -> None:
+    with pytest.raises(InputError, match="criteria per call must be a number from 1, or 'all'"):
+        GroupedModelJudge(PythonModel(lambda messages: ""), criteria_per_call=size)
+
+
+def test_keys_tell_company_and_place_apart() -> None:
+    judge = GroupedModelJudge(PythonModel(lambda messages: ""))
+    three, two = judge.keys(CASE, CRITERIA), judge.keys(CASE, CRITERIA[:2])
+    assert len({*three, *two}) == 5
+    assert judge.keys(CASE, CRITERIA[:1]) == [judge.key(CASE, CRITERIA[0])]
+
+
+def test_the_material_is_the_same_bytes_as_for_one_criterion() -> None:
+    alone = render(CASE, CRITERIA[0]).messages[1]["content"]
+    together = render_group(CASE, CRITERIA).messages[1]["content"]
+    material = alone[: alone.index("Criterion:\n")]
+    assert together.startswith(material)
+
+
+@given(
+    parts=st.integers(1, 9),
+    counts=st.tuples(*[st.integers(0, 1000)] * 4),
+    cost=st.none() | st.floats(0, 10),
+)
+def test_a_split_usage_adds_up_again(
+    parts: int, counts: tuple[int, int, int, int], cost: float | None
+) -> None:
+    whole = Usage(*counts, cost, 3.0)
+    total = Usage()
+    for part in whole.split(parts):
+        total += part
+    assert (total.requests, total.input_tokens, total.cached_tokens, total.output_tokens) == counts
+    assert total.cost == (None if cost is None else pytest.approx(cost))
+    assert total.seconds == pytest.approx(3.0)
