@@ -116,9 +116,9 @@ class SampleStore(Protocol):
         """The samples of some records; a record's sample is always the same object."""
 
 
-FIRST_BATCH = 2048
-"""Records that are turned into samples at once when somebody iterates. Each later batch is
-three times all before it, so that cyclic garbage collection seldom walks over them."""
+BATCH = 2048
+"""Records that are turned into samples together when somebody iterates: few enough to be used while
+they are still in the processor's cache."""
 
 
 class MemoryDataset(Dataset):
@@ -200,14 +200,13 @@ class MemoryDataset(Dataset):
             return
         store, order = self._store, self._order
         assert store is not None
-        start, end = 0, FIRST_BATCH
-        while start < len(order):
+        for start in range(0, len(order), BATCH):
+            indices = order[start : start + BATCH]
             try:
-                yield from store.take(order[start:end])
+                yield from store.take(indices)
             except InputError:  # one by one, so that those before the error are given
-                for index in order[start:end]:
-                    yield from store.take([index])
-            start, end = end, 4 * end
+                for index in indices:
+                    yield from store.take((index,))
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Sample: ...
