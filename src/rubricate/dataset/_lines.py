@@ -17,7 +17,7 @@ from typing import BinaryIO
 __all__ = ["BOM", "HeldLines"]
 
 FIRST_BLOCK = 1 << 20
-BLOCK = 1 << 23
+BLOCK = 1 << 22
 """Bytes in a block: the first, and the others (more where a line is longer)."""
 BOM = b"\xef\xbb\xbf"
 _AS_OBJECT = {ord("{")}
