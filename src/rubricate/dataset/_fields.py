@@ -38,6 +38,7 @@ Resolve = Callable[[Sample], None]
 """Puts absolute paths in place of a sample's relative ones."""
 
 _TEXT = {str}
+_TEXT_OR_NUMBER = {str, int}
 _OBJECT_OR_NONE = {dict, type(None)}
 
 
@@ -113,8 +114,8 @@ class FieldMapper:
     def plain(self, records: Sequence[DatasetRecord]) -> list[Sample] | None:
         """The samples of records that all are as most are; None where some are not.
 
-        Those have text as input and target, text or nothing as id, an object or nothing as
-        metadata, and no other fields of a sample. Going by columns takes half the time.
+        Those have text as input and target, text or numbers other than 0 as id, an object or
+        nothing as metadata, and no other fields of a sample. Going by columns takes less time.
         """
         spec = self._spec
         fields = set().union(*records)
@@ -128,7 +129,7 @@ class FieldMapper:
             ids: Iterable[Any] = repeat(None)
             if spec.id in fields:
                 ids = list(map(itemgetter(spec.id), records))
-                if not all(ids) or set(map(type, ids)) != _TEXT:
+                if not all(ids) or not set(map(type, ids)) <= _TEXT_OR_NUMBER:
                     return None
             metadata: Iterable[Any] = repeat(None)
             if self._names:

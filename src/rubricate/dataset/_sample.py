@@ -237,7 +237,7 @@ def plain_sample(
 def plain_samples(
     inputs: Sequence[str],
     targets: Iterable[str],
-    ids: Iterable[str | None],
+    ids: Iterable[int | str | None],
     metadata: Iterable[dict[str, Any] | None],
 ) -> list[Sample]:
     """As `plain_sample` for each, without choices; the loops are the interpreter's own."""
