@@ -241,6 +241,9 @@ def test_whole_numbers_of_numpy_are_numbers(write):
     expected = json_dataset(path, shuffle=7, limit=5)
     found = json_dataset(path, shuffle=np.int64(7), limit=np.uint8(5))
     assert [sample.id for sample in found] == [sample.id for sample in expected]
+    whole = json_dataset(path)
+    whole.shuffle(np.int64(7))
+    assert [sample.id for sample in whole[:5]] == [sample.id for sample in expected]
     again = json_dataset(path, shuffle=True, seed=np.int32(7), limit=5)
     assert [sample.id for sample in again] == [sample.id for sample in expected]
     with pytest.raises(InputError, match=r"limit must be .* found 2\.0"):

@@ -248,13 +248,13 @@ class MemoryDataset(Dataset):
         if seed is None:
             random.shuffle(order)
         else:
-            random.Random(seed).shuffle(order)
+            _generator(seed).shuffle(order)
         if self._samples is None:
             self._order = order
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:
-        shuffle_choices(self.samples, None if seed is None else random.Random(seed))
+        shuffle_choices(self.samples, None if seed is None else _generator(seed))
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} sample{'' if len(self) == 1 else 's'}"]
@@ -267,3 +267,8 @@ class MemoryDataset(Dataset):
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return f"<MemoryDataset: {', '.join(parts)}>"
+
+
+def _generator(seed: Any) -> random.Random:
+    """The generator of a seed; a number of numpy's is the number."""
+    return random.Random(operator.index(seed) if hasattr(seed, "__index__") else seed)
