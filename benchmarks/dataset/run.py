@@ -1,7 +1,7 @@
 """Measure reading datasets: process time, wall time and peak memory, as medians, in one table.
 
     ./setup.sh
-    python run.py [--records 10000 100000 1000000] [--repeat 5]
+    python run.py [--records 10000 100000 1000000] [--repeat 5] [--tasks iterate open]
 
 Every measurement is a process of its own, from its start to its end; the kernel counts its CPU time
 (user and system) and its peak resident memory. Rounds go over all tasks in turn, so that what else
@@ -84,19 +84,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--records", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--repeat", type=int, default=5)
+    known = list(dict.fromkeys(task.arguments[1] for task in TASKS))
+    parser.add_argument("--tasks", nargs="+", choices=known, default=known)
     parser.add_argument("--folder", type=Path, default=HERE / "files")
     options = parser.parse_args()
+    tasks = [task for task in TASKS if task.arguments[1] in {"iterate", *options.tasks}]
     print("| records | file | what | process s | call s | wall s | peak MB | time | memory |")
     print("|---:|---|---|---:|---:|---:|---:|---:|---:|")
     for count in options.records:
         make_files(options.folder, count)
-        found: dict[Task, list[Measured]] = {task: [] for task in TASKS}
+        found: dict[Task, list[Measured]] = {task: [] for task in tasks}
         for _ in range(options.repeat):
-            for task in TASKS:
+            for task in tasks:
                 found[task].append(measure(task, options.folder / f"{count}.{task.suffix}"))
         base = {task.suffix: task for task in reversed(TASKS) if task.arguments[1] == "iterate"}
         base |= {task.suffix: task for task in TASKS if task.arguments == ("inspect", "iterate")}
-        for task in TASKS:
+        for task in tasks:
             columns = zip(*found[task], strict=True)
             median = Measured(*(statistics.median(column) for column in columns))
             theirs = found[base[task.suffix]]

@@ -143,3 +143,23 @@ def test_a_table_at_an_address_is_graded(grade, tmp_path):
     assert done.returncode == 0, done.stderr
     assert [row["label"] for row in results(tmp_path)] == ["MET", "UNMET"]
     assert "secret" not in done.stdout + done.stderr
+
+
+def test_a_table_in_a_bucket_is_graded_with_what_the_environment_says(grade, tmp_path, monkeypatch):
+    s3fs = pytest.importorskip("s3fs")
+    server_module = pytest.importorskip("moto.server")
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+        files = s3fs.S3FileSystem(skip_instance_cache=True)
+        files.mkdir("tables")
+        files.pipe("tables/a.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS).encode())
+        done = grade("s3://tables/a.jsonl", "--map", MAP)
+    finally:
+        server.stop()
+    assert done.returncode == 0, done.stderr
+    assert [row["label"] for row in results(tmp_path)] == ["MET", "UNMET", "UNMET", "MET"]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rubricate import FieldSpec, InputError, csv_dataset, file_dataset
+from rubricate import FieldSpec, InputError, Sample, csv_dataset, file_dataset
+from rubricate.dataset._rows import numbered_rows
 
 
 @pytest.fixture
@@ -116,3 +120,41 @@ def test_a_limit_stops_before_a_bad_row(write):
     assert len(csv_dataset(path, limit=2)) == 2
     skipped = csv_dataset(path, on_error="skip").skipped
     assert [(record.record, record.line) for record in skipped] == [(3, 4)]
+
+
+@given(
+    st.text(alphabet='ab", ;\n\r', max_size=40),
+    st.sampled_from(["unix", "excel"]),
+    st.sampled_from([",", ";"]),
+)
+def test_rows_are_those_of_the_csv_module(text, dialect, delimiter):
+    options = {"dialect": dialect, "delimiter": delimiter}
+
+    def lines():
+        return io.StringIO(text, newline="")
+
+    reader = csv.reader(lines(), **options)
+    expected = [(reader.line_num, row) for row in reader]
+    try:
+        found = list(numbered_rows(lines(), options))
+    except InputError:  # a quote that is not closed; the module has the rest of the text as a cell
+        assert text.count('"')
+    else:
+        assert found == expected
+
+
+def test_a_comma_at_the_end_of_the_header_is_harmless(write):
+    (sample,) = csv_dataset(write("input,target,,\nq,t,,\n"))
+    assert (sample.input, sample.target) == ("q", "t")
+    (sample,) = csv_dataset(write("input,target,,\nq,t\n"), lambda record: Sample(**record))
+    assert sample.input == "q"
+    with pytest.raises(InputError, match="extra are '', 'x'"):
+        csv_dataset(write("input,target,,\nq,t,,x\n"))
+    with pytest.raises(InputError, match="columns of the same name: 'a'"):
+        csv_dataset(write("input,a,a,\nq,1,2,\n"))
+
+
+def test_a_delimiter_that_is_given_goes_before_the_files_name(write):
+    path = write("input,target\nq\tr,t\n", "a.tsv")
+    assert csv_dataset(path, delimiter=",")[0].input == "q\tr"
+    assert csv_dataset(write("input\ttarget\nq,r\tt\n", "b.tsv"))[0].input == "q,r"

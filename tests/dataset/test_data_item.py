@@ -289,9 +289,12 @@ def test_what_is_not_judged_is_not(changes: dict[str, Any]) -> None:
     assert DataItem("text", **changes).id == DataItem("text").id
 
 
-def test_a_changed_copy_gets_its_own_default_id_when_asked_for_one() -> None:
-    changed = dataclasses.replace(DataItem("text", "Q1"), submission="other", id="")
+def test_a_changed_copy_gets_its_own_default_id_and_keeps_a_given_one() -> None:
+    changed = dataclasses.replace(DataItem("text", "Q1"), submission="other")
     assert changed == DataItem("other", "Q1")
+    assert "id" not in changed.to_dict()
+    assert dataclasses.replace(DataItem("text", id="a"), submission="other").id == "a"
+    assert DataItem("other", id=DataItem("text").id).id == DataItem("text").id
 
 
 def dataset(*items: DataItem) -> RubricDataset:

@@ -320,7 +320,7 @@ def test_an_unknown_dialect_is_refused_with_the_known_ones(write):
         (",", {"dialect": "excel"}),
         ("\t", {"dialect": "excel-tab"}),
         ("\t", {"dialect": "excel-tab", "delimiter": None}),
-        ("\t", {"dialect": "excel-tab", "delimiter": ","}),
+        (",", {"dialect": "excel-tab", "delimiter": ","}),
         ("\t", {"delimiter": "\t"}),
     ],
     ids=repr,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import gc
 import gzip
 import json
 import pickle
 import random
 
+import numpy as np
 import pytest
 import zstandard
+from pydantic import BaseModel
 
-from rubricate import InputError, Sample, json_dataset
+from rubricate import FieldSpec, InputError, Sample, json_dataset
 from rubricate.errors import MissingFileError
 
 
@@ -210,3 +213,71 @@ def test_relative_files_are_found_beside_the_dataset(write, tmp_path):
     assert sample.input[1].content[0].image == "files/a.txt"
     (made,) = json_dataset(tmp_path / "a.jsonl", lambda record: Sample("q", setup="run.sh"))
     assert made.setup == sample.setup
+
+
+def test_an_error_in_a_late_line_says_as_much_as_one_in_the_first(write):
+    text = lines(12_000) + '\n{"input": "", "id": 5}\n' + lines(3)
+    dataset = json_dataset(write("a.jsonl", text))
+    seen: list[Sample] = []
+    with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001: field 'input': No input"):
+        seen.extend(dataset)
+    assert len(seen) == 12_000
+    with pytest.raises(InputError, match=r"a\.jsonl:12002: record 12001"):
+        json_dataset(write("a.jsonl", text), check=True)
+
+
+def test_lines_of_any_length_stand_in_any_order(write):
+    records = [{"input": f"{n} " + "x" * (n % 7) * 400_000, "target": str(n)} for n in range(30)]
+    text = "\n \n".join(json.dumps(record) for record in records)
+    dataset = json_dataset(write("a.jsonl", text), shuffle=3)
+    order = list(range(30))
+    random.Random(3).shuffle(order)
+    assert dataset[4].target == str(order[4])
+    assert [sample.input for sample in dataset] == [records[n]["input"] for n in order]
+
+
+def test_whole_numbers_of_numpy_are_numbers(write):
+    path = write("a.jsonl", lines(30))
+    expected = json_dataset(path, shuffle=7, limit=5)
+    found = json_dataset(path, shuffle=np.int64(7), limit=np.uint8(5))
+    assert [sample.id for sample in found] == [sample.id for sample in expected]
+    whole = json_dataset(path)
+    whole.shuffle(np.int64(7))
+    assert [sample.id for sample in whole[:5]] == [sample.id for sample in expected]
+    again = json_dataset(path, shuffle=True, seed=np.int32(7), limit=5)
+    assert [sample.id for sample in again] == [sample.id for sample in expected]
+    with pytest.raises(InputError, match=r"limit must be .* found 2\.0"):
+        json_dataset(path, limit=2.0)
+    with pytest.raises(InputError, match=r"shuffle must be .* found 'yes'"):
+        json_dataset(path, shuffle="yes")
+
+
+def test_nan_in_a_list_of_metadata_is_none(write):
+    class Scores(BaseModel, frozen=True):
+        scores: list[float | None]
+
+    path = write("a.jsonl", '{"input": "q", "scores": [1.0, NaN], "metadata": {"s": [NaN]}}\n')
+    assert json_dataset(path)[0].metadata == {"s": [None]}
+    named = json_dataset(path, FieldSpec(metadata=["scores"]))[0]
+    assert named.metadata == {"scores": [1.0, None]}
+    path = write("b.jsonl", '{"input": "q", "scores": [1.0, NaN]}\n')
+    modelled = json_dataset(path, FieldSpec(metadata=Scores))[0]
+    assert modelled.metadata == {"scores": [1.0, None]}
+
+
+def test_samples_of_a_file_leave_a_programs_own_garbage_collection_as_it_is(write):
+    path = write("a.jsonl", lines(5000))
+    gc.disable()
+    try:
+        assert len(list(json_dataset(path))) == 5000
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    try:
+        assert len(list(json_dataset(path))) == 5000
+        assert gc.get_freeze_count() > frozen / 2
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()

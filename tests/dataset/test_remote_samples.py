@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import http.server
+import ipaddress
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +33,12 @@ LINES = "".join(json.dumps(record(number)) + "\n" for number in range(20))
 
 
 class Server:
-    """Serves a folder and remembers what was asked for."""
+    """Serves a folder, but for what is `refused`, and remembers what was asked for."""
 
     def __init__(self, folder: Path) -> None:
         self.asked: list[str] = []
-        asked = self.asked
+        self.refused: set[str] = set()
+        asked, refused = self.asked, self.refused
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             def log_message(self, *arguments: Any) -> None:
@@ -42,6 +46,9 @@ class Server:
 
             def send_head(self) -> Any:
                 asked.append(f"{self.command} {self.path}")
+                if self.path in refused:
+                    self.send_error(403)
+                    return None
                 return super().send_head()
 
         handler = functools.partial(Handler, directory=str(folder))
@@ -146,3 +153,70 @@ def test_parquet_is_read_from_a_server(web, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"input": ["a", "b"]}), tmp_path / "a.parquet")
     assert [s.input for s in parquet_dataset(f"{web.url}/a.parquet")] == ["a", "b"]
+
+
+def test_what_a_bucket_gives_to_anybody_is_read_without_credentials(bucket):
+    import s3fs
+
+    files = s3fs.S3FileSystem(**bucket)
+    files.pipe("bucket/public.jsonl", b'{"input": "q"}\n')
+    files.chmod("bucket/public.jsonl", "public-read")
+    options = {"anon": True, "endpoint_url": bucket["endpoint_url"]}
+    assert json_dataset("s3://bucket/public.jsonl", fs_options=options)[0].input == "q"
+    with pytest.raises(InputError, match=r"s3://bucket/d/a\.jsonl.*permission denied"):
+        json_dataset("s3://bucket/d/a.jsonl", fs_options=options)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A key and a certificate for 127.0.0.1, signed by itself, in one file."""
+    pytest.importorskip("cryptography")
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "loopback")])
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "loopback.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + signed.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+def test_a_server_with_a_certificate_of_its_own_is_read_where_that_is_trusted(web, certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    web.server.socket = context.wrap_socket(web.server.socket, server_side=True)
+    address = f"https://127.0.0.1:{web.server.server_port}/a.jsonl"
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    dataset = json_dataset(address, fs_options={"ssl": trusting})
+    assert len(dataset) == 20
+    assert dataset[1].setup == address.replace("a.jsonl", "run.sh")
+    with pytest.raises(InputError, match="certificate"):
+        json_dataset(address)
+
+
+def test_a_folder_that_its_server_refuses_to_list_is_warned_about_by_name(web):
+    web.refused.add("/")
+    with pytest.warns(UserWarning, match=rf"{web.url} cannot be listed.*403") as warned:
+        dataset = json_dataset(f"{web.url}/a.jsonl?sig=secret")
+    assert dataset[1].setup == "run.sh"
+    assert dataset[1].files["a"] == f"{web.url}/f/a.txt"
+    assert len(warned) == 1
+    assert "secret" not in str(warned[0].message)

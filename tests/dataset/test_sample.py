@@ -28,6 +28,17 @@ def test_a_sample_read_back_from_its_own_json_is_equal_to_itself():
         assert pickle.loads(pickle.dumps(sample)) == sample
 
 
+def test_a_sandbox_configured_by_a_model_equals_what_is_read_back():
+    class Compose(BaseModel):
+        image: str
+
+    sample = Sample("q", sandbox=("docker", Compose(image="a")))
+    read = Sample.model_validate_json(sample.model_dump_json())
+    assert read == sample
+    assert read.sandbox.config == {"image": "a"}  # the JSON does not say of which class it was
+    assert read != Sample("q", sandbox=("docker", Compose(image="b")))
+
+
 def test_a_sample_of_a_file_is_like_one_made_by_hand(tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text('{"input": "q", "target": "t", "id": "x", "metadata": {"a": 1}}')

@@ -22,6 +22,7 @@ from rubricate.dataset._fields import (
 from rubricate.dataset._json import not_in_encoding, text_of
 from rubricate.dataset._loading import Loading
 from rubricate.dataset._opening import Source
+from rubricate.dataset._rows import numbered_rows
 from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError
@@ -44,7 +45,7 @@ def csv_dataset(
     name: str | None = None,
     fs_options: dict[str, Any] | None = None,
     fieldnames: list[str] | None = None,
-    delimiter: str | None = ",",
+    delimiter: str | None = None,
     *,
     on_error: OnError = "raise",
     check: bool = False,
@@ -68,8 +69,8 @@ def csv_dataset(
         name: the dataset's name. Default: the file's, without its suffix.
         fs_options: options of the file system of an address, such as `{"anon": True}`.
         fieldnames: the fields' names, for a file whose first row is a record.
-        delimiter: what stands between cells. None, or the default, leaves `excel-tab` and files
-            named `.tsv` their tabs.
+        delimiter: what stands between cells. Default: the dialect's own, and a tab in files
+            named `.tsv`.
         on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
         check: refuse ids that stand twice.
 
@@ -88,12 +89,11 @@ def csv_dataset(
         text_of(file, encoding, source) as text,
         _cells_of_any_length(),
     ):
-        end = _End()
         try:
-            reader = csv.reader(itertools.chain(text, end), **options)
+            numbered = numbered_rows(text, options)
         except (TypeError, ValueError) as error:
             raise InputError(f"delimiter {delimiter!r}: {error}") from None
-        rows = _rows(reader, end, encoding, source)
+        rows = _rows(numbered, encoding, source)
         names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
         decode = _Cells(names, loading.mapper, source)
         quick = (
@@ -111,53 +111,27 @@ def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, A
     except (csv.Error, TypeError):
         known = ", ".join(csv.list_dialects())
         raise InputError(f"unknown dialect {dialect!r}; known are {known}") from None
-    if delimiter in (None, ","):
-        delimiter = own.delimiter
-        if source.suffix == ".tsv" and delimiter == ",":
-            delimiter = "\t"
+    if delimiter is None:
+        tabs = source.suffix == ".tsv" and own.delimiter == ","
+        delimiter = "\t" if tabs else own.delimiter
     return {"dialect": dialect, "delimiter": delimiter}
 
 
-class _End:
-    """No lines; knows whether a parser has asked for one."""
-
-    reached = False
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        self.reached = True
-        raise StopIteration
-
-
-def _rows(reader: Any, end: _End, encoding: str, source: Source) -> Rows:
+def _rows(numbered: Iterable[tuple[int, list[str]]], encoding: str, source: Source) -> Rows:
     """The rows that are not blank, with the line on which each ends."""
-    before = 0
+    line = 0
     try:
-        for row in reader:
-            if end.reached:  # it looked for the end of this row where the file ends
-                raise InputError(
-                    f"a quote that opens in the record that begins on line {before + 1} is not "
-                    "closed",
-                    file=source.shown,
-                    line=before + 1,
-                )
-            before = reader.line_num
-            if not row:
-                continue
-            first = row[0]
-            if (not first or first.isspace()) and not "".join(row).strip():
-                continue
-            yield before, row
-    except csv.Error as error:
-        raise InputError(str(error), file=source.shown, line=reader.line_num) from None
+        for line, row in numbered:
+            if row and ((row[0] and not row[0].isspace()) or "".join(row).strip()):
+                yield line, row
+    except InputError as error:
+        raise error.within(file=source.shown) from None
     except UnicodeError as error:
-        raise not_in_encoding(error, encoding, source, reader.line_num + 1) from None
+        raise not_in_encoding(error, encoding, source, line + 1) from None
 
 
 class _Cells:
-    """Makes a record of a row.
+    """Makes a record of a row. Columns without a name at the end of the header may be empty.
 
     Raises:
         InputError: a name stands twice in the header.
@@ -165,7 +139,11 @@ class _Cells:
 
     def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
         self.names = list(names)
-        if repeated := [name for name, count in Counter(self.names).items() if count > 1]:
+        self._width = len(self.names)
+        while self.names and not self.names[-1].strip():
+            self.names.pop()
+        counts = Counter(filter(str.strip, self.names))
+        if repeated := [name for name, count in counts.items() if count > 1]:
             raise InputError(
                 f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or "
                 "give fieldnames=",
@@ -178,7 +156,10 @@ class _Cells:
     def __call__(self, row: list[str]) -> DatasetRecord:
         names = self.names
         if len(row) != len(names):
-            raise self._ragged(row)
+            beyond = row[len(names) :]
+            if not beyond or len(row) > self._width or "".join(beyond).strip():
+                raise self._ragged(row)
+            row = row[: len(names)]
         record: DatasetRecord = dict(zip(names, row, strict=True))
         for name in self._optional:
             cell = record[name]
@@ -219,9 +200,7 @@ def csv_records(source: Source) -> Iterator[Record]:
         InputError: the file cannot be read on.
     """
     with source.open() as file, text_of(file, "utf-8", source) as text:
-        end = _End()
-        reader = csv.reader(itertools.chain(text, end), **_options("unix", None, source))
-        rows = _rows(reader, end, "utf-8", source)
+        rows = _rows(numbered_rows(text, _options("unix", None, source)), "utf-8", source)
         with _cells_of_any_length():
             names = next((row for _, row in rows), [])
         cells = _Cells(names, None, source)

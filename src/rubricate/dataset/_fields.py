@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from rubricate.dataset._sample import Sample, check_frozen, plain_sample
+from rubricate.dataset._json_text import without_nan
+from rubricate.dataset._sample import Sample, check_frozen, plain_sample, plain_samples
 from rubricate.dataset._values import (
     READERS,
     read_choices,
@@ -44,6 +47,10 @@ RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
 
 Resolve = Callable[[Sample], None]
 """Puts absolute paths in place of a sample's relative ones."""
+
+_TEXT = {str}
+_TEXT_OR_NUMBER = {str, int}
+_OBJECT_OR_NONE = {dict, type(None)}
 
 
 def decoded(decode: Callable[[Any], DatasetRecord], raw: Any) -> DatasetRecord | InputError:
@@ -122,6 +129,39 @@ class FieldMapper:
             self._names = list(metadata)
         self.quick = _quick_mapping(spec, self._names, self._model)
         """As a call, but errors do not name the field."""
+
+    def plain(self, records: Sequence[DatasetRecord]) -> list[Sample] | None:
+        """The samples of records that all are as most are; None where some are not.
+
+        Those have text as input and target, text or numbers other than 0 as id, an object or
+        nothing as metadata, and no other fields of a sample. Going by columns takes less time.
+        """
+        spec = self._spec
+        fields = set().union(*records)
+        if self._model or fields & {spec.choices, spec.sandbox, spec.files, spec.setup}:
+            return None
+        try:
+            inputs = list(map(itemgetter(spec.input), records))
+            targets: Iterable[Any] = [""] * len(records)
+            if spec.target in fields:
+                targets = list(map(itemgetter(spec.target), records))
+            ids: Iterable[Any] = repeat(None)
+            if spec.id in fields:
+                ids = list(map(itemgetter(spec.id), records))
+                if not all(ids) or not set(map(type, ids)) <= _TEXT_OR_NUMBER:
+                    return None
+            metadata: Iterable[Any] = repeat(None)
+            if self._names:
+                metadata = [_named(record, self._names) for record in records]
+            elif self._names is None and "metadata" in fields:
+                metadata = [record.get("metadata") for record in records]
+                if not set(map(type, metadata)) <= _OBJECT_OR_NONE:
+                    return None
+        except KeyError:
+            return None
+        if not all(inputs) or set(map(type, inputs)) != _TEXT or set(map(type, targets)) != _TEXT:
+            return None
+        return plain_samples(inputs, targets, ids, metadata)
 
     def for_rows(self, names: Sequence[str]) -> Callable[[list[str]], Sample | None] | None:
         """For text cells under these names, a quick function from a row to its sample.
@@ -224,7 +264,7 @@ def _quick_mapping(
         if (type(id_) is not str and id_ is not None) or id_ == "":
             id_ = read_id(id_)
         if names is not None:
-            metadata = {name: get(name) for name in names} if names else None
+            metadata = _named(record, names) if names else None
         elif model is not None:
             metadata = read_metadata_model(record, "metadata", model)
         else:
@@ -243,6 +283,15 @@ def _quick_mapping(
         return sample
 
     return mapped
+
+
+def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
+    """The fields of these names; a NaN in a list of them is None."""
+    found = {}
+    for name in names:
+        value = record.get(name)
+        found[name] = without_nan(value) if type(value) is list else value
+    return found
 
 
 def _at_field(

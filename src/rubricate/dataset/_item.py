@@ -50,10 +50,11 @@ class DataItem:
     prompt: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
 
     def __post_init__(self) -> None:
-        if not self.id:
-            self.id = self.content_id()
+        if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
+            self.id = self._hash = self.content_id()
 
     def content_id(self) -> str:
         """A hash (12 hexadecimal digits) of what is judged: submission, prompt, reference, rubric.
@@ -101,7 +102,7 @@ class DataItem:
         """
         if not isinstance(data, Mapping):
             raise InputError(f"must be a dict, got {type(data).__name__}")
-        known = [item.name for item in fields(cls) if item.name not in ("_", "extra")]
+        known = [item.name for item in fields(cls) if item.name not in ("_hash", "extra")]
         check_keys(data, known)
         for required in ("submission", "description"):
             if data.get(required) is None:

@@ -7,18 +7,34 @@ that a file that becomes samples one after the other is never in memory twice.
 from __future__ import annotations
 
 import mmap
-import re
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, islice
+from operator import itemgetter
+from typing import BinaryIO
 
-__all__ = ["HeldLines"]
+__all__ = ["BOM", "HeldLines"]
 
 FIRST_BLOCK = 1 << 20
-BLOCK = 1 << 23
+BLOCK = 1 << 22
 """Bytes in a block: the first, and the others (more where a line is longer)."""
 BOM = b"\xef\xbb\xbf"
+_AS_OBJECT = {ord("{")}
+
+
+class _Block:
+    """Some lines. `starts` has where each begins, and where the last one ends."""
+
+    def __init__(self, memory: mmap.mmap, starts: array[int]) -> None:
+        self.memory = memory
+        self.starts = starts
+        self.unused = len(starts) - 1
+
+    def lines(self, first: int, count: int) -> list[bytes]:
+        """`count` lines from `first` on."""
+        self.memory.seek(self.starts[first])
+        return list(islice(iter(self.memory.readline, b""), count))
 
 
 class HeldLines:
@@ -30,82 +46,94 @@ class HeldLines:
 
     def __init__(self, file: BinaryIO) -> None:
         """Read the whole file."""
-        self._blocks: list[mmap.mmap | None] = []
-        self._unused: list[int] = []  # lines of each block that are still to be used
-        self._block_of = array("I")
-        self._starts = array("I")
-        self._ends = array("I")
+        self._blocks: list[_Block | None] = []
+        self._firsts: list[int] = []  # each block's first line
         blank: list[int] = []
-        count, rest, size = 0, b"", FIRST_BLOCK
-        while True:
+        held, rest, size = 0, b"", FIRST_BLOCK
+        last = False
+        while not last:
             size = max(size, 2 * len(rest))
-            block = mmap.mmap(-1, size)
-            block.write(rest)
-            with memoryview(block) as view:
+            memory = _memory(size)
+            memory.write(rest)
+            with memoryview(memory) as view:
                 end = _fill(file, view, len(rest))
-            last = end < size
-            starts, ends, rest = _cut(block, end, last)
-            if not count and starts and block[: len(BOM)] == BOM:
-                starts[0] = len(BOM)
-            odd = _ODD.search(block, 0, end) is not None
-            if odd or (starts and block[starts[0]] != ord("{")):
-                lines = list(zip(starts, ends, strict=True))
-                kept = [span for span in lines if block[slice(*span)].strip()]
+            if last := end < size:
+                if not end:
+                    break
+                memory = _with([memory[:end]])
+            memory.seek(0)
+            lines = list(iter(memory.readline, b""))
+            rest = b"" if last or lines[-1].endswith(b"\n") else lines.pop()
+            if lines and not held and not blank and lines[0].startswith(BOM):
+                lines[0] = lines[0][len(BOM) :]
+                memory = _with(lines)
+            if not set(map(itemgetter(0), lines)) <= _AS_OBJECT:  # blank ones, perhaps
+                before = held + len(blank) + 1
+                blank.extend(n for n, line in enumerate(lines, before) if not line.strip())
+                kept = [line for line in lines if line.strip()]
                 if len(kept) < len(lines):
-                    there = set(kept)
-                    blank.extend(count + i for i, span in enumerate(lines, 1) if span not in there)
-                    count += len(lines) - len(kept)
-                    starts, ends = [start for start, _ in kept], [end for _, end in kept]
-            self._starts.extend(starts)
-            self._ends.extend(ends)
-            self._block_of.extend([len(self._blocks)] * len(starts))
-            self._unused.append(len(starts))
-            self._blocks.append(block if starts else None)
-            count += len(starts)
-            if last:
-                break
+                    lines = kept
+                    memory = _with(lines)
+            if lines:
+                starts = array("Q", accumulate(map(len, lines), initial=0))
+                self._blocks.append(_Block(memory, starts))
+                self._firsts.append(held)
+                held += len(lines)
             size = BLOCK
-        if blank:
-            left = set(blank)
-            self.numbers: Sequence[int] = [n for n in range(1, count + 1) if n not in left]
-        else:
-            self.numbers = range(1, count + 1)
+        left = set(blank)
+        self.numbers: Sequence[int] = range(1, held + 1)
+        if left:
+            self.numbers = [n for n in range(1, held + len(left) + 1) if n not in left]
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self.numbers)
 
-    def unused(self, indices: Iterable[int]) -> Iterator[bytes]:
+    def unused(self, indices: Sequence[int]) -> list[bytes]:
         """Lines that have not been used."""
-        blocks: Sequence[Any] = self._blocks
-        block_of, starts, ends = self._block_of, self._starts, self._ends
-        for index in indices:
-            yield blocks[block_of[index]][starts[index] : ends[index]]
+        found: list[bytes] = []
+        for number, first, count in self._runs(indices):
+            block = self._blocks[number]
+            assert block is not None, "a line is asked for again"
+            found += block.lines(first, count)
+        return found
 
-    def used(self, indices: Iterable[int]) -> None:
+    def used(self, indices: Sequence[int]) -> None:
         """Lines that are not asked for again; they give their part of the memory back."""
-        for number, count in Counter(map(self._block_of.__getitem__, indices)).items():
-            self._unused[number] -= count
-            if not self._unused[number]:
-                block, self._blocks[number] = self._blocks[number], None
-                if block is not None:
-                    block.close()
+        for number, _, count in self._runs(indices):
+            block = self._blocks[number]
+            assert block is not None, "a line is used again"
+            block.unused -= count
+            if not block.unused:
+                self._blocks[number] = None
+                block.memory.close()
+
+    def _runs(self, indices: Sequence[int]) -> list[tuple[int, int, int]]:
+        """The lines as runs that stand one after the other: block, first line in it, count."""
+        runs: list[tuple[int, int, int]] = []
+        firsts, total = self._firsts, len(self)
+        position = 0
+        while position < len(indices):
+            index = indices[position]
+            number = bisect_right(firsts, index) - 1
+            end = firsts[number + 1] if number + 1 < len(firsts) else total
+            count = min(end - index, len(indices) - position)
+            if indices[position + count - 1] != index + count - 1:
+                count = 1
+            runs.append((number, index - firsts[number], count))
+            position += count
+        return runs
 
 
-_ODD = re.compile(rb"\n(?=[^{])")
-"""A line that may be blank: it does not begin as an object does."""
+def _memory(size: int) -> mmap.mmap:
+    return mmap.mmap(-1, size, access=mmap.ACCESS_COPY)  # of this process alone
 
 
-def _cut(block: mmap.mmap, end: int, last: bool) -> tuple[list[int], list[int], bytes]:
-    """Where the lines of `block[:end]` start and end, and what stands behind the last line end."""
-    ends: list[int] = []
-    found, find, add = -1, block.find, ends.append
-    while (found := find(b"\n", found + 1, end)) >= 0:
-        add(found)
-    starts = [0, *(position + 1 for position in ends)]
-    if last and starts[-1] < end:
-        ends.append(end)
-        return starts, ends, b""
-    return starts[:-1], ends, block[starts[-1] : end]
+def _with(lines: Sequence[bytes]) -> mmap.mmap:
+    """Memory that holds these lines and nothing else."""
+    text = b"".join(lines)
+    memory = _memory(max(1, len(text)))
+    memory.write(text)
+    return memory
 
 
 def _fill(file: BinaryIO, view: memoryview, end: int) -> int:

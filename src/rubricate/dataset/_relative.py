@@ -5,13 +5,15 @@ paths relative to the dataset's folder. One that is there becomes an absolute pa
 anything else (inline text, data URIs, addresses) stays what it is.
 
 Of a remote dataset, folders are listed, each once. Nothing but a folder that a value which looks
-like a path names is ever asked for, so that inline content stays here.
+like a path names is ever asked for, so that inline content stays here. A folder that is not there
+has no files; one that its server does not list is warned about.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import warnings
 from typing import Any
 
 from rubricate.dataset._chat import (
@@ -102,8 +104,16 @@ class RelativeFiles:
                 entries = self._filesystem.ls(
                     f"{folder}/" if self._source.is_web else folder, detail=False
                 )
-            except Exception:  # whatever its server says, a folder that is not listed has no files
+            except FileNotFoundError:
                 entries = []
+            except Exception as error:  # each file system has its own
+                entries = []
+                reason = f"{type(error).__name__}: {str(error).partition('?')[0]}"
+                warnings.warn(
+                    f"{folder} cannot be listed ({reason}): values that may be paths in it are "
+                    "kept as they are",
+                    stacklevel=2,
+                )
             names = (str(entry).partition("?")[0].rstrip("/") for entry in entries)
             self._listed[folder] = frozenset(name.rpartition("/")[2] for name in names)
         return self._listed[folder]

@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields, replace
+from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
-from rubricate._documents import (
-    YAML_SUFFIXES,
-    check_keys,
-    format_yaml,
-    input_error,
-    parse_json,
-    parse_yaml,
-    read_text,
-)
+from rubricate._documents import input_error, parse_json
 from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
 from rubricate.dataset._from_samples import TargetUse, items_of
 from rubricate.dataset._item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset._rubric_document import arguments_from, read_arguments, write_document
 from rubricate.dataset._sample import Sample
 from rubricate.dataset._splitting import stratified_split
 from rubricate.errors import InputError
@@ -246,9 +239,6 @@ class RubricDataset:
 
     def to_dict(self) -> dict[str, Any]:
         """The dataset as it is written to a file."""
-        return {**self._head(), "items": [item.to_dict() for item in self.items], **self.extra}
-
-    def _head(self) -> dict[str, Any]:
         data: dict[str, Any] = {}
         if self.name is not None:
             data["name"] = self.name
@@ -258,7 +248,7 @@ class RubricDataset:
             data["reference_submission"] = self.reference_submission
         if self.metadata:
             data["metadata"] = self.metadata
-        return data
+        return {**data, "items": [item.to_dict() for item in self.items], **self.extra}
 
     def to_json(self, indent: int | None = 2) -> str:
         """The dataset as JSON text; `indent` None for one compact line."""
@@ -269,15 +259,7 @@ class RubricDataset:
 
         In JSON Lines the first line has the dataset's own fields, every other one an item.
         """
-        path = Path(path)
-        if path.suffix.lower() in YAML_SUFFIXES:
-            text = format_yaml(self.to_dict())
-        elif path.suffix.lower() == ".jsonl":
-            lines = [{**self._head(), **self.extra}, *(item.to_dict() for item in self.items)]
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-        else:
-            text = self.to_json()
-        path.write_text(text, encoding="utf-8")
+        write_document(path, self.to_dict())
 
     @classmethod
     def from_dict(cls, data: Any, *, rubric: Rubric | None = None) -> RubricDataset:
@@ -290,30 +272,7 @@ class RubricDataset:
         Raises:
             InputError (ValueError): with the path inside the document of what is wrong.
         """
-        if not isinstance(data, Mapping):
-            raise InputError(f"Expected JSON object, got {type(data).__name__}")
-        known = [item.name for item in fields(cls) if item.name not in ("_", "extra")]
-        check_keys(data, known)
-        if "prompt" not in data:
-            raise InputError("Missing required field: 'prompt'")
-        if "rubric" not in data and rubric is None:
-            raise InputError("Missing required field: 'rubric'")
-        if rubric is None and data["rubric"] is not None:
-            try:
-                rubric = Rubric.from_dict(data["rubric"])
-            except InputError as error:
-                raise error.within(("rubric",)) from None
-        raw_items = data.get("items", [])
-        if not isinstance(raw_items, Sequence) or isinstance(raw_items, str):
-            raise InputError("expected a list of items", path=("items",))
-        items = [_item(raw, rubric, ("items", index)) for index, raw in enumerate(raw_items)]
-        values = {key: data[key] for key in known if data.get(key) is not None}
-        values |= {"rubric": rubric, "items": items}
-        extra = {key: value for key, value in data.items() if key not in known}
-        try:
-            return cls(**values, extra=extra)
-        except ValidationError as error:
-            raise input_error(error) from None
+        return cls._from_arguments(arguments_from(data, rubric))
 
     @classmethod
     def from_json(cls, json_string: str) -> RubricDataset:
@@ -332,16 +291,17 @@ class RubricDataset:
             FileNotFoundError: there is no such file.
             ValueError: it is not a dataset; the message says where and why.
         """
-        path = Path(path)
-        text = read_text(path)
         try:
-            if path.suffix.lower() in YAML_SUFFIXES:
-                return cls.from_dict(parse_yaml(text), rubric=rubric)
-            if path.suffix.lower() == ".jsonl":
-                return cls._from_lines(text, rubric)
-            return cls.from_dict(parse_json(text), rubric=rubric)
+            return cls._from_arguments(read_arguments(path, rubric))
         except InputError as error:
             raise error.within(file=path) from None
+
+    @classmethod
+    def _from_arguments(cls, arguments: dict[str, Any]) -> RubricDataset:
+        try:
+            return cls(**arguments)
+        except ValidationError as error:
+            raise input_error(error) from None
 
     @classmethod
     def from_samples(
@@ -379,22 +339,6 @@ class RubricDataset:
         found = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
         found.item_ids()
         return found
-
-    @classmethod
-    def _from_lines(cls, text: str, rubric: Rubric | None) -> RubricDataset:
-        lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        number, head = lines[0]
-        try:
-            dataset = cls.from_dict(parse_json(head, line=number), rubric=rubric)
-        except InputError as error:
-            raise error.within(line=number) from None
-        for number, line in lines[1:]:
-            try:
-                item = _item(parse_json(line, line=number), dataset.rubric, ())
-            except InputError as error:
-                raise error.within(line=number) from None
-            dataset.items.append(item)
-        return dataset
 
     # Splitting
 
@@ -445,13 +389,3 @@ class RubricDataset:
 
     def _part(self, indices: Sequence[int]) -> RubricDataset:
         return replace(self, items=[self.items[index] for index in indices])
-
-
-def _item(raw: Any, rubric: Rubric | None, path: Sequence[str | int]) -> DataItem:
-    try:
-        item = DataItem.from_dict(raw, rubric)
-        if item.rubric is None and rubric is None:
-            raise InputError("the item has no rubric and dataset has no global rubric")
-    except InputError as error:
-        raise error.within(path) from None
-    return item

@@ -116,9 +116,9 @@ class SampleStore(Protocol):
         """The samples of some records; a record's sample is always the same object."""
 
 
-FIRST_BATCH = 2048
-"""Records that are turned into samples at once when somebody iterates. Each later batch is
-three times all before it, so that cyclic garbage collection seldom walks over them."""
+BATCH = 2048
+"""Records that are turned into samples together when somebody iterates: few enough to be used while
+they are still in the processor's cache."""
 
 
 class MemoryDataset(Dataset):
@@ -200,14 +200,13 @@ class MemoryDataset(Dataset):
             return
         store, order = self._store, self._order
         assert store is not None
-        start, end = 0, FIRST_BATCH
-        while start < len(order):
+        for start in range(0, len(order), BATCH):
+            indices = order[start : start + BATCH]
             try:
-                yield from store.take(order[start:end])
+                yield from store.take(indices)
             except InputError:  # one by one, so that those before the error are given
-                for index in order[start:end]:
-                    yield from store.take([index])
-            start, end = end, 4 * end
+                for index in indices:
+                    yield from store.take((index,))
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Sample: ...
@@ -249,13 +248,13 @@ class MemoryDataset(Dataset):
         if seed is None:
             random.shuffle(order)
         else:
-            random.Random(seed).shuffle(order)
+            _generator(seed).shuffle(order)
         if self._samples is None:
             self._order = order
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:
-        shuffle_choices(self.samples, None if seed is None else random.Random(seed))
+        shuffle_choices(self.samples, None if seed is None else _generator(seed))
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} sample{'' if len(self) == 1 else 's'}"]
@@ -268,3 +267,8 @@ class MemoryDataset(Dataset):
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return f"<MemoryDataset: {', '.join(parts)}>"
+
+
+def _generator(seed: Any) -> random.Random:
+    """The generator of a seed; a number of numpy's is the number."""
+    return random.Random(operator.index(seed) if hasattr(seed, "__index__") else seed)

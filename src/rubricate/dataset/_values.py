@@ -172,7 +172,8 @@ def read_metadata_model(
 ) -> dict[str, Any]:
     """Metadata as the given model sees it, from its own column or from the record's fields."""
     own = read_metadata(record.get(name))
-    found = metadata_model(record if own is None else own, model, whole=own is not None)
+    values = without_nan(dict(record)) if own is None else own
+    found = metadata_model(values, model, whole=own is not None)
     return found.model_dump()
 
 

@@ -1,0 +1,107 @@
+"""A rubric dataset as a document: JSON, YAML, or JSON Lines with the dataset's own fields first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rubricate._documents import (
+    YAML_SUFFIXES,
+    check_keys,
+    format_yaml,
+    parse_json,
+    parse_yaml,
+    read_text,
+)
+from rubricate.dataset._item import DataItem
+from rubricate.errors import InputError
+from rubricate.rubric import Rubric
+
+__all__ = ["arguments_from", "read_arguments", "write_document"]
+
+LINES_SUFFIX = ".jsonl"
+FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata")
+
+
+def arguments_from(data: Any, rubric: Rubric | None) -> dict[str, Any]:
+    """What `RubricDataset` is built from, out of loaded JSON or YAML.
+
+    Args:
+        data: an object with `prompt`, `rubric` (may be null) and `items`.
+        rubric: a rubric to use in place of the document's own; `rubric` may then be missing.
+
+    Raises:
+        InputError: with the path inside the document of what is wrong.
+    """
+    if not isinstance(data, Mapping):
+        raise InputError(f"Expected JSON object, got {type(data).__name__}")
+    check_keys(data, FIELDS)
+    if "prompt" not in data:
+        raise InputError("Missing required field: 'prompt'")
+    if "rubric" not in data and rubric is None:
+        raise InputError("Missing required field: 'rubric'")
+    if rubric is None and data["rubric"] is not None:
+        try:
+            rubric = Rubric.from_dict(data["rubric"])
+        except InputError as error:
+            raise error.within(("rubric",)) from None
+    raw_items = data.get("items", [])
+    if not isinstance(raw_items, Sequence) or isinstance(raw_items, str):
+        raise InputError("expected a list of items", path=("items",))
+    items = [_item(raw, rubric, ("items", index)) for index, raw in enumerate(raw_items)]
+    arguments = {key: data[key] for key in FIELDS if data.get(key) is not None}
+    extra = {key: value for key, value in data.items() if key not in FIELDS}
+    return {**arguments, "rubric": rubric, "items": items, "extra": extra}
+
+
+def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
+    """What `RubricDataset` is built from, out of a file; the format goes by the suffix.
+
+    Raises:
+        InputError: the file cannot be read or is not a dataset; with the line or the path inside.
+    """
+    path = Path(path)
+    text = read_text(path)
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return arguments_from(parse_yaml(text), rubric)
+    if path.suffix.lower() == LINES_SUFFIX:
+        return _arguments_from_lines(text, rubric)
+    return arguments_from(parse_json(text), rubric)
+
+
+def _arguments_from_lines(text: str, rubric: Rubric | None) -> dict[str, Any]:
+    lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    number, head = lines[0]
+    try:
+        arguments = arguments_from(parse_json(head, line=number), rubric)
+        for number, line in lines[1:]:
+            raw = parse_json(line, line=number)
+            arguments["items"].append(_item(raw, arguments["rubric"], ()))
+    except InputError as error:
+        raise error.within(line=number) from None
+    return arguments
+
+
+def _item(raw: Any, rubric: Rubric | None, path: Sequence[str | int]) -> DataItem:
+    try:
+        item = DataItem.from_dict(raw, rubric)
+        if item.rubric is None and rubric is None:
+            raise InputError("the item has no rubric and dataset has no global rubric")
+    except InputError as error:
+        raise error.within(path) from None
+    return item
+
+
+def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
+    """Write a dataset's `to_dict()`: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON."""
+    path = Path(path)
+    if path.suffix.lower() in YAML_SUFFIXES:
+        text = format_yaml(dict(document))
+    elif path.suffix.lower() == LINES_SUFFIX:
+        head = {key: value for key, value in document.items() if key != "items"}
+        text = "".join(json.dumps(line) + "\n" for line in (head, *document["items"]))
+    else:
+        text = json.dumps(document, indent=2)
+    path.write_text(text, encoding="utf-8")
