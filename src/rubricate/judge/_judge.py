@@ -10,8 +10,9 @@ import orjson
 
 from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
+from rubricate.judge._evidence import locate
 from rubricate.judge._prompts import PROMPT_VERSION, render
-from rubricate.judge._replies import Reply, locate, read_reply
+from rubricate.judge._replies import Reply, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
 from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
 

@@ -10,9 +10,8 @@ from typing import Any
 import orjson
 
 from rubricate.errors import UnreadableReply
-from rubricate.rubric import Evidence
 
-__all__ = ["Reply", "locate", "read_group", "read_reply"]
+__all__ = ["Reply", "read_group", "read_reply"]
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -162,13 +161,3 @@ def _reply(data: Any) -> Reply:
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
     return Reply(data["verdict"], reason, tuple(quote for quote in quotes if quote.strip()))
-
-
-def locate(quote: str, submission: str) -> Evidence:
-    """Find a quote in the submission: as it stands, else with other spacing and letter case."""
-    start = submission.find(quote)
-    if start >= 0:
-        return Evidence(quote, start, start + len(quote))
-    words = r"\s+".join(re.escape(word) for word in quote.split())
-    match = re.search(words, submission, re.IGNORECASE)
-    return Evidence(quote, *match.span()) if match else Evidence(quote)
