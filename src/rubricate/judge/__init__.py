@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge
+from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
@@ -16,6 +17,9 @@ __all__ = [
     "Case",
     "Completion",
     "CriteriaPerCall",
+    "Example",
+    "ExampleLabel",
+    "Examples",
     "GroupJudge",
     "GroupedModelJudge",
     "HTTPModel",

@@ -10,6 +10,7 @@ import orjson
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
+from rubricate.judge._examples import Examples
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._prompts import render_group
 from rubricate.judge._replies import Reply, read_group
@@ -58,12 +59,18 @@ class GroupedModelJudge(ModelJudge):
         model: the model.
         criteria_per_call: how many criteria go together, in the rubric's order; `all` for all.
         reasks: how often what was not answered is asked again.
+        examples: labelled examples to be shown, if any.
     """
 
     def __init__(
-        self, model: Model, *, criteria_per_call: CriteriaPerCall = "all", reasks: int = 2
+        self,
+        model: Model,
+        *,
+        criteria_per_call: CriteriaPerCall = "all",
+        reasks: int = 2,
+        examples: Examples | None = None,
     ) -> None:
-        super().__init__(model, reasks=reasks)
+        super().__init__(model, reasks=reasks, examples=examples)
         self._size = check_criteria_per_call(criteria_per_call)
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
@@ -74,7 +81,7 @@ class GroupedModelJudge(ModelJudge):
     def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:
             return [self.key(case, criteria[0])]
-        request = render_group(case, criteria)
+        request = render_group(case, criteria, self._shown(case))
         digest = hashlib.blake2b(self._identity, digest_size=16)
         for message in request.messages:
             digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
@@ -91,7 +98,7 @@ class GroupedModelJudge(ModelJudge):
             left = asked.left()
             if not left:
                 break
-            request = render_group(case, [criteria[place] for place in left])
+            request = render_group(case, [criteria[place] for place in left], self._shown(case))
             if asked.wrong:
                 request = _with_corrections(request, [asked.wrong[place] for place in left])
             try:

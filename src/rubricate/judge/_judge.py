@@ -11,6 +11,7 @@ import orjson
 from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
 from rubricate.judge._evidence import locate
+from rubricate.judge._examples import Example, Examples
 from rubricate.judge._prompts import PROMPT_VERSION, render
 from rubricate.judge._replies import Reply, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
@@ -55,21 +56,26 @@ class ModelJudge:
     Args:
         model: the model.
         reasks: how often an unreadable reply is asked again, with what was wrong with it.
+        examples: labelled examples to be shown, if any.
     """
 
     note: str | None = None
 
-    def __init__(self, model: Model, *, reasks: int = 2) -> None:
+    def __init__(self, model: Model, *, reasks: int = 2, examples: Examples | None = None) -> None:
         self.model = model
         self.name = model.name
         self._reasks = reasks
+        self._examples = examples
+
+    def _shown(self, case: Case) -> tuple[Example, ...]:
+        return () if self._examples is None else self._examples.for_case(case)
 
     @cached_property
     def _identity(self) -> bytes:
         return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        request = render(case, criterion)
+        request = render(case, criterion, self._shown(case))
         digest = hashlib.blake2b(self._identity, digest_size=16)
         for message in request.messages:
             digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
@@ -77,7 +83,7 @@ class ModelJudge:
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        request = render(case, criterion)
+        request = render(case, criterion, self._shown(case))
         spent = Usage()
         wrong = ""
         for _ in range(1 + self._reasks):

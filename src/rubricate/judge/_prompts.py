@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from rubricate.judge._case import Case
+from rubricate.judge._examples import Example
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion
 
@@ -26,18 +27,24 @@ PROMPT_VERSION = "grading-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 
 
-def render(case: Case, criterion: Criterion) -> Request:
+def render(case: Case, criterion: Criterion, examples: tuple[Example, ...] = ()) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
     text, schema = _criterion_part(criterion)
-    system = Message(role="system", content=_sendable(_system_part(case.guidelines)))
+    system = Message(
+        role="system", content=_sendable(_system_part(case.guidelines, False, examples))
+    )
     user = Message(role="user", content=_sendable(_material_part(case) + text))
     return Request((system, user), schema)
 
 
-def render_group(case: Case, criteria: Sequence[Criterion]) -> Request:
+def render_group(
+    case: Case, criteria: Sequence[Criterion], examples: tuple[Example, ...] = ()
+) -> Request:
     """The messages that ask a model about several criteria at once, each by its number from 1."""
     text, schema = _group_part(tuple(criteria))
-    system = Message(role="system", content=_sendable(_system_part(case.guidelines, True)))
+    system = Message(
+        role="system", content=_sendable(_system_part(case.guidelines, True, examples))
+    )
     user = Message(role="user", content=_sendable(_material_part(case) + text))
     return Request((system, user), schema)
 
@@ -75,17 +82,24 @@ def _template(name: str) -> Template:
 
 
 @lru_cache(maxsize=64)
-def _system_part(guidelines: str | None, several: bool = False) -> str:
-    return _template("system").render(guidelines=guidelines, several=several)
+def _system_part(guidelines: str | None, several: bool, examples: tuple[Example, ...]) -> str:
+    tag = _code("\0".join(text for e in examples for text in (e.prompt, e.submission)))
+    return _template("system").render(
+        guidelines=guidelines, several=several, examples=examples, tag=tag
+    )
 
 
 @lru_cache(maxsize=256)
 def _material_part(case: Case) -> str:
-    content = "\0".join((case.prompt, case.reference or "", case.submission))
-    tag = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    tag = _code("\0".join((case.prompt, case.reference or "", case.submission)))
     return _template("material").render(
         tag=tag, prompt=case.prompt, reference=case.reference, submission=case.submission
     )
+
+
+def _code(text: str) -> str:
+    """A code that whoever wrote the text cannot know before the text is written."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=4096)

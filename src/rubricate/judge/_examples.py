@@ -1,0 +1,192 @@
+"""Labelled examples for a judge: which items of a labelled set it is shown."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from rubricate._documents import suggestion
+from rubricate.dataset import RubricDataset
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.rubric import Criterion
+
+__all__ = ["Example", "ExampleLabel", "Examples"]
+
+Pick = Literal["balanced", "nearest"]
+REASONS = "reasons"
+"""The key of an item's metadata that holds people's reasons, by criterion name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleLabel:
+    """What people say of one example by one criterion."""
+
+    requirement: str
+    label: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text that people have labelled, with its labels in the rubric's order."""
+
+    prompt: str
+    submission: str
+    labels: tuple[ExampleLabel, ...]
+
+
+class Examples:
+    """Picks items of a labelled set to be shown to a judge as examples.
+
+    An example is a whole item with all its labels, so that the examples are the same for every
+    criterion of the graded item and stand in the part of the prompt that caches serve. The graded
+    item itself, or another with the same text, is never among them.
+
+    Args:
+        dataset: items with ground truth; those without any are left out.
+        count: how many examples are shown.
+        pick: `balanced` shows items whose labels are spread evenly over each criterion's answers,
+            the same ones for every graded item; `nearest` shows those whose text is most like the
+            graded one (cosine of TF-IDF weights).
+        reasons: whether people's reasons are shown: an item's metadata may hold them under
+            `reasons`, by criterion name.
+        seed: breaks ties.
+
+    Attributes:
+        dataset: the labelled set.
+
+    Raises:
+        InputError: the dataset has no labels, or an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        dataset: RubricDataset,
+        *,
+        count: int = 4,
+        pick: Pick | str = "balanced",
+        reasons: bool = True,
+        seed: int = 0,
+    ) -> None:
+        if isinstance(count, bool) or count < 1:
+            raise InputError(f"the number of examples must be at least 1, found {count}")
+        if pick not in get_args(Pick):
+            near = suggestion(pick, get_args(Pick))
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise InputError(f"unknown pick '{pick}' (known: {', '.join(get_args(Pick))}){hint}")
+        self.dataset = dataset
+        self._count = count
+        self._pool = [
+            example
+            for index in range(len(dataset))
+            if (example := _example(dataset, index, reasons)).labels
+        ]
+        if not self._pool:
+            raise InputError("examples need labels, and no item of the dataset has ground truth")
+        random.Random(seed).shuffle(self._pool)
+        by_text = {_same(example.submission): example for example in reversed(self._pool)}
+        self._pool = list(reversed(by_text.values()))  # the first of those with the same text
+        self._keys = list(reversed(by_text))
+        self._texts = _Texts([e.submission for e in self._pool]) if pick == "nearest" else None
+        self._usual = self._balanced(range(len(self._pool))) if self._texts is None else []
+        self.for_case = lru_cache(maxsize=256)(self._for_case)
+        """The examples to be shown beside a case."""
+
+    def _for_case(self, case: Case) -> tuple[Example, ...]:
+        own = _same(case.submission)
+        if self._texts is None and own not in (self._keys[index] for index in self._usual):
+            return tuple(self._pool[index] for index in self._usual)
+        allowed = [index for index, key in enumerate(self._keys) if key != own]
+        if self._texts is None:
+            chosen = self._balanced(allowed)
+        else:
+            chosen = self._texts.nearest(case.submission, allowed, self._count)
+        return tuple(self._pool[index] for index in chosen)
+
+    def _balanced(self, allowed: Sequence[int]) -> list[int]:
+        """Take, one after the other, the item with the labels that were shown least so far."""
+        shown: Counter[tuple[str, str]] = Counter()
+        chosen: list[int] = []
+        left = list(allowed)
+        while left and len(chosen) < self._count:
+            best = max(left, key=lambda index: self._worth(index, shown))  # the first of the best
+            left.remove(best)
+            chosen.append(best)
+            shown.update((label.requirement, label.label) for label in self._pool[best].labels)
+        return chosen
+
+    def _worth(self, index: int, shown: Mapping[tuple[str, str], int]) -> float:
+        labels = self._pool[index].labels
+        return sum(1.0 / (1 + shown[label.requirement, label.label]) for label in labels)
+
+
+def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
+    item, rubric = dataset.items[index], dataset.get_item_rubric(index)
+    given: Any = item.metadata.get(REASONS) if reasons else None
+    by_name: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+
+    def label(criterion: Criterion, name: str, value: object) -> ExampleLabel:
+        reason = by_name.get(name)
+        text = reason if isinstance(reason, str) and reason.strip() else None
+        return ExampleLabel(criterion.requirement, str(value), text)
+
+    labels = tuple(
+        label(criterion, name, value)
+        for criterion, name, value in zip(
+            rubric, rubric.names, item.ground_truth or (), strict=False
+        )
+        if value is not None and criterion.needs_judge
+    )
+    return Example(dataset.get_item_prompt(index), item.submission, labels)
+
+
+def _same(text: str) -> str:
+    """By what two texts are the same: letter case and spacing aside."""
+    return " ".join(text.casefold().split())
+
+
+class _Texts:
+    """Texts by their words, to be found by likeness.
+
+    The weight of a word in a text is `(1 + log tf) * log((1 + N) / (1 + df))` (Salton and Buckley
+    1988), and the likeness of two texts the cosine of their weights.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        words = [Counter(_words(text)) for text in texts]
+        spread = Counter(word for counts in words for word in counts)
+        self._rarity = {
+            word: math.log((1 + len(texts)) / (1 + count)) for word, count in spread.items()
+        }
+        self._vectors = [self._vector(counts) for counts in words]
+
+    def _vector(self, counts: Mapping[str, int]) -> dict[str, float]:
+        weights = {
+            word: (1 + math.log(count)) * self._rarity[word]
+            for word, count in counts.items()
+            if word in self._rarity
+        }
+        length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        return {word: weight / length for word, weight in weights.items()}
+
+    def nearest(self, text: str, allowed: Sequence[int], count: int) -> list[int]:
+        """The places of the texts most like `text`, the likest last, next to what is graded."""
+        wanted = self._vector(Counter(_words(text)))
+
+        def likeness(index: int) -> float:
+            vector = self._vectors[index]
+            return sum(weight * vector.get(word, 0.0) for word, weight in wanted.items())
+
+        ranked = sorted(allowed, key=lambda index: (-likeness(index), index))
+        return ranked[:count][::-1]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
