@@ -16,12 +16,14 @@ from rubricate.judge import Judge, JudgeLike, Model, choose_judge
 from rubricate.report import Summary, Tallies
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
 from rubricate.run import (
+    Budget,
     ItemResult,
     Outcome,
     Progress,
     Result,
     RetryPolicy,
     RunFolder,
+    cache_file,
     run,
 )
 
@@ -62,8 +64,13 @@ class GradingOptions(JudgingOptions, total=False):
 
     rubric: Rubric | None
     run_dir: str | Path | None
+    fresh: bool
+    retry_failed: bool
+    cache: str | Path | None
     limit: int | None
     concurrency: int
+    max_cost: float | None
+    max_time: float | None
     on_progress: Callable[[Progress], None] | None
 
 
@@ -73,9 +80,14 @@ async def agrade(
     *,
     rubric: Rubric | None = None,
     run_dir: str | Path | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    cache: str | Path | None = None,
     limit: int | None = None,
     base_url: str | None = None,
     concurrency: int = CONCURRENCY,
+    max_cost: float | None = None,
+    max_time: float | None = None,
     temperature: float | None = 0.0,
     timeout: float = TIMEOUT,
     attempts: int = ATTEMPTS,
@@ -95,9 +107,15 @@ async def agrade(
         rubric: a rubric to use in place of a `RubricDataset`'s own.
         run_dir: a folder for journal and results. A run into the same folder takes up where the
             last one ended. Default: nothing is written.
+        fresh: ask everything anew: an earlier journal in `run_dir` is moved aside, and nothing is
+            read from the cache.
+        retry_failed: ask for nothing but what failed in the earlier run into `run_dir`.
+        cache: a folder with answers that runs share; what is in it costs nothing. Default: none.
         limit: grade only so many items, from the first.
         base_url: the address of an OpenAI-compatible server, for a judge given by name.
         concurrency: the most requests in flight at once.
+        max_cost: US dollars that this run may spend; it ends before they are exceeded.
+        max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
         timeout: seconds that one request may take, for a judge given by name.
         attempts: how often a request that fails for a passing reason is sent, at most. One refused
@@ -120,9 +138,14 @@ async def agrade(
         judge,
         rubric=rubric,
         run_dir=run_dir,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        cache=cache,
         limit=limit,
         base_url=base_url,
         concurrency=concurrency,
+        max_cost=max_cost,
+        max_time=max_time,
         temperature=temperature,
         timeout=timeout,
         attempts=attempts,
@@ -186,6 +209,8 @@ class ResultStream:
             raise InputError(
                 f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
             )
+        if options.get("fresh") and options.get("retry_failed"):
+            raise InputError("fresh and retry_failed exclude each other: give one of them")
         partial = options.get("partial", 0.5)
         strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
         if (rubric := options.get("rubric")) is not None:
@@ -207,6 +232,10 @@ class ResultStream:
             dataset,
             chosen,
             folder=self._folder,
+            cache=cache_file(options.get("cache")),
+            fresh=options.get("fresh", False),
+            only_failed=options.get("retry_failed", False),
+            budget=Budget(options.get("max_cost"), options.get("max_time")),
             limit=options.get("limit"),
             concurrency=options.get("concurrency", CONCURRENCY),
             retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),

@@ -152,7 +152,7 @@ def test_a_dataset_of_ones_own_is_graded_item_by_item(make_dataset):
         given = 0
 
         def survey(self, limit: int | None = None) -> Survey:
-            return Survey(300, 600, make_dataset(1).rubric)
+            return make_dataset(300).survey(limit)
 
         def entries(self, limit: int | None = None) -> Any:
             for entry in make_dataset(300).entries(limit):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platformdirs import user_cache_path
+
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.dataset import (
@@ -127,6 +129,15 @@ def _judge(settings: GradeSettings) -> Judge:
     )
 
 
+def _cache(settings: GradeSettings) -> Path | None:
+    """The folder of answers that runs share."""
+    if settings.no_cache:
+        if settings.cache is not None:
+            raise InputError("--cache and --no-cache exclude each other: give one of them")
+        return None
+    return Path(settings.cache) if settings.cache else user_cache_path("rubricate")
+
+
 def _default_run_dir(settings: GradeSettings) -> Path:
     """The same folder for the same data and judge, so that a second call takes up the first."""
     data = table_name(settings.data or "data")
@@ -155,6 +166,11 @@ async def _graded(
                 dataset,
                 judge,
                 run_dir=run_dir,
+                fresh=settings.fresh,
+                retry_failed=settings.retry_failed,
+                cache=_cache(settings),
+                max_cost=settings.max_cost,
+                max_time=settings.max_time,
                 limit=settings.limit,
                 concurrency=settings.concurrency,
                 attempts=settings.attempts,

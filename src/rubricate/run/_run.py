@@ -6,14 +6,17 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, aclosing
+from pathlib import Path
 
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import CannotAssess
+from rubricate.run._answers import Answers
+from rubricate.run._budget import Budget
 from rubricate.run._executor import Execution, JudgedItem, Progress
 from rubricate.run._folder import RunFolder
-from rubricate.run._journal import Journal
+from rubricate.run._journal import Journal, moved_aside
 from rubricate.run._plan import Plan
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
@@ -30,6 +33,10 @@ async def run(
     judge: Judge,
     *,
     folder: RunFolder | None,
+    cache: Path | None,
+    fresh: bool,
+    only_failed: bool,
+    budget: Budget,
     limit: int | None,
     concurrency: int,
     retries: RetryPolicy,
@@ -50,6 +57,11 @@ async def run(
         dataset: what to grade.
         judge: who grades.
         folder: where the journal and the results go; None keeps the journal in memory.
+        cache: a file of answers that runs share; None for no such file.
+        fresh: begin with an empty journal (an earlier one is moved aside), and do not look into
+            the cache.
+        only_failed: ask for nothing but what failed before.
+        budget: what may be spent.
         limit: how many items at most, from the first.
         concurrency: how many calls are in flight at most.
         retries: when a failed request is sent again.
@@ -96,14 +108,22 @@ async def run(
 
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
+        if folder and fresh:
+            moved_aside(folder.journal)
         journal = stack.enter_context(Journal(folder.journal if folder else None))
+        shared = None if cache is None else Journal(cache, shared=True)
+        answers = stack.enter_context(
+            Answers(journal, shared, reads_cache=not fresh, on_trouble=trouble)
+        )
         results = stack.enter_context(folder.begin(plan)) if folder else None
         execution = Execution(
             plan,
             judge,
-            journal,
+            answers,
             sender,
             concurrency=min(concurrency, plan.verdicts),
+            budget=budget,
+            only_failed=only_failed,
             progress=progress,
             on_progress=on_progress,
             stop=stop,
@@ -112,10 +132,10 @@ async def run(
             async with aclosing(execution.judged()) as judged:
                 async for item in judged:
                     yield result(item)
-            if sender.stopped_by is not None:
-                stopped = str(sender.stopped_by)
+            if sender.stopped_by is None and progress.done == progress.total:
+                stopped = None
             else:
-                stopped = INTERRUPTED if progress.done < progress.total else None
+                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
             for item in execution.left():
                 yield result(item)
         finally:
@@ -128,14 +148,17 @@ async def run(
                     judge=judge.name,
                     note=judge.note,
                     dataset=dataset.name,
-                    usage=execution.usage,
-                    calls=execution.calls,
+                    usage=progress.usage,
+                    calls=progress.calls,
                     resumed=progress.resumed,
+                    cached=progress.cached,
+                    saved=progress.saved,
+                    damaged=answers.damaged,
                     seconds=time.perf_counter() - begin,
                     cannot_assess=cannot_assess,
                     partial=partial,
                     run_dir=folder.path if folder else None,
                     stopped=stopped,
-                    interrupted=stopped is not None and sender.stopped_by is None,
+                    interrupted=stopped in (INTERRUPTED, "cancelled"),
                 )
             )
