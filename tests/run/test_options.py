@@ -210,15 +210,6 @@ def test_something_else_than_a_dataset_is_an_error():
         rubricate.grade([], met)  # type: ignore[arg-type]
 
 
-def test_option_allow_code_lets_code_run_that_a_rubric_names():
-    rubric = Rubric.from_dict([{"name": "a", "kind": "code", "function": "operator:truth"}])
-    dataset = RubricDataset("p", rubric)
-    dataset.add_item("text")
-    with pytest.raises(InputError, match="--allow-code"):
-        rubricate.grade(dataset, met)
-    assert rubricate.grade(dataset, met, allow_code=True).failed == 0
-
-
 def test_option_fresh_asks_everything_anew(make_dataset, tmp_path, endpoint):
     options = {"base_url": endpoint.url, "run_dir": tmp_path}
     rubricate.grade(make_dataset(2), "m", **options)

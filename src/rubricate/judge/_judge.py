@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol, runtime_checkable
 
 import orjson
 
 from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._prompts import PROMPT_VERSION, render
+from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
 from rubricate.judge._replies import Reply, locate, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
 from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
@@ -68,11 +68,8 @@ class ModelJudge:
         return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        request = render(case, criterion)
-        digest = hashlib.blake2b(self._identity, digest_size=16)
-        for message in request.messages:
-            digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
-        digest.update(orjson.dumps(request.schema))
+        digest = _prefix_digest(self._identity, case).copy()
+        digest.update(_suffix_bytes(criterion))
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
@@ -125,6 +122,20 @@ class ModelJudge:
 
     async def aclose(self) -> None:
         await self.model.aclose()
+
+
+@lru_cache(maxsize=256)
+def _prefix_digest(identity: bytes, case: Case) -> hashlib.blake2b:
+    digest = hashlib.blake2b(identity, digest_size=16)
+    for part in prefix(case):
+        digest.update(b"\0" + part.encode())
+    return digest
+
+
+@lru_cache(maxsize=4096)
+def _suffix_bytes(criterion: Criterion) -> bytes:
+    text, schema = suffix(criterion)
+    return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 
 def _asked_again(request: Request, reply: str, wrong: str) -> Request:

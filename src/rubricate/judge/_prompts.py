@@ -20,7 +20,7 @@ from rubricate.rubric import Criterion
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["PROMPT_VERSION", "render", "render_group", "request_schema"]
+__all__ = ["PROMPT_VERSION", "prefix", "render", "render_group", "request_schema", "suffix"]
 
 PROMPT_VERSION = "grading-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
@@ -28,18 +28,28 @@ PROMPT_VERSION = "grading-1"
 
 def render(case: Case, criterion: Criterion) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
-    text, schema = _criterion_part(criterion)
-    system = Message(role="system", content=_sendable(_system_part(case.guidelines)))
-    user = Message(role="user", content=_sendable(_material_part(case) + text))
-    return Request((system, user), schema)
+    system, material = prefix(case)
+    text, schema = suffix(criterion)
+    return Request(
+        (Message(role="system", content=system), Message(role="user", content=material + text)),
+        schema,
+    )
+
+
+@lru_cache(maxsize=256)
+def prefix(case: Case, several: bool = False) -> tuple[str, str]:
+    """The system's message, and how the user's begins: the same for all criteria of an item."""
+    return _sendable(_system_part(case.guidelines, several)), _sendable(_material_part(case))
 
 
 def render_group(case: Case, criteria: Sequence[Criterion]) -> Request:
     """The messages that ask a model about several criteria at once, each by its number from 1."""
+    system, material = prefix(case, several=True)
     text, schema = _group_part(tuple(criteria))
-    system = Message(role="system", content=_sendable(_system_part(case.guidelines, True)))
-    user = Message(role="user", content=_sendable(_material_part(case) + text))
-    return Request((system, user), schema)
+    return Request(
+        (Message(role="system", content=system), Message(role="user", content=material + text)),
+        schema,
+    )
 
 
 def _sendable(text: str) -> str:
@@ -79,7 +89,6 @@ def _system_part(guidelines: str | None, several: bool = False) -> str:
     return _template("system").render(guidelines=guidelines, several=several)
 
 
-@lru_cache(maxsize=256)
 def _material_part(case: Case) -> str:
     content = "\0".join((case.prompt, case.reference or "", case.submission))
     tag = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -89,10 +98,11 @@ def _material_part(case: Case) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _criterion_part(criterion: Criterion) -> tuple[str, dict[str, object]]:
+def suffix(criterion: Criterion) -> tuple[str, dict[str, object]]:
+    """How the user's message ends, and the schema of the reply: the same for all items."""
     question = criterion.ask()
     text = _template("criterion").render(question=question)
-    return text, request_schema(question.verdict_schema)
+    return _sendable(text), request_schema(question.verdict_schema)
 
 
 @lru_cache(maxsize=1024)
@@ -103,7 +113,7 @@ def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]
         str(number): request_schema(question.verdict_schema)
         for number, question in enumerate(questions, start=1)
     }
-    return text, {
+    return _sendable(text), {
         "type": "object",
         "properties": entries,
         "required": list(entries),
