@@ -36,7 +36,15 @@ if TYPE_CHECKING:
         RubricateError,
         RunStopped,
     )
-    from rubricate.grading import ResultStream, agrade, agrade_stream, grade, grade_stream
+    from rubricate.grading import (
+        ResultStream,
+        aestimate,
+        agrade,
+        agrade_stream,
+        estimate,
+        grade,
+        grade_stream,
+    )
     from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
     from rubricate.rubric import (
         CodeCriterion,
@@ -90,9 +98,11 @@ __all__ = [
     "Usage",
     "Verdict",
     "__version__",
+    "aestimate",
     "agrade",
     "agrade_stream",
     "csv_dataset",
+    "estimate",
     "file_dataset",
     "grade",
     "grade_stream",
@@ -125,8 +135,10 @@ _ROOMS = {
     ),
     "rubricate.grading": (
         "ResultStream",
+        "aestimate",
         "agrade",
         "agrade_stream",
+        "estimate",
         "grade",
         "grade_stream",
     ),

@@ -16,7 +16,10 @@ from rubricate.judge import Judge, JudgeLike, Model, choose_judge
 from rubricate.report import Summary, Tallies
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
 from rubricate.run import (
+    CACHE_NAME,
+    JOURNAL_NAME,
     Budget,
+    Estimate,
     ItemResult,
     Outcome,
     Progress,
@@ -26,14 +29,17 @@ from rubricate.run import (
     cache_file,
     run,
 )
+from rubricate.run import estimate as estimate_run
 
 __all__ = [
     "GradingOptions",
     "JudgingOptions",
     "ResultStream",
+    "aestimate",
     "agrade",
     "agrade_one",
     "agrade_stream",
+    "estimate",
     "grade",
     "grade_one",
     "grade_stream",
@@ -53,6 +59,7 @@ class JudgingOptions(TypedDict, total=False):
     base_url: str | None
     temperature: float | None
     timeout: float
+    prices: str | Path | None
     attempts: int
     cannot_assess: CannotAssess | str
     partial: float
@@ -90,6 +97,7 @@ async def agrade(
     max_time: float | None = None,
     temperature: float | None = 0.0,
     timeout: float = TIMEOUT,
+    prices: str | Path | None = None,
     attempts: int = ATTEMPTS,
     cannot_assess: CannotAssess | str = "skip",
     partial: float = 0.5,
@@ -118,6 +126,7 @@ async def agrade(
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
         timeout: seconds that one request may take, for a judge given by name.
+        prices: a file of prices, for a judge given by name; see docs/running.md.
         attempts: how often a request that fails for a passing reason is sent, at most. One refused
             for its rate (429) is sent again for ten minutes, however often that is.
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
@@ -148,6 +157,7 @@ async def agrade(
         max_time=max_time,
         temperature=temperature,
         timeout=timeout,
+        prices=prices,
         attempts=attempts,
         cannot_assess=cannot_assess,
         partial=partial,
@@ -205,24 +215,12 @@ class ResultStream:
     def __init__(
         self, dataset: Gradable, judge: JudgeLike, stop: asyncio.Event, options: GradingOptions
     ) -> None:
-        if not isinstance(dataset, Gradable):
-            raise InputError(
-                f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
-            )
         if options.get("fresh") and options.get("retry_failed"):
             raise InputError("fresh and retry_failed exclude each other: give one of them")
         partial = options.get("partial", 0.5)
         strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
-        if (rubric := options.get("rubric")) is not None:
-            if not isinstance(dataset, RubricDataset):
-                raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
-            dataset = RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
-        chosen = choose_judge(
-            judge,
-            base_url=options.get("base_url"),
-            temperature=options.get("temperature", 0.0),
-            timeout=options.get("timeout", TIMEOUT),
-        )
+        dataset = _dataset(dataset, options.get("rubric"))
+        chosen = _judge(judge, options)
         self._made_here = None if isinstance(judge, Judge | Model) else chosen
         run_dir = options.get("run_dir")
         self._folder = None if run_dir is None else RunFolder(run_dir)
@@ -299,6 +297,64 @@ class ResultStream:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
+    if not isinstance(dataset, Gradable):
+        raise InputError(
+            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
+        )
+    if rubric is None:
+        return dataset
+    if not isinstance(dataset, RubricDataset):
+        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
+    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
+
+
+def _judge(judge: JudgeLike, options: GradingOptions) -> Judge:
+    return choose_judge(
+        judge,
+        base_url=options.get("base_url"),
+        temperature=options.get("temperature", 0.0),
+        timeout=options.get("timeout", TIMEOUT),
+        prices=options.get("prices"),
+    )
+
+
+def _existing(folder: str | Path | None, name: str) -> Path | None:
+    path = None if folder is None else Path(folder) / name
+    return path if path is not None and path.exists() else None
+
+
+async def aestimate(
+    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+) -> Estimate:
+    """What `agrade` with these arguments would take; sends nothing and writes nothing.
+
+    Tokens are guessed from the length of the prompts, and each call is taken to be answered at
+    once: a range, not a promise.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    fresh = options.get("fresh", False)
+    return await estimate_run(
+        _dataset(dataset, options.get("rubric")),
+        _judge(judge, options),
+        journal=None if fresh else _existing(options.get("run_dir"), JOURNAL_NAME),
+        cache=_existing(options.get("cache"), CACHE_NAME),
+        fresh=fresh,
+        only_failed=options.get("retry_failed", False),
+        limit=options.get("limit"),
+        allow_code=options.get("allow_code", False),
+    )
+
+
+def estimate(
+    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+) -> Estimate:
+    """`aestimate` for plain code."""
+    return run_sync(lambda: aestimate(dataset, judge, **options))
 
 
 async def agrade_one(

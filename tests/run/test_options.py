@@ -286,3 +286,9 @@ def test_option_max_time_ends_the_run(make_dataset, tmp_path, rows):
 def test_option_max_something_is_more_than_nothing(make_dataset, option: str):
     with pytest.raises(InputError, match="must be more than 0, found 0"):
         rubricate.grade(make_dataset(), met, **{option: 0.0})
+
+
+def test_option_prices_makes_a_cost_known(make_dataset, tmp_path, endpoint):
+    (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
+    options = {"base_url": endpoint.url, "prices": tmp_path / "prices.json"}
+    assert rubricate.grade(make_dataset(1), "m", **options).usage.cost > 0

@@ -100,6 +100,13 @@ def grade(
     no_cache: Annotated[
         bool | None, typer.Option("--no-cache", help="Share no answers with other runs.")
     ] = None,
+    dry_run: Annotated[
+        bool | None,
+        typer.Option("--dry-run", help="Say what it would take, and send nothing."),
+    ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="A file of prices by model, before the built-in ones.")
+    ] = None,
     max_cost: Annotated[
         float | None, typer.Option(help="End before more US dollars than these are spent.")
     ] = None,

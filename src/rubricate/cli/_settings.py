@@ -13,7 +13,7 @@ from rubricate.grading import ATTEMPTS, CONCURRENCY, TIMEOUT
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "train", "cache")
+_PATHS = ("data", "rubric", "run_dir", "train", "cache", "prices")
 
 
 class GradeSettings(BaseModel):
@@ -46,6 +46,10 @@ class GradeSettings(BaseModel):
     """A folder with answers that runs share. Default: the user's cache folder."""
     no_cache: bool = False
     """Share no answers with other runs."""
+    dry_run: bool = False
+    """Say what the run would take, and send nothing."""
+    prices: str | None = None
+    """A file of prices by model, which go before the built-in ones."""
     max_cost: float | None = None
     """US dollars that this run may spend."""
     max_time: float | None = None

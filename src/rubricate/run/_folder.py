@@ -16,7 +16,17 @@ from rubricate.run._plan import Plan
 from rubricate.run._records import to_json, verdict_record
 from rubricate.run._results import ItemResult
 
-__all__ = ["ResultsFile", "RunFolder", "cache_file", "result_rows"]
+__all__ = [
+    "CACHE_NAME",
+    "JOURNAL_NAME",
+    "ResultsFile",
+    "RunFolder",
+    "cache_file",
+    "result_rows",
+]
+
+JOURNAL_NAME = "journal.sqlite"
+CACHE_NAME = "cache.sqlite"
 
 
 class RunFolder:
@@ -28,7 +38,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.journal = self.path / "journal.sqlite"
+        self.journal = self.path / JOURNAL_NAME
         self.results = self.path / "results.jsonl"
         self.rubric = self.path / "rubric.yaml"
         self.summary = self.path / "summary.json"
@@ -77,7 +87,7 @@ def cache_file(folder: str | Path | None) -> Path | None:
             f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
             file=path,
         ) from None
-    return path / "cache.sqlite"
+    return path / CACHE_NAME
 
 
 def _rubrics(plan: Plan) -> Iterator[str]:
