@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         grade_stream,
     )
     from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
+    from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
         Criterion,
@@ -88,6 +89,7 @@ __all__ = [
     "RegexCriterion",
     "Result",
     "ResultStream",
+    "RewardFunction",
     "Rubric",
     "RubricDataset",
     "RubricateError",
@@ -150,6 +152,7 @@ _ROOMS = {
         "ModelJudge",
         "PythonModel",
     ),
+    "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",
         "Criterion",

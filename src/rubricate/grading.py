@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import DataItem, Gradable, RubricDataset
 from rubricate.errors import InputError, RunStopped
@@ -26,6 +27,7 @@ from rubricate.run import (
     Result,
     RetryPolicy,
     RunFolder,
+    Sender,
     cache_file,
     run,
 )
@@ -35,14 +37,18 @@ __all__ = [
     "GradingOptions",
     "JudgingOptions",
     "ResultStream",
+    "RewardOptions",
     "aestimate",
     "agrade",
     "agrade_one",
     "agrade_stream",
+    "check_options",
+    "chosen_judge",
     "estimate",
     "grade",
     "grade_one",
     "grade_stream",
+    "shared_sender",
 ]
 
 CONCURRENCY = 32
@@ -66,19 +72,35 @@ class JudgingOptions(TypedDict, total=False):
     allow_code: bool
 
 
-class GradingOptions(JudgingOptions, total=False):
+class RewardOptions(JudgingOptions, total=False):
+    """How to judge batch after batch; the arguments of these names of `agrade`."""
+
+    concurrency: int
+    cache: str | Path | None
+    max_cost: float | None
+    max_time: float | None
+
+
+class GradingOptions(RewardOptions, total=False):
     """How to grade a dataset; the arguments of these names of `agrade`."""
 
     rubric: Rubric | None
     run_dir: str | Path | None
     fresh: bool
     retry_failed: bool
-    cache: str | Path | None
     limit: int | None
-    concurrency: int
-    max_cost: float | None
-    max_time: float | None
     on_progress: Callable[[Progress], None] | None
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise `TypeError` for an option that is not one of a class of options above."""
+    for name in options:
+        if name not in known.__annotations__:
+            near = suggestion(name, known.__annotations__)
+            raise TypeError(
+                f"unexpected keyword argument '{name}'"
+                + (f"; did you mean '{near}'?" if near else "")
+            )
 
 
 async def agrade(
@@ -213,14 +235,20 @@ class ResultStream:
     """The results of a run on their way; see `agrade_stream`."""
 
     def __init__(
-        self, dataset: Gradable, judge: JudgeLike, stop: asyncio.Event, options: GradingOptions
+        self,
+        dataset: Gradable,
+        judge: JudgeLike,
+        stop: asyncio.Event,
+        options: GradingOptions,
+        sender: Sender | None = None,
     ) -> None:
+        check_options(options, GradingOptions)
         if options.get("fresh") and options.get("retry_failed"):
             raise InputError("fresh and retry_failed exclude each other: give one of them")
         partial = options.get("partial", 0.5)
         strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
         dataset = _dataset(dataset, options.get("rubric"))
-        chosen = _judge(judge, options)
+        chosen = chosen_judge(judge, options)
         self._made_here = None if isinstance(judge, Judge | Model) else chosen
         run_dir = options.get("run_dir")
         self._folder = None if run_dir is None else RunFolder(run_dir)
@@ -244,6 +272,7 @@ class ResultStream:
             stop=stop,
             on_item=self._tallies.add,
             on_end=self._end,
+            sender=sender,
         )
 
     def _end(self, outcome: Outcome) -> None:
@@ -299,6 +328,14 @@ class ResultStream:
         await self.aclose()
 
 
+def shared_sender(options: GradingOptions) -> Sender:
+    """A way to models that several streams share, with its limits."""
+    return Sender(
+        concurrency=options.get("concurrency", CONCURRENCY),
+        retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
+    )
+
+
 def _dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     if not isinstance(dataset, Gradable):
         raise InputError(
@@ -311,7 +348,8 @@ def _dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-def _judge(judge: JudgeLike, options: GradingOptions) -> Judge:
+def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> Judge:
+    """The judge that is meant, as `agrade` takes it."""
     return choose_judge(
         judge,
         base_url=options.get("base_url"),
@@ -337,10 +375,11 @@ async def aestimate(
     Raises:
         InputError: something given cannot be used.
     """
+    check_options(options, GradingOptions)
     fresh = options.get("fresh", False)
     return await estimate_run(
         _dataset(dataset, options.get("rubric")),
-        _judge(judge, options),
+        chosen_judge(judge, options),
         journal=None if fresh else _existing(options.get("run_dir"), JOURNAL_NAME),
         cache=_existing(options.get("cache"), CACHE_NAME),
         fresh=fresh,

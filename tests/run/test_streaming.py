@@ -165,6 +165,11 @@ def test_a_dataset_of_ones_own_is_graded_item_by_item(make_dataset):
     assert len(list(stream)) == 299
 
 
+def test_an_option_that_is_misspelt_is_an_error(make_dataset):
+    with pytest.raises(TypeError, match="'concurency'; did you mean 'concurrency'"):
+        rubricate.agrade_stream(make_dataset(), met, concurency=3)  # type: ignore[call-arg]
+
+
 def test_an_error_before_anything_is_sent_comes_from_the_first_item(make_dataset, endpoint):
     dataset = make_dataset(2)
     dataset.items[1].ground_truth = ["MET"]

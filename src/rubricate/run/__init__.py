@@ -7,6 +7,7 @@ from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_fil
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, run
+from rubricate.run._sender import Sender
 
 __all__ = [
     "CACHE_NAME",
@@ -21,6 +22,7 @@ __all__ = [
     "Result",
     "RetryPolicy",
     "RunFolder",
+    "Sender",
     "cache_file",
     "estimate",
     "result_rows",

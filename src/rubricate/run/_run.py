@@ -47,6 +47,7 @@ async def run(
     stop: asyncio.Event,
     on_item: Callable[[ItemResult], None],
     on_end: Callable[[Outcome], None],
+    sender: Sender | None = None,
 ) -> AsyncGenerator[ItemResult]:
     """Grade a dataset. Gives every item's result once, as soon as all its verdicts are there.
 
@@ -71,6 +72,7 @@ async def run(
         stop: set it to end the run early.
         on_item: given every item's result before anybody else.
         on_end: given the outcome, complete or not, when all items have been given.
+        sender: how models are reached, where several runs share it. Default: one of its own.
 
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
@@ -87,7 +89,7 @@ async def run(
         progress.trouble = message
         on_progress(progress)
 
-    sender = Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
+    sender = sender or Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
 
     def result(item: JudgedItem) -> ItemResult:
         planned = item.planned
