@@ -13,7 +13,7 @@ from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import DataItem, Gradable, RubricDataset
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import Judge, JudgeLike, Model, choose_judge
+from rubricate.judge import GroupJudge, Judge, JudgeLike, Model, choose_judge
 from rubricate.report import Summary, Tallies
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
 from rubricate.run import (
@@ -348,7 +348,7 @@ def _dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> Judge:
+def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> GroupJudge:
     """The judge that is meant, as `agrade` takes it."""
     return choose_judge(
         judge,

@@ -12,9 +12,10 @@ import orjson
 
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
-from rubricate.judge import Completion, Judge, Model, Request
-from rubricate.rubric import Usage
+from rubricate.judge import Completion, GroupJudge, Model, Request
+from rubricate.rubric import Criterion, Usage
 from rubricate.run._answers import Answers
+from rubricate.run._executor import calls_of
 from rubricate.run._journal import Journal
 from rubricate.run._plan import Plan
 
@@ -80,7 +81,7 @@ class _Counting:
 
 async def estimate(
     dataset: Gradable,
-    judge: Judge,
+    judge: GroupJudge,
     *,
     journal: Path | None,
     cache: Path | None,
@@ -105,14 +106,18 @@ async def estimate(
             Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
         )
         for item in plan:
-            keys = [judge.key(item.case, criterion) for criterion in item.rubric]
-            records = {key: found.record for key, found in answers.known(keys).items()}
-            for criterion, key in zip(item.rubric, keys, strict=True):
-                record = records.get(key)
-                if record is not None and record["status"] != "failed":
-                    known += 1
-                elif criterion.needs_judge and not (only_failed and record is None):
-                    await judge.judge(item.case, criterion, counting)
+            calls = calls_of(judge, item)
+            records = answers.known([asked.key for call in calls for asked in call])
+            for call in calls:
+                left: list[Criterion] = []
+                for asked in call:
+                    found = records.get(asked.key)
+                    if found is not None and found.record["status"] != "failed":
+                        known += 1
+                    elif asked.criterion.needs_judge and (found is not None or not only_failed):
+                        left.append(asked.criterion)
+                if left:
+                    await judge.judge_group(item.case, left, counting)
     low, high = counting.low, counting.high
     priced = low.cost is not None and high.cost is not None
     return Estimate(

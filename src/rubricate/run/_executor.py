@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
-from rubricate.judge import Judge
+from rubricate.judge import GroupJudge
 from rubricate.rubric import Criterion, Failure, Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
@@ -18,7 +17,7 @@ from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
 
-__all__ = ["Execution", "JudgedItem", "Progress"]
+__all__ = ["Execution", "JudgedItem", "Progress", "calls_of"]
 
 BACKLOG = 64
 """Judged items that wait to be taken before judging waits too."""
@@ -64,8 +63,32 @@ class Progress:
         self.abstained += verdict.status == "abstained"
 
 
-Call = tuple[Criterion, str, str]
-"""A criterion to be judged, its name, and the key of the answer."""
+class Asked(NamedTuple):
+    """A criterion to be judged, its name, and the key of the answer."""
+
+    criterion: Criterion
+    name: str
+    key: str
+
+
+Call = list[Asked]
+"""The criteria of an item that are judged together, mostly one."""
+
+
+def calls_of(judge: GroupJudge, planned: PlannedItem) -> list[Call]:
+    """All calls that an item would take if nothing were known."""
+    rubric, names, case = planned.rubric, planned.rubric.names, planned.case
+    calls: list[Call] = []
+    for group in judge.groups(rubric.criteria):
+        criteria = [rubric[place] for place in group]
+        keys = [judge.key(case, criteria[0])] if len(criteria) == 1 else judge.keys(case, criteria)
+        calls.append(
+            [
+                Asked(criterion, names[place], key)
+                for criterion, place, key in zip(criteria, group, keys, strict=True)
+            ]
+        )
+    return calls
 
 
 @dataclass(slots=True)
@@ -101,7 +124,7 @@ class Execution:
     def __init__(
         self,
         plan: Plan,
-        judge: Judge,
+        judge: GroupJudge,
         answers: Answers,
         sender: Sender,
         *,
@@ -156,10 +179,11 @@ class Execution:
         while self._open:
             yield self._filled(self._open.pop(next(iter(self._open))))
         for planned in self._items:
-            yield self._filled(self._opened(planned, look=self._answers.has_a_past))
+            known = self._answers.has_a_past
+            yield self._filled(self._opened(planned) if known else JudgedItem(planned))
 
     def _filled(self, item: JudgedItem) -> JudgedItem:
-        for _, name, _ in item.calls:
+        for name in item.planned.rubric.names:
             if name not in item.verdicts:
                 item.verdicts[name] = self._not_run(name)
         return item
@@ -167,27 +191,29 @@ class Execution:
     def _not_run(self, name: str) -> Verdict:
         return Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name)
 
-    def _opened(self, planned: PlannedItem, *, look: bool = True) -> JudgedItem:
+    def _opened(self, planned: PlannedItem) -> JudgedItem:
         """The item with the verdicts that are known, and the calls for the others."""
         item, progress = JudgedItem(planned), self._progress
-        rubric = planned.rubric
-        keys = [self._judge.key(planned.case, criterion) for criterion in rubric] if look else []
-        known = self._answers.known(keys)
-        for criterion, name, key in zip_longest(rubric, rubric.names, keys, fillvalue=""):
-            assert not isinstance(criterion, str)
-            found = known.get(key)
-            if found is None and self._only_failed:
-                item.verdicts[name] = self._not_run(name)
-                progress.done += 1
-            elif found is None or found.record["status"] == "failed":
-                item.calls.append((criterion, name, key))
-            else:
-                verdict = verdict_from_record(found.record, criterion, name)
-                item.verdicts[name] = verdict
-                progress.count(verdict)
-                progress.resumed += not found.cached
-                progress.cached += found.cached
-                progress.saved += verdict.usage
+        calls = calls_of(self._judge, planned)
+        known = self._answers.known([asked.key for call in calls for asked in call])
+        for call in calls:
+            left: Call = []
+            for asked in call:
+                found = known.get(asked.key)
+                if found is None and self._only_failed:
+                    item.verdicts[asked.name] = self._not_run(asked.name)
+                    progress.done += 1
+                elif found is None or found.record["status"] == "failed":
+                    left.append(asked)
+                else:
+                    verdict = verdict_from_record(found.record, asked.criterion, asked.name)
+                    item.verdicts[asked.name] = verdict
+                    progress.count(verdict)
+                    progress.resumed += not found.cached
+                    progress.cached += found.cached
+                    progress.saved += verdict.usage
+            if left:
+                item.calls.append(left)
         return item
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
@@ -260,17 +286,22 @@ class Execution:
         return True
 
     async def _make(self, item: JudgedItem, call: Call) -> None:
-        criterion, name, key = call
-        progress = self._progress
-        progress.in_flight += 1
+        progress, case = self._progress, item.planned.case
+        criteria = [asked.criterion for asked in call]
+        progress.in_flight += len(call)
         try:
-            verdict = await self._judge.judge(item.planned.case, criterion, self._sender)
+            if len(call) == 1:
+                verdicts = [await self._judge.judge(case, criteria[0], self._sender)]
+            else:
+                verdicts = await self._judge.judge_group(case, criteria, self._sender)
         finally:
-            progress.in_flight -= 1
-        item.verdicts[name] = verdict = replace(verdict, criterion=name)
-        shared = verdict.status != "failed" and verdict.usage.requests > 0
-        self._answers.put(key, verdict_record(verdict), shared=shared)
-        progress.calls += 1
-        progress.usage += verdict.usage
-        progress.count(verdict)
+            progress.in_flight -= len(call)
+        took_requests = any(verdict.usage.requests for verdict in verdicts)
+        for asked, judged in zip(call, verdicts, strict=True):
+            item.verdicts[asked.name] = verdict = replace(judged, criterion=asked.name)
+            shared = took_requests and verdict.status != "failed"
+            self._answers.put(asked.key, verdict_record(verdict), shared=shared)
+            progress.calls += 1
+            progress.usage += verdict.usage
+            progress.count(verdict)
         self._on_progress(progress)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError
-from rubricate.judge import Judge
+from rubricate.judge import GroupJudge
 from rubricate.rubric import CannotAssess
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
@@ -30,7 +30,7 @@ INTERRUPTED = "interrupted"
 
 async def run(
     dataset: Gradable,
-    judge: Judge,
+    judge: GroupJudge,
     *,
     folder: RunFolder | None,
     cache: Path | None,
