@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         RunStopped,
     )
     from rubricate.grading import (
-        ResultStream,
         aestimate,
         agrade,
         agrade_stream,
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from rubricate.run import ItemResult, Progress, Result
+    from rubricate.streaming import ResultStream
 
 __all__ = [
     "BuiltinJudge",
@@ -136,7 +136,6 @@ _ROOMS = {
         "RunStopped",
     ),
     "rubricate.grading": (
-        "ResultStream",
         "aestimate",
         "agrade",
         "agrade_stream",
@@ -168,6 +167,7 @@ _ROOMS = {
         "Verdict",
     ),
     "rubricate.run": ("ItemResult", "Progress", "Result"),
+    "rubricate.streaming": ("ResultStream",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

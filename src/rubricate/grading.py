@@ -3,104 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
-from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import DataItem, Gradable, RubricDataset
-from rubricate.errors import InputError, RunStopped
-from rubricate.judge import GroupJudge, Judge, JudgeLike, Model, choose_judge
-from rubricate.report import Summary, Tallies
-from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
+from rubricate.errors import RunStopped
+from rubricate.judge import Judge, JudgeLike, Model
+from rubricate.rubric import CannotAssess, Rubric
 from rubricate.run import (
     CACHE_NAME,
     JOURNAL_NAME,
-    Budget,
     Estimate,
     ItemResult,
     Outcome,
     Progress,
     Result,
-    RetryPolicy,
-    RunFolder,
-    Sender,
-    cache_file,
-    run,
 )
 from rubricate.run import estimate as estimate_run
+from rubricate.streaming import (
+    ATTEMPTS,
+    CONCURRENCY,
+    TIMEOUT,
+    GradingOptions,
+    JudgingOptions,
+    agrade_stream,
+    check_options,
+    chosen_dataset,
+    chosen_judge,
+)
 
 __all__ = [
+    "ATTEMPTS",
+    "CONCURRENCY",
+    "TIMEOUT",
     "GradingOptions",
     "JudgingOptions",
-    "ResultStream",
-    "RewardOptions",
     "aestimate",
     "agrade",
     "agrade_one",
     "agrade_stream",
-    "check_options",
-    "chosen_judge",
     "estimate",
     "grade",
     "grade_one",
     "grade_stream",
-    "shared_sender",
 ]
 
-CONCURRENCY = 32
-TIMEOUT = 120.0
-ATTEMPTS = 6
-
-
 _T = TypeVar("_T")
-
-
-class JudgingOptions(TypedDict, total=False):
-    """How to judge; the arguments of these names of `agrade`."""
-
-    base_url: str | None
-    temperature: float | None
-    timeout: float
-    prices: str | Path | None
-    attempts: int
-    cannot_assess: CannotAssess | str
-    partial: float
-    allow_code: bool
-
-
-class RewardOptions(JudgingOptions, total=False):
-    """How to judge batch after batch; the arguments of these names of `agrade`."""
-
-    concurrency: int
-    cache: str | Path | None
-    max_cost: float | None
-    max_time: float | None
-
-
-class GradingOptions(RewardOptions, total=False):
-    """How to grade a dataset; the arguments of these names of `agrade`."""
-
-    rubric: Rubric | None
-    run_dir: str | Path | None
-    fresh: bool
-    retry_failed: bool
-    limit: int | None
-    on_progress: Callable[[Progress], None] | None
-
-
-def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Raise `TypeError` for an option that is not one of a class of options above."""
-    for name in options:
-        if name not in known.__annotations__:
-            near = suggestion(name, known.__annotations__)
-            raise TypeError(
-                f"unexpected keyword argument '{name}'"
-                + (f"; did you mean '{near}'?" if near else "")
-            )
 
 
 async def agrade(
@@ -203,162 +154,6 @@ def _result(items: list[ItemResult], outcome: Outcome) -> Result:
     return Result(items=items, **{f.name: getattr(outcome, f.name) for f in fields(outcome)})
 
 
-def agrade_stream(
-    dataset: Gradable,
-    judge: JudgeLike = None,
-    *,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[GradingOptions],
-) -> ResultStream:
-    """Grade a dataset and give each item's result as soon as it is there; holds none of them.
-
-    Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
-    the dataset). Where results are taken slowly, judging waits. A run that ends early gives the
-    items that are left too, with what is known of them, before `RunStopped` is raised.
-
-        async with rubricate.agrade_stream(dataset, judge) as stream:
-            async for item in stream:
-                ...
-        print(stream.summary())
-
-    Args:
-        dataset, judge, stop: as for `agrade`.
-        options: the others of `agrade`.
-
-    Raises:
-        InputError: something given cannot be used; nothing has been sent.
-    """
-    return ResultStream(dataset, judge, stop or asyncio.Event(), options)
-
-
-class ResultStream:
-    """The results of a run on their way; see `agrade_stream`."""
-
-    def __init__(
-        self,
-        dataset: Gradable,
-        judge: JudgeLike,
-        stop: asyncio.Event,
-        options: GradingOptions,
-        sender: Sender | None = None,
-    ) -> None:
-        check_options(options, GradingOptions)
-        if options.get("fresh") and options.get("retry_failed"):
-            raise InputError("fresh and retry_failed exclude each other: give one of them")
-        partial = options.get("partial", 0.5)
-        strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
-        dataset = _dataset(dataset, options.get("rubric"))
-        chosen = chosen_judge(judge, options)
-        self._made_here = None if isinstance(judge, Judge | Model) else chosen
-        run_dir = options.get("run_dir")
-        self._folder = None if run_dir is None else RunFolder(run_dir)
-        self._tallies = Tallies()
-        self._outcome: Outcome | None = None
-        self._items = run(
-            dataset,
-            chosen,
-            folder=self._folder,
-            cache=cache_file(options.get("cache")),
-            fresh=options.get("fresh", False),
-            only_failed=options.get("retry_failed", False),
-            budget=Budget(options.get("max_cost"), options.get("max_time")),
-            limit=options.get("limit"),
-            concurrency=options.get("concurrency", CONCURRENCY),
-            retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
-            cannot_assess=strategy,
-            partial=partial,
-            allow_code=options.get("allow_code", False),
-            on_progress=options.get("on_progress") or (lambda progress: None),
-            stop=stop,
-            on_item=self._tallies.add,
-            on_end=self._end,
-            sender=sender,
-        )
-
-    def _end(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        if self._folder:
-            self._folder.write_summary(self.summary().to_dict())
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the run was and what it took. Raises `RuntimeError` before it has ended."""
-        if self._outcome is None:
-            raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
-        return self._outcome
-
-    def summary(self) -> Summary:
-        """The figures of the run, once it has ended: the same as `Result.summary`."""
-        return self._tallies.summary(self.outcome)
-
-    def __aiter__(self) -> ResultStream:
-        return self
-
-    async def __anext__(self) -> ItemResult:
-        try:
-            return await anext(self._items)
-        except StopAsyncIteration:
-            await self.aclose()
-            if self.outcome.stopped is not None:
-                raise RunStopped(
-                    self.outcome.stopped, interrupted=self.outcome.interrupted
-                ) from None
-            raise
-        except BaseException:
-            await self.aclose()
-            raise
-
-    async def aclose(self) -> None:
-        """End the run if it has not ended, and let go of connections that it made."""
-        try:
-            await self._items.aclose()
-        finally:
-            if self._made_here is not None:
-                await self._made_here.aclose()
-
-    async def __aenter__(self) -> ResultStream:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-def shared_sender(options: GradingOptions) -> Sender:
-    """A way to models that several streams share, with its limits."""
-    return Sender(
-        concurrency=options.get("concurrency", CONCURRENCY),
-        retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
-    )
-
-
-def _dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
-    if not isinstance(dataset, Gradable):
-        raise InputError(
-            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
-        )
-    if rubric is None:
-        return dataset
-    if not isinstance(dataset, RubricDataset):
-        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
-    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
-
-
-def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> GroupJudge:
-    """The judge that is meant, as `agrade` takes it."""
-    return choose_judge(
-        judge,
-        base_url=options.get("base_url"),
-        temperature=options.get("temperature", 0.0),
-        timeout=options.get("timeout", TIMEOUT),
-        prices=options.get("prices"),
-    )
-
-
 def _existing(folder: str | Path | None, name: str) -> Path | None:
     path = None if folder is None else Path(folder) / name
     return path if path is not None and path.exists() else None
@@ -378,7 +173,7 @@ async def aestimate(
     check_options(options, GradingOptions)
     fresh = options.get("fresh", False)
     return await estimate_run(
-        _dataset(dataset, options.get("rubric")),
+        chosen_dataset(dataset, options.get("rubric")),
         chosen_judge(judge, options),
         journal=None if fresh else _existing(options.get("run_dir"), JOURNAL_NAME),
         cache=_existing(options.get("cache"), CACHE_NAME),

@@ -13,7 +13,10 @@ from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, RubricateError, RunStopped
-from rubricate.grading import (
+from rubricate.judge import JudgeLike
+from rubricate.rubric import Rubric
+from rubricate.run import ItemResult, Sender
+from rubricate.streaming import (
     GradingOptions,
     ResultStream,
     RewardOptions,
@@ -21,9 +24,6 @@ from rubricate.grading import (
     chosen_judge,
     shared_sender,
 )
-from rubricate.judge import JudgeLike
-from rubricate.rubric import Rubric
-from rubricate.run import ItemResult, Sender
 
 __all__ = ["RewardBatch", "RewardError", "RewardFunction", "Text"]
 
