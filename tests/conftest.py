@@ -26,6 +26,12 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The command's cache is in a folder of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.with_name(f"{tmp_path.name}-cache")))
+
+
 @pytest.fixture
 def endpoint() -> Iterator[ScriptedEndpoint]:
     """An endpoint that judges by keywords."""

@@ -36,8 +36,16 @@ if TYPE_CHECKING:
         RubricateError,
         RunStopped,
     )
-    from rubricate.grading import ResultStream, agrade, agrade_stream, grade, grade_stream
+    from rubricate.grading import (
+        aestimate,
+        agrade,
+        agrade_stream,
+        estimate,
+        grade,
+        grade_stream,
+    )
     from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
+    from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
         Criterion,
@@ -53,6 +61,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from rubricate.run import ItemResult, Progress, Result
+    from rubricate.streaming import ResultStream
 
 __all__ = [
     "BuiltinJudge",
@@ -80,6 +89,7 @@ __all__ = [
     "RegexCriterion",
     "Result",
     "ResultStream",
+    "RewardFunction",
     "Rubric",
     "RubricDataset",
     "RubricateError",
@@ -90,9 +100,11 @@ __all__ = [
     "Usage",
     "Verdict",
     "__version__",
+    "aestimate",
     "agrade",
     "agrade_stream",
     "csv_dataset",
+    "estimate",
     "file_dataset",
     "grade",
     "grade_stream",
@@ -124,9 +136,10 @@ _ROOMS = {
         "RunStopped",
     ),
     "rubricate.grading": (
-        "ResultStream",
+        "aestimate",
         "agrade",
         "agrade_stream",
+        "estimate",
         "grade",
         "grade_stream",
     ),
@@ -138,6 +151,7 @@ _ROOMS = {
         "ModelJudge",
         "PythonModel",
     ),
+    "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",
         "Criterion",
@@ -153,6 +167,7 @@ _ROOMS = {
         "Verdict",
     ),
     "rubricate.run": ("ItemResult", "Progress", "Result"),
+    "rubricate.streaming": ("ResultStream",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

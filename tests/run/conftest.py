@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import rubricate.grading
+import rubricate.streaming
 from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.run import RetryPolicy
 
@@ -25,7 +25,7 @@ CRITERIA = (
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back-off in hundredths of a second."""
     quick = functools.partial(RetryPolicy, first_wait=0.01, longest_wait=0.02)
-    monkeypatch.setattr(rubricate.grading, "RetryPolicy", quick)
+    monkeypatch.setattr(rubricate.streaming, "RetryPolicy", quick)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, CriterionOption, PythonModel, Rubric, RubricDataset
+from rubricate.judge import GroupedModelJudge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -293,3 +294,20 @@ def test_a_longer_dataset_asks_only_for_what_is_new(tmp_path, make_dataset, endp
     rubricate.grade(make_dataset(2), "m", **options)
     result = rubricate.grade(make_dataset(5), "m", **options)
     assert (result.calls, result.resumed, len(endpoint.requests)) == (6, 4, 10)
+
+
+def test_criteria_that_go_together_are_one_request_and_what_is_known_is_not_asked(
+    make_dataset, tmp_path
+):
+    def reply(messages: Any) -> dict[str, Any]:
+        return {"1": MET, "2": MET}
+
+    def judge() -> GroupedModelJudge:
+        return GroupedModelJudge(PythonModel(reply, name="grouped"))
+
+    first = rubricate.grade(make_dataset(2), judge(), run_dir=tmp_path)
+    assert (first.calls, first.usage.requests, first.failed) == (4, 2, 0)
+    again = rubricate.grade(make_dataset(2), judge(), run_dir=tmp_path)
+    assert (again.calls, again.resumed) == (0, 4)
+    estimated = rubricate.estimate(make_dataset(3), judge(), run_dir=tmp_path)
+    assert (estimated.known, estimated.requests) == (4, 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 
 import rubricate
 from rubricate.errors import InputError, JournalError
-from rubricate.run._journal import BATCH, Journal
+from rubricate.run._journal import BATCH, INTERVAL, Journal
+from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
 RECORD = {"status": "judged", "label": "MET"}
@@ -40,14 +43,6 @@ def test_a_record_is_found_before_and_after_its_commit_and_in_the_next_process(t
         assert journal.get("b") is None
     with Journal(path) as journal:
         assert journal.get("a") == RECORD
-
-
-def test_a_failed_judgement_counts_as_not_there(tmp_path):
-    with Journal(tmp_path / "j.sqlite") as journal:
-        journal.put("a", {"status": "failed", "label": None})
-        assert journal.get("a") is None
-        journal.commit()
-        assert journal.get("a") is None
 
 
 def test_a_later_record_replaces_an_earlier_one():
@@ -141,14 +136,152 @@ def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: 
         assert str(error).startswith(str(path))  # noqa: PT017 (it need not be raised)
 
 
-def test_a_damaged_record_is_an_error_that_names_the_journal(tmp_path):
-    path = tmp_path / "j.sqlite"
-    with Journal(path) as journal:
-        journal.put("a", RECORD)
-        journal.commit()
-        journal._database.execute("UPDATE records SET record = '{'")
-        with pytest.raises(JournalError, match=r"j\.sqlite: the record a is damaged"):
-            journal.get("a")
+@pytest.mark.parametrize("damage", ["record = '{'", "record = replace(record, 'MET', 'MEH')"])
+def test_a_damaged_record_is_asked_again_and_counted(make_dataset, tmp_path, endpoint, damage):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    rubricate.grade(make_dataset(5), "m", **options)
+    with sqlite3.connect(tmp_path / "run" / "journal.sqlite") as database:
+        database.execute(f"UPDATE records SET {damage} WHERE key IN (SELECT min(key) FROM records)")
+    database.close()
+    result = rubricate.grade(make_dataset(5), "m", **options)
+    assert (result.calls, result.resumed, result.damaged, result.failed) == (1, 9, 1, 0)
+    assert "1, asked again" in str(result.summary())
+    assert len(endpoint.requests) == 11
+
+
+def test_fresh_moves_the_journal_aside_and_asks_everything_anew(make_dataset, tmp_path, endpoint):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    for fresh, calls in ((False, 4), (True, 4), (False, 0)):
+        assert rubricate.grade(make_dataset(2), "m", fresh=fresh, **options).calls == calls
+    assert stored(tmp_path / "run" / "journal-1.sqlite") == 4
+
+
+def test_a_journal_that_cannot_be_read_can_be_moved_aside(make_dataset, tmp_path, endpoint):
+    content = b"no database " * 100
+    message = corrupt(make_dataset, tmp_path / "run", content)
+    assert "--fresh" in message
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    assert rubricate.grade(make_dataset(2), "m", fresh=True, **options).failed == 0
+    assert (tmp_path / "run" / "journal-1.sqlite").read_bytes() == content
+
+
+def test_fresh_does_not_take_a_journal_from_a_run_that_is_on(make_dataset, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with (
+        Journal(folder / "journal.sqlite"),
+        pytest.raises(JournalError, match="another process is grading"),
+    ):
+        rubricate.grade(make_dataset(), lambda messages: MET, run_dir=folder, fresh=True)
+    assert [path.name for path in folder.glob("*.sqlite")] == ["journal.sqlite"]
+
+
+def test_records_are_committed_in_time_when_no_further_ones_come(make_dataset, tmp_path):
+    async def main() -> int:
+        asked = asyncio.Event()
+
+        async def judge(messages: Any) -> dict[str, Any]:
+            calls.append(1)
+            if len(calls) > 3:
+                asked.set()
+                await asyncio.sleep(60)
+            return MET
+
+        grading = asyncio.create_task(
+            rubricate.agrade(make_dataset(9), judge, run_dir=tmp_path, concurrency=1)
+        )
+        await asked.wait()
+        await asyncio.sleep(2.5 * INTERVAL)
+        in_wal = (tmp_path / "journal.sqlite-wal").read_bytes().count(b'"status":"judged"')
+        grading.cancel()
+        await asyncio.gather(grading, return_exceptions=True)
+        return in_wal
+
+    calls: list[int] = []
+    assert asyncio.run(main()) >= 3
+
+
+# The cache
+
+
+def test_a_cache_serves_another_run_and_what_it_serves_costs_nothing(
+    make_dataset, tmp_path, endpoint
+):
+    options = {"base_url": endpoint.url, "cache": tmp_path / "cache"}
+    first = rubricate.grade(make_dataset(5), "m", run_dir=tmp_path / "a", **options)
+    second = rubricate.grade(make_dataset(6), "m", run_dir=tmp_path / "b", **options)
+    assert (first.calls, first.cached) == (10, 0)
+    assert (second.calls, second.cached, second.resumed) == (2, 10, 0)
+    assert (second.usage.requests, len(endpoint.requests)) == (2, 12)
+    assert second.saved.input_tokens == first.usage.input_tokens > 0
+    shown = str(second.summary())
+    assert "10 more from the cache" in shown
+    assert "not asked again" in shown
+    again = rubricate.grade(make_dataset(6), "m", base_url=endpoint.url, run_dir=tmp_path / "b")
+    assert (again.calls, again.resumed) == (0, 12)
+
+
+def test_a_cache_keeps_no_failures_and_tells_models_apart(make_dataset, tmp_path):
+    options = {"cache": tmp_path}
+    with ScriptedEndpoint([Rule(reply="?")]) as endpoint:
+        assert rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, **options).failed == 2
+    with ScriptedEndpoint() as endpoint:
+        for model, cached in (("m", 0), ("other", 0), ("m", 2)):
+            result = rubricate.grade(make_dataset(1), model, base_url=endpoint.url, **options)
+            assert (result.cached, result.failed) == (cached, 0)
+
+
+def test_fresh_does_not_read_the_cache(make_dataset, tmp_path, endpoint):
+    options = {"base_url": endpoint.url, "cache": tmp_path}
+    for fresh, calls in ((False, 2), (True, 2), (False, 0)):
+        assert rubricate.grade(make_dataset(1), "m", fresh=fresh, **options).calls == calls
+
+
+def test_several_runs_use_one_cache_at_once(make_dataset, tmp_path, endpoint):
+    def work(number: int) -> None:
+        options = {"base_url": endpoint.url, "cache": tmp_path / "cache"}
+        run_dir = tmp_path / str(number)
+        failed.append(rubricate.grade(make_dataset(40), "m", run_dir=run_dir, **options).failed)
+
+    failed: list[int] = []
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [0, 0, 0]
+    after = rubricate.grade(make_dataset(40), "m", base_url=endpoint.url, cache=tmp_path / "cache")
+    assert (after.calls, after.cached) == (0, 80)
+
+
+def test_a_cache_that_fails_on_the_way_is_given_up_and_no_answer_is_lost(
+    make_dataset, tmp_path, monkeypatch
+):
+    commit = Journal.commit
+
+    def full(self: Journal) -> None:
+        if self._shared:
+            raise JournalError("cache.sqlite: database or disk is full")
+        commit(self)
+
+    monkeypatch.setattr(Journal, "commit", full)
+    troubles: set[str | None] = set()
+    result = rubricate.grade(
+        make_dataset(40),
+        lambda messages: MET,
+        run_dir=tmp_path / "run",
+        cache=tmp_path / "cache",
+        on_progress=lambda progress: troubles.add(progress.trouble),
+    )
+    assert (result.calls, result.failed) == (80, 0)
+    assert any("going on without the cache" in trouble for trouble in troubles if trouble)
+
+
+def test_a_cache_that_cannot_be_used_is_refused_in_one_line(make_dataset, tmp_path):
+    (tmp_path / "cache.sqlite").write_bytes(b"no database " * 100)
+    with pytest.raises(JournalError, match="--no-cache") as caught:
+        rubricate.grade(make_dataset(), lambda messages: MET, cache=tmp_path)
+    assert str(caught.value).startswith(str(tmp_path / "cache.sqlite"))
 
 
 def test_a_run_folder_below_a_regular_file_is_an_input_error(make_dataset, tmp_path, endpoint):

@@ -11,6 +11,8 @@ import pytest
 import rubricate
 from rubricate import CodeCriterion, Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.grading import GradingOptions
+from rubricate.judge import Completion
+from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -206,3 +208,87 @@ def test_a_dataset_without_items_is_an_error(make_dataset):
 def test_something_else_than_a_dataset_is_an_error():
     with pytest.raises(InputError, match="found list"):
         rubricate.grade([], met)  # type: ignore[arg-type]
+
+
+def test_option_fresh_asks_everything_anew(make_dataset, tmp_path, endpoint):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path}
+    rubricate.grade(make_dataset(2), "m", **options)
+    assert rubricate.grade(make_dataset(2), "m", **options).resumed == 4
+    assert rubricate.grade(make_dataset(2), "m", fresh=True, **options).calls == 4
+
+
+def test_option_retry_failed_asks_for_nothing_else(make_dataset, tmp_path):
+    rules = [Rule(submission="Answer 1:", criterion="kilometres", reply="?", times=3)]
+    with ScriptedEndpoint(rules) as endpoint:
+        options = {"base_url": endpoint.url, "run_dir": tmp_path}
+        assert rubricate.grade(make_dataset(2), "m", **options).failed == 1
+        result = rubricate.grade(make_dataset(3), "m", retry_failed=True, **options)
+    assert (result.calls, result.resumed) == (1, 3)
+    kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
+    assert kinds == [None] * 4 + ["not_run"] * 2
+    assert result.stopped is None
+
+
+def test_option_retry_failed_goes_with_no_fresh_run(make_dataset):
+    with pytest.raises(InputError, match="exclude each other"):
+        rubricate.grade(make_dataset(), met, retry_failed=True, fresh=True)
+
+
+def test_option_cache_shares_answers_between_runs(make_dataset, tmp_path, endpoint):
+    options = {"base_url": endpoint.url, "cache": tmp_path / "new" / "folder"}
+    assert rubricate.grade(make_dataset(1), "m", **options).calls == 2
+    assert rubricate.grade(make_dataset(1), "m", **options).cached == 2
+
+
+def paid(messages: Any) -> Completion:
+    text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
+    return Completion(text, Usage(requests=1, cost=0.01))
+
+
+def test_option_max_cost_ends_the_run_before_it_is_exceeded(make_dataset, tmp_path):
+    options = {"run_dir": tmp_path, "concurrency": 8}
+    with pytest.raises(RunStopped, match=r"the greatest cost of \$0\.1 is reached") as caught:
+        rubricate.grade(make_dataset(50), paid, max_cost=0.1, **options)
+    result = caught.value.result
+    assert (result.calls, result.usage.cost) == (10, pytest.approx(0.1))
+    assert not caught.value.interrupted
+    assert len(result) == 50
+    with pytest.raises(RunStopped):  # what is in the journal is not spent again
+        rubricate.grade(make_dataset(50), paid, max_cost=0.1, **options)
+    assert rubricate.grade(make_dataset(50), paid, **options).calls == 80
+
+
+def test_option_max_cost_needs_a_price(make_dataset, endpoint):
+    with pytest.raises(RunStopped, match="the price of this model is not known"):
+        rubricate.grade(make_dataset(9), "m", base_url=endpoint.url, max_cost=1.0)
+    assert len(endpoint.requests) == 1
+
+
+def test_option_max_cost_counts_what_failed_judgements_cost(make_dataset):
+    def unusable(messages: Any) -> Completion:
+        return Completion("?", Usage(requests=1, cost=0.01))
+
+    with pytest.raises(RunStopped, match="greatest cost") as caught:
+        rubricate.grade(make_dataset(50), unusable, max_cost=0.06, concurrency=1)
+    assert (caught.value.result.calls, caught.value.result.usage.requests) == (2, 6)
+
+
+def test_option_max_time_ends_the_run(make_dataset, tmp_path, rows):
+    with ScriptedEndpoint([Rule(submission="Answer [3-9]:", delay=60.0)]) as endpoint:
+        options = {"base_url": endpoint.url, "run_dir": tmp_path, "max_time": 2.0}
+        with pytest.raises(RunStopped, match="the greatest time of 2 s is reached") as caught:
+            rubricate.grade(make_dataset(9), "m", **options)
+    assert caught.value.result.calls == 6
+    assert len(rows(tmp_path)) == 18
+
+
+@pytest.mark.parametrize("option", ["max_cost", "max_time"])
+def test_option_max_something_is_more_than_nothing(make_dataset, option: str):
+    with pytest.raises(InputError, match="must be more than 0, found 0"):
+        rubricate.grade(make_dataset(), met, **{option: 0.0})
+
+
+def test_option_prices_makes_a_cost_known(make_dataset, tmp_path, endpoint):
+    (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
+    options = {"base_url": endpoint.url, "prices": tmp_path / "prices.json"}
+    assert rubricate.grade(make_dataset(1), "m", **options).usage.cost > 0

@@ -152,7 +152,7 @@ def test_a_dataset_of_ones_own_is_graded_item_by_item(make_dataset):
         given = 0
 
         def survey(self, limit: int | None = None) -> Survey:
-            return Survey(300, 600, make_dataset(1).rubric)
+            return make_dataset(300).survey(limit)
 
         def entries(self, limit: int | None = None) -> Any:
             for entry in make_dataset(300).entries(limit):
@@ -163,6 +163,11 @@ def test_a_dataset_of_ones_own_is_graded_item_by_item(make_dataset):
     next(stream)
     assert Endless.given <= 64 + 2 + 2
     assert len(list(stream)) == 299
+
+
+def test_an_option_that_is_misspelt_is_an_error(make_dataset):
+    with pytest.raises(TypeError, match="'concurency'; did you mean 'concurrency'"):
+        rubricate.agrade_stream(make_dataset(), met, concurency=3)  # type: ignore[call-arg]
 
 
 def test_an_error_before_anything_is_sent_comes_from_the_first_item(make_dataset, endpoint):

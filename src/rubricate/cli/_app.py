@@ -85,6 +85,32 @@ def grade(
         str | None,
         typer.Option(help="The run folder; taken up again if it is there. [runs/DATA-JUDGE]"),
     ] = None,
+    fresh: Annotated[
+        bool | None,
+        typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
+    ] = None,
+    retry_failed: Annotated[
+        bool | None,
+        typer.Option("--retry-failed", help="Ask for nothing but what failed before."),
+    ] = None,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
+    ] = None,
+    no_cache: Annotated[
+        bool | None, typer.Option("--no-cache", help="Share no answers with other runs.")
+    ] = None,
+    dry_run: Annotated[
+        bool | None,
+        typer.Option("--dry-run", help="Say what it would take, and send nothing."),
+    ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="A file of prices by model, before the built-in ones.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="End before more US dollars than these are spent.")
+    ] = None,
+    max_time: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
     config: Annotated[
         Path | None, typer.Option(help="A YAML file with these options; the command line wins.")
     ] = None,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path
 
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
@@ -24,9 +27,9 @@ from rubricate.dataset import (
     write_skipped,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import agrade_stream
+from rubricate.grading import agrade_stream, estimate
 from rubricate.judge import Judge, choose_judge
-from rubricate.report import Summary
+from rubricate.report import Summary, estimate_figures, estimate_text
 from rubricate.rubric import Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED
 
@@ -54,6 +57,8 @@ def grade_command(settings: GradeSettings) -> int:
         found = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
+    if settings.dry_run:
+        return _dry_run(settings, dataset, judge, run_dir)
     if isinstance(dataset, ItemTable) and dataset.skipped:
         _report_skipped(dataset.skipped, run_dir, notes)
     if settings.judge is None and settings.train is None and found.needs_judge:
@@ -124,7 +129,38 @@ def _judge(settings: GradeSettings) -> Judge:
         base_url=settings.base_url,
         temperature=settings.temperature,
         timeout=settings.timeout,
+        prices=settings.prices,
     )
+
+
+def _dry_run(
+    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge, run_dir: Path
+) -> int:
+    """Print what the run would take."""
+    found = estimate(
+        dataset,
+        judge,
+        run_dir=run_dir,
+        cache=_cache(settings),
+        fresh=settings.fresh,
+        retry_failed=settings.retry_failed,
+        limit=settings.limit,
+        allow_code=settings.allow_code,
+    )
+    if settings.json_output:
+        print(json.dumps(estimate_figures(found), indent=2))
+    else:
+        print(estimate_text(found))
+    return 0
+
+
+def _cache(settings: GradeSettings) -> Path | None:
+    """The folder of answers that runs share."""
+    if settings.no_cache:
+        if settings.cache is not None:
+            raise InputError("--cache and --no-cache exclude each other: give one of them")
+        return None
+    return Path(settings.cache) if settings.cache else user_cache_path("rubricate")
 
 
 def _default_run_dir(settings: GradeSettings) -> Path:
@@ -155,6 +191,11 @@ async def _graded(
                 dataset,
                 judge,
                 run_dir=run_dir,
+                fresh=settings.fresh,
+                retry_failed=settings.retry_failed,
+                cache=_cache(settings),
+                max_cost=settings.max_cost,
+                max_time=settings.max_time,
                 limit=settings.limit,
                 concurrency=settings.concurrency,
                 attempts=settings.attempts,

@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: a live bar on a terminal, plain lines elsewhere."""
+"""How far a run is, on standard error: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from rubricate.run import Progress
 
-__all__ = ["ProgressView"]
+__all__ = ["ProgressView", "state"]
 
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
+REFRESH = 0.1
+"""Seconds between changes of the live line."""
 
 
 class ProgressView:
@@ -33,21 +35,24 @@ class ProgressView:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._last_line = time.monotonic()
+        self._begin = self._shown = time.monotonic()
+        self._last: Progress | None = None
+        self._interval = LINE_INTERVAL
         self._bar: Bar | None = None
         if console.is_terminal and not console.quiet:
+            self._interval = REFRESH
             self._bar = Bar(
                 TextColumn("judging"),
-                BarColumn(),
+                BarColumn(bar_width=20),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[failed]} failed"),
+                TextColumn("{task.fields[state]}"),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[trouble]}", style="yellow"),
                 console=console,
             )
-            self._task = self._bar.add_task("judging", total=None, failed=0, trouble="")
+            self._task = self._bar.add_task("judging", total=None, state="", trouble="")
 
     def __enter__(self) -> ProgressView:
         if self._bar:
@@ -61,24 +66,64 @@ class ProgressView:
         trace: TracebackType | None,
     ) -> None:
         if self._bar:
+            if self._last is not None:
+                self._show(self._last)
             self._bar.stop()
 
     def update(self, progress: Progress) -> None:
-        """Show the state of a run."""
+        """Show the state of a run, if enough time has passed."""
+        self._last = progress
+        now = time.monotonic()
+        if now - self._shown >= self._interval:
+            self._shown = now
+            self._show(progress)
+
+    def _show(self, progress: Progress) -> None:
+        now = state(progress, time.monotonic() - self._begin)
+        trouble = f"retrying: {progress.trouble}" if progress.trouble else ""
         if self._bar:
-            trouble = f"retrying: {progress.trouble[:60]}" if progress.trouble else ""
             self._bar.update(
                 self._task,
                 total=progress.total,
                 completed=progress.done,
-                failed=progress.failed,
-                trouble=trouble,
+                state=now,
+                trouble=trouble[:70],
             )
-        elif time.monotonic() - self._last_line >= LINE_INTERVAL:
-            self._last_line = time.monotonic()
-            trouble = f", retrying: {progress.trouble}" if progress.trouble else ""
-            self._console.print(
-                f"judged {progress.done} of {progress.total}, {progress.failed} failed{trouble}",
-                markup=False,
-                highlight=False,
-            )
+            return
+        self._console.print(
+            f"judged {progress.done} of {progress.total}, {now}"
+            f"{_left(progress, time.monotonic() - self._begin)}"
+            + (f", {trouble}" if trouble else ""),
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def state(progress: Progress, seconds: float) -> str:
+    """Failures, calls and tokens a second, and the cost, after so many seconds."""
+    seconds = max(seconds, 1e-3)
+    usage = progress.usage
+    tokens = (usage.input_tokens + usage.output_tokens) / seconds
+    parts = [
+        f"{progress.failed} failed",
+        f"{progress.in_flight} in flight",
+        f"{progress.calls / seconds:.1f} calls/s",
+    ]
+    if tokens:
+        parts.append(f"{tokens:.0f} tokens/s")
+    if known := progress.resumed + progress.cached:
+        parts.append(f"{known} not asked again")
+    if usage.cost is None:
+        parts.append("cost unknown")
+    elif usage.cost:
+        parts.append(f"${usage.cost:.4f}")
+    return ", ".join(parts)
+
+
+def _left(progress: Progress, seconds: float) -> str:
+    """The time left at the pace of the calls so far, in words."""
+    if not progress.calls:
+        return ""
+    left = (progress.total - progress.done) * seconds / progress.calls
+    return f", about {left:.0f} s left" if left < 120 else f", about {left / 60:.0f} min left"

@@ -13,7 +13,7 @@ from rubricate.grading import ATTEMPTS, CONCURRENCY, TIMEOUT
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "train")
+_PATHS = ("data", "rubric", "run_dir", "train", "cache", "prices")
 
 
 class GradeSettings(BaseModel):
@@ -38,6 +38,22 @@ class GradeSettings(BaseModel):
     """A labelled dataset to refit the embedded judge on."""
     run_dir: str | None = None
     """The run folder. Default: runs/DATA-JUDGE."""
+    fresh: bool = False
+    """Ask everything anew: an earlier journal is moved aside, and the cache is not read."""
+    retry_failed: bool = False
+    """Ask for nothing but what failed before."""
+    cache: str | None = None
+    """A folder with answers that runs share. Default: the user's cache folder."""
+    no_cache: bool = False
+    """Share no answers with other runs."""
+    dry_run: bool = False
+    """Say what the run would take, and send nothing."""
+    prices: str | None = None
+    """A file of prices by model, which go before the built-in ones."""
+    max_cost: float | None = None
+    """US dollars that this run may spend."""
+    max_time: float | None = None
+    """Seconds that this run may take."""
     limit: int | None = None
     """Grade only so many items, from the first."""
     concurrency: int = CONCURRENCY

@@ -142,8 +142,11 @@ class RowReader:
             return None
         labels: GroundTruth = []
         for criterion, name, column in zip(self._rubric, self._rubric.names, columns, strict=True):
+            if column is None:
+                labels.append(None)
+                continue
             try:
-                labels.append(label_for(row.get(column or ""), criterion, name))
+                labels.append(label_for(row.get(column), criterion, name))
             except InputError as error:
                 raise InputError(f"column '{column}': {error.message}") from None
         return labels

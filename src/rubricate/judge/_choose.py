@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rubricate.errors import InputError
@@ -14,7 +15,7 @@ from rubricate.judge._grouped import (
     check_criteria_per_call,
 )
 from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge.models import HTTPModel, Model, PythonModel
+from rubricate.judge.models import HTTPModel, Model, ModelPrice, PythonModel, read_prices
 
 __all__ = ["JudgeLike", "choose_judge"]
 
@@ -29,17 +30,19 @@ def choose_judge(
     base_url: str | None = None,
     temperature: float | None = 0.0,
     timeout: float = 120.0,
+    prices: str | Path | None = None,
     criteria_per_call: CriteriaPerCall = 1,
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
-    `base_url`, `temperature` and `timeout` are for judges given by name; `criteria_per_call` is
-    for every language model.
+    `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
+    by name; `criteria_per_call` is for every language model.
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
     """
-    chosen = _chosen(judge, base_url=base_url, temperature=temperature, timeout=timeout)
+    own = read_prices(prices) if prices is not None else None
+    chosen = _chosen(judge, base_url, temperature, timeout, own)
     size = check_criteria_per_call(criteria_per_call)
     if isinstance(chosen, Model):
         chosen = (
@@ -51,7 +54,11 @@ def choose_judge(
 
 
 def _chosen(
-    judge: JudgeLike, *, base_url: str | None, temperature: float | None, timeout: float
+    judge: JudgeLike,
+    base_url: str | None,
+    temperature: float | None,
+    timeout: float,
+    prices: Mapping[str, ModelPrice] | None,
 ) -> Judge | Model:
     if judge is None or judge == "builtin":
         if base_url is not None:
@@ -60,7 +67,9 @@ def _chosen(
 
         return BuiltinJudge()
     if isinstance(judge, str):
-        return HTTPModel(judge, base_url=base_url, temperature=temperature, timeout=timeout)
+        return HTTPModel(
+            judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
+        )
     if base_url is not None:
         raise InputError("a base URL goes with a judge given by name")
     if isinstance(judge, Judge | Model):

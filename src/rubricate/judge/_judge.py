@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol, runtime_checkable
 
 import orjson
@@ -12,7 +12,7 @@ from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
 from rubricate.judge._evidence import locate
 from rubricate.judge._examples import Example, Examples
-from rubricate.judge._prompts import PROMPT_VERSION, render
+from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
 from rubricate.judge._replies import Reply, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
 from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
@@ -75,11 +75,8 @@ class ModelJudge:
         return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        request = render(case, criterion, self._shown(case))
-        digest = hashlib.blake2b(self._identity, digest_size=16)
-        for message in request.messages:
-            digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
-        digest.update(orjson.dumps(request.schema))
+        digest = _prefix_digest(self._identity, case, self._shown(case)).copy()
+        digest.update(_suffix_bytes(criterion))
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
@@ -132,6 +129,20 @@ class ModelJudge:
 
     async def aclose(self) -> None:
         await self.model.aclose()
+
+
+@lru_cache(maxsize=256)
+def _prefix_digest(identity: bytes, case: Case, examples: tuple[Example, ...]) -> hashlib.blake2b:
+    digest = hashlib.blake2b(identity, digest_size=16)
+    for part in prefix(case, False, examples):
+        digest.update(b"\0" + part.encode())
+    return digest
+
+
+@lru_cache(maxsize=4096)
+def _suffix_bytes(criterion: Criterion) -> bytes:
+    text, schema = suffix(criterion)
+    return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 
 def _asked_again(request: Request, reply: str, wrong: str) -> Request:

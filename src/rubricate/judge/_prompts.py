@@ -21,7 +21,7 @@ from rubricate.rubric import Criterion
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["PROMPT_VERSION", "render", "render_group", "request_schema"]
+__all__ = ["PROMPT_VERSION", "prefix", "render", "render_group", "request_schema", "suffix"]
 
 PROMPT_VERSION = "grading-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
@@ -29,24 +29,33 @@ PROMPT_VERSION = "grading-1"
 
 def render(case: Case, criterion: Criterion, examples: tuple[Example, ...] = ()) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
-    text, schema = _criterion_part(criterion)
-    system = Message(
-        role="system", content=_sendable(_system_part(case.guidelines, False, examples))
+    system, material = prefix(case, False, examples)
+    text, schema = suffix(criterion)
+    return Request(
+        (Message(role="system", content=system), Message(role="user", content=material + text)),
+        schema,
     )
-    user = Message(role="user", content=_sendable(_material_part(case) + text))
-    return Request((system, user), schema)
+
+
+@lru_cache(maxsize=256)
+def prefix(
+    case: Case, several: bool = False, examples: tuple[Example, ...] = ()
+) -> tuple[str, str]:
+    """The system's message, and how the user's begins: the same for all criteria of an item."""
+    system = _system_part(case.guidelines, several, examples)
+    return _sendable(system), _sendable(_material_part(case))
 
 
 def render_group(
     case: Case, criteria: Sequence[Criterion], examples: tuple[Example, ...] = ()
 ) -> Request:
     """The messages that ask a model about several criteria at once, each by its number from 1."""
+    system, material = prefix(case, True, examples)
     text, schema = _group_part(tuple(criteria))
-    system = Message(
-        role="system", content=_sendable(_system_part(case.guidelines, True, examples))
+    return Request(
+        (Message(role="system", content=system), Message(role="user", content=material + text)),
+        schema,
     )
-    user = Message(role="user", content=_sendable(_material_part(case) + text))
-    return Request((system, user), schema)
 
 
 def _sendable(text: str) -> str:
@@ -89,7 +98,6 @@ def _system_part(guidelines: str | None, several: bool, examples: tuple[Example,
     )
 
 
-@lru_cache(maxsize=256)
 def _material_part(case: Case) -> str:
     tag = _code("\0".join((case.prompt, case.reference or "", case.submission)))
     return _template("material").render(
@@ -103,10 +111,11 @@ def _code(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _criterion_part(criterion: Criterion) -> tuple[str, dict[str, object]]:
+def suffix(criterion: Criterion) -> tuple[str, dict[str, object]]:
+    """How the user's message ends, and the schema of the reply: the same for all items."""
     question = criterion.ask()
     text = _template("criterion").render(question=question)
-    return text, request_schema(question.verdict_schema)
+    return _sendable(text), request_schema(question.verdict_schema)
 
 
 @lru_cache(maxsize=1024)
@@ -117,7 +126,7 @@ def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]
         str(number): request_schema(question.verdict_schema)
         for number, question in enumerate(questions, start=1)
     }
-    return text, {
+    return _sendable(text), {
         "type": "object",
         "properties": entries,
         "required": list(entries),

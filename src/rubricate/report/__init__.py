@@ -1,5 +1,6 @@
 """What people see: the summary, as data and on a terminal, and tables."""
 
+from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._summary import (
     AgreementFigures,
     CriterionFigures,
@@ -18,6 +19,8 @@ __all__ = [
     "Summary",
     "Tallies",
     "UsageFigures",
+    "estimate_figures",
+    "estimate_text",
     "summarize",
     "to_pandas",
 ]

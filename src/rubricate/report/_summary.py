@@ -92,6 +92,10 @@ class UsageFigures(_Figures):
     """Judgements made in this run."""
     resumed: int
     """Judgements read from the journal instead."""
+    cached: int = 0
+    """Judgements read from the cache instead."""
+    damaged: int = 0
+    """Records of the journal or the cache that were damaged, and count as not there."""
     requests: int
     """Requests sent, retries and re-asks included."""
     input_tokens: int
@@ -100,6 +104,11 @@ class UsageFigures(_Figures):
     output_tokens: int
     cost: float | None
     """US dollars; None where a price is not known."""
+    saved_input_tokens: int = 0
+    saved_output_tokens: int = 0
+    saved_cost: float | None = 0.0
+    """What the judgements read from journal and cache took when they were asked for; not in the
+    figures above."""
     seconds: float
 
 
@@ -226,6 +235,11 @@ class Tallies:
             usage=UsageFigures(
                 calls=outcome.calls,
                 resumed=outcome.resumed,
+                cached=outcome.cached,
+                damaged=outcome.damaged,
+                saved_input_tokens=outcome.saved.input_tokens,
+                saved_output_tokens=outcome.saved.output_tokens,
+                saved_cost=outcome.saved.cost,
                 requests=outcome.usage.requests,
                 input_tokens=outcome.usage.input_tokens,
                 cached_tokens=outcome.usage.cached_tokens,

@@ -113,18 +113,27 @@ def _figures(summary: Summary) -> Table:
     if score.human_mean is not None:
         table.add_row("by human labels", _number(score.human_mean))
     calls = f"{usage.calls}"
-    if usage.resumed:
-        calls += f" ({usage.resumed} more from the journal)"
+    more = {"journal": usage.resumed, "cache": usage.cached}
+    if any(more.values()):
+        shown = [f"{count} more from the {source}" for source, count in more.items() if count]
+        calls += f" ({', '.join(shown)})"
     if usage.requests > usage.calls:
         calls += f", {usage.requests} requests"
-    cost = "unknown (no price for this model)" if usage.cost is None else f"${usage.cost:.4f}"
     tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
     if usage.cached_tokens:
         tokens += f", {usage.cached_tokens} of those in cached"
     table.add_row("calls", calls)
     table.add_row("tokens", tokens)
     table.add_row("seconds", f"{usage.seconds:.1f}")
-    table.add_row("cost", cost)
+    table.add_row("cost", _cost(usage.cost))
+    if usage.saved_input_tokens or usage.saved_output_tokens:
+        table.add_row(
+            "not asked again",
+            f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out, "
+            f"cost {_cost(usage.saved_cost)}",
+        )
+    if usage.damaged:
+        table.add_row("damaged records", f"{usage.damaged}, asked again")
     if summary.run_dir is not None:
         table.add_row("run folder", Text(summary.run_dir))
     return table
@@ -132,6 +141,10 @@ def _figures(summary: Summary) -> Table:
 
 def _failed(count: int) -> Text:
     return Text(str(count), style="bold red" if count else "")
+
+
+def _cost(cost: float | None) -> str:
+    return "unknown (no price for this model)" if cost is None else f"${cost:.4f}"
 
 
 def _number(value: float | None) -> str:

@@ -1,19 +1,30 @@
 """Grading at scale: plan, execute, journal, results."""
 
+from rubricate.run._budget import Budget
+from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import Progress
-from rubricate.run._folder import RunFolder, result_rows
+from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, run
+from rubricate.run._sender import Sender
 
 __all__ = [
+    "CACHE_NAME",
     "INTERRUPTED",
+    "JOURNAL_NAME",
+    "Budget",
+    "Estimate",
     "ItemResult",
     "Outcome",
     "Progress",
+    "Range",
     "Result",
     "RetryPolicy",
     "RunFolder",
+    "Sender",
+    "cache_file",
+    "estimate",
     "result_rows",
     "run",
 ]

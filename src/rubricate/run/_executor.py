@@ -6,15 +6,18 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from rubricate.judge import Judge
+from rubricate.judge import GroupJudge
 from rubricate.rubric import Criterion, Failure, Usage, Verdict
-from rubricate.run._journal import Journal
+from rubricate.run._answers import Answers
+from rubricate.run._budget import Budget
+from rubricate.run._journal import INTERVAL
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
 
-__all__ = ["Execution", "JudgedItem", "Progress"]
+__all__ = ["Execution", "JudgedItem", "Progress", "calls_of"]
 
 BACKLOG = 64
 """Judged items that wait to be taken before judging waits too."""
@@ -26,75 +29,133 @@ NOT_RUN = Failure("not_run", "the run ended before this was judged")
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is. `trouble` is the last request that had to be sent again, in words."""
+    """How far a run is.
+
+    Attributes:
+        total: verdicts to be had.
+        done: verdicts had, from wherever.
+        failed, abstained: how many of those are so.
+        resumed: how many of those are from the journal.
+        cached: how many of those are from the cache.
+        calls: judgements made in this run.
+        in_flight: judgements being made.
+        usage: what the calls took.
+        saved: what the answers from journal and cache took when they were asked for.
+        trouble: the last request that had to be sent again, in words.
+    """
 
     total: int
     done: int = 0
     failed: int = 0
     abstained: int = 0
     resumed: int = 0
+    cached: int = 0
+    calls: int = 0
+    in_flight: int = 0
+    usage: Usage = field(default_factory=Usage)
+    saved: Usage = field(default_factory=Usage)
     trouble: str | None = None
+
+    def count(self, verdict: Verdict) -> None:
+        """Count a verdict in."""
+        self.done += 1
+        self.failed += verdict.status == "failed"
+        self.abstained += verdict.status == "abstained"
+
+
+class Asked(NamedTuple):
+    """A criterion to be judged, its name, and the key of the answer."""
+
+    criterion: Criterion
+    name: str
+    key: str
+
+
+Call = list[Asked]
+"""The criteria of an item that are judged together, mostly one."""
+
+
+def calls_of(judge: GroupJudge, planned: PlannedItem) -> list[Call]:
+    """All calls that an item would take if nothing were known."""
+    rubric, names, case = planned.rubric, planned.rubric.names, planned.case
+    calls: list[Call] = []
+    for group in judge.groups(rubric.criteria):
+        criteria = [rubric[place] for place in group]
+        keys = [judge.key(case, criteria[0])] if len(criteria) == 1 else judge.keys(case, criteria)
+        calls.append(
+            [
+                Asked(criterion, names[place], key)
+                for criterion, place, key in zip(criteria, group, keys, strict=True)
+            ]
+        )
+    return calls
 
 
 @dataclass(slots=True)
 class JudgedItem:
-    """An item and its verdicts by criterion name; all of them once it is done."""
+    """An item, its verdicts by criterion name, and the calls that are still to be made."""
 
     planned: PlannedItem
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
 
 
 class Execution:
-    """Judges what the journal does not have yet, item by item, `concurrency` calls at a time.
+    """Judges what is not known yet, item by item, `concurrency` calls at a time.
 
     It holds the items that it is at and no others, and waits where nobody takes what is done.
 
     Args:
         plan: the items.
         judge: who judges.
-        journal: where answers are kept.
+        answers: what is known, and where answers are kept.
         sender: how the judge reaches models.
         concurrency: how many calls are in flight at most.
+        budget: what may be spent.
+        only_failed: ask for nothing but what failed before.
         progress: is kept up to date.
-        on_progress: told after every verdict.
+        on_progress: told whenever there are new verdicts.
         stop: ends the execution when it is set.
 
     Attributes:
-        usage: what the judgements took.
-        calls: how many there were.
+        over_budget: why it ended before all was judged, if that was for its budget.
     """
 
     def __init__(
         self,
         plan: Plan,
-        judge: Judge,
-        journal: Journal,
+        judge: GroupJudge,
+        answers: Answers,
         sender: Sender,
         *,
         concurrency: int,
+        budget: Budget,
+        only_failed: bool,
         progress: Progress,
         on_progress: Callable[[Progress], None],
         stop: asyncio.Event,
     ) -> None:
-        self.usage = Usage()
-        self.calls = 0
+        self.over_budget: str | None = None
         self._items = iter(plan)
         self._judge = judge
-        self._journal = journal
+        self._answers = answers
         self._sender = sender
         self._concurrency = concurrency
+        self._budget = budget
+        self._only_failed = only_failed
         self._progress = progress
         self._on_progress = on_progress
         self._stop = stop
         self._open: dict[int, JudgedItem] = {}
         self._pending = self._all_calls()
+        self._first = asyncio.Lock()
         self._breathed = time.monotonic()
 
     async def judged(self) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, as they get done.
 
-        Ends when all is done, when `stop` is set or when the sender has stopped. What it has not
-        given then, for whatever reason it ended, is in `left`.
+        Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
+        spent. What it has not given then, for whatever reason it ended, is in `left`.
         """
         done: asyncio.Queue[JudgedItem | None] = asyncio.Queue()
         room = asyncio.Semaphore(BACKLOG)
@@ -113,64 +174,98 @@ class Execution:
     def left(self) -> Iterator[JudgedItem]:
         """The items that `judged` has not given, each once, in the dataset's order.
 
-        A verdict that is neither had nor in the journal is a failed one.
+        A verdict that is neither had nor known is a failed one.
         """
         while self._open:
             yield self._filled(self._open.pop(next(iter(self._open))))
         for planned in self._items:
-            yield self._filled(JudgedItem(planned))
+            known = self._answers.has_a_past
+            yield self._filled(self._opened(planned) if known else JudgedItem(planned))
 
     def _filled(self, item: JudgedItem) -> JudgedItem:
-        planned, rubric = item.planned, item.planned.rubric
-        for criterion, name in zip(rubric, rubric.names, strict=True):
+        for name in item.planned.rubric.names:
             if name not in item.verdicts:
-                record = None
-                if self._journal.has_a_past:
-                    record = self._journal.get(self._judge.key(planned.case, criterion))
-                item.verdicts[name] = (
-                    Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name)
-                    if record is None
-                    else verdict_from_record(record, criterion, name)
-                )
+                item.verdicts[name] = self._not_run(name)
         return item
 
-    def _all_calls(self) -> Iterator[tuple[JudgedItem, Criterion, str]]:
+    def _not_run(self, name: str) -> Verdict:
+        return Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name)
+
+    def _opened(self, planned: PlannedItem) -> JudgedItem:
+        """The item with the verdicts that are known, and the calls for the others."""
+        item, progress = JudgedItem(planned), self._progress
+        calls = calls_of(self._judge, planned)
+        known = self._answers.known([asked.key for call in calls for asked in call])
+        for call in calls:
+            left: Call = []
+            for asked in call:
+                found = known.get(asked.key)
+                if found is None and self._only_failed:
+                    item.verdicts[asked.name] = self._not_run(asked.name)
+                    progress.done += 1
+                elif found is None or found.record["status"] == "failed":
+                    left.append(asked)
+                else:
+                    verdict = verdict_from_record(found.record, asked.criterion, asked.name)
+                    item.verdicts[asked.name] = verdict
+                    progress.count(verdict)
+                    progress.resumed += not found.cached
+                    progress.cached += found.cached
+                    progress.saved += verdict.usage
+            if left:
+                item.calls.append(left)
+        return item
+
+    def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
+        """Every call with its item; for an item that needs none, one time None."""
         for planned in self._items:
-            item = self._open[planned.index] = JudgedItem(planned)
-            for criterion, name in zip(planned.rubric, planned.rubric.names, strict=True):
-                yield item, criterion, name
+            item = self._open[planned.index] = self._opened(planned)
+            if item.verdicts:
+                self._on_progress(self._progress)
+            for call in item.calls or (None,):
+                yield item, call
 
     async def _work(self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore) -> None:
-        """Let workers work until there is nothing more to do, or `stop` is set."""
+        """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
         workers = [asyncio.create_task(self._worker(done, room)) for _ in range(self._concurrency)]
         all_done = asyncio.gather(*workers)
         stopping = asyncio.create_task(self._stop.wait())
-        ends: list[asyncio.Future[object]] = [all_done, stopping]  # type: ignore[list-item]
+        committing = asyncio.create_task(self._commit_in_time())
+        tasks = (*workers, stopping, committing)
+        ends: list[asyncio.Future[Any]] = [all_done, stopping, committing]
         try:
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if all_done.done():
-                all_done.result()
+            finished, _ = await asyncio.wait(
+                ends, timeout=self._budget.max_time, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not finished:
+                self.over_budget = f"the greatest time of {self._budget.max_time:g} s is reached"
+            for end in finished:
+                end.result()
         finally:
-            for task in (*workers, stopping):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(all_done, stopping, return_exceptions=True)
-            self._journal.commit()
+            await asyncio.gather(all_done, *tasks, return_exceptions=True)
+            self._answers.commit()
+
+    async def _commit_in_time(self) -> None:
+        while True:
+            await asyncio.sleep(INTERVAL)
+            self._answers.commit()
+
+    def _goes_on(self) -> bool:
+        if self.over_budget is None:
+            self.over_budget = self._budget.cost_reached(self._progress)
+        return not (self._stop.is_set() or self._sender.stopped_by or self.over_budget)
 
     async def _worker(
         self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore
     ) -> None:
-        while not self._stop.is_set() and self._sender.stopped_by is None:
-            call = next(self._pending, None)
-            if call is None:
+        while self._goes_on():
+            item, call = next(self._pending, (None, None))
+            if item is None:
                 return
-            item, criterion, name = call
-            item.verdicts[name] = verdict = await self._verdict(item.planned, criterion, name)
-            progress = self._progress
-            progress.done += 1
-            progress.failed += verdict.status == "failed"
-            progress.abstained += verdict.status == "abstained"
-            progress.resumed += verdict.resumed
-            self._on_progress(progress)
+            if call is not None and not await self._made(item, call):
+                return
             if len(item.verdicts) == len(item.planned.rubric):
                 await room.acquire()
                 done.put_nowait(item)
@@ -178,14 +273,35 @@ class Execution:
                 await asyncio.sleep(0)
                 self._breathed = time.monotonic()
 
-    async def _verdict(self, planned: PlannedItem, criterion: Criterion, name: str) -> Verdict:
-        key = self._judge.key(planned.case, criterion)
-        record = self._journal.get(key)
-        if record is not None:
-            return verdict_from_record(record, criterion, name)
-        verdict = await self._judge.judge(planned.case, criterion, self._sender)
-        verdict = replace(verdict, criterion=name)
-        self._journal.put(key, verdict_record(verdict))
-        self.usage += verdict.usage
-        self.calls += 1
-        return verdict
+    async def _made(self, item: JudgedItem, call: Call) -> bool:
+        """Make a call; whether the budget allowed it."""
+        if self._budget.max_cost is not None and not self._progress.calls:
+            async with self._first:  # the first call goes alone: it shows what a call costs
+                if not self._progress.calls:
+                    await self._make(item, call)
+                    return True
+            if not self._goes_on():
+                return False
+        await self._make(item, call)
+        return True
+
+    async def _make(self, item: JudgedItem, call: Call) -> None:
+        progress, case = self._progress, item.planned.case
+        criteria = [asked.criterion for asked in call]
+        progress.in_flight += len(call)
+        try:
+            if len(call) == 1:
+                verdicts = [await self._judge.judge(case, criteria[0], self._sender)]
+            else:
+                verdicts = await self._judge.judge_group(case, criteria, self._sender)
+        finally:
+            progress.in_flight -= len(call)
+        took_requests = any(verdict.usage.requests for verdict in verdicts)
+        for asked, judged in zip(call, verdicts, strict=True):
+            item.verdicts[asked.name] = verdict = replace(judged, criterion=asked.name)
+            shared = took_requests and verdict.status != "failed"
+            self._answers.put(asked.key, verdict_record(verdict), shared=shared)
+            progress.calls += 1
+            progress.usage += verdict.usage
+            progress.count(verdict)
+        self._on_progress(progress)

@@ -16,7 +16,17 @@ from rubricate.run._plan import Plan
 from rubricate.run._records import to_json, verdict_record
 from rubricate.run._results import ItemResult
 
-__all__ = ["ResultsFile", "RunFolder", "result_rows"]
+__all__ = [
+    "CACHE_NAME",
+    "JOURNAL_NAME",
+    "ResultsFile",
+    "RunFolder",
+    "cache_file",
+    "result_rows",
+]
+
+JOURNAL_NAME = "journal.sqlite"
+CACHE_NAME = "cache.sqlite"
 
 
 class RunFolder:
@@ -28,7 +38,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.journal = self.path / "journal.sqlite"
+        self.journal = self.path / JOURNAL_NAME
         self.results = self.path / "results.jsonl"
         self.rubric = self.path / "rubric.yaml"
         self.summary = self.path / "summary.json"
@@ -59,6 +69,25 @@ class RunFolder:
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
         with _Replacement(self.summary) as file:
             file.write(text.encode("utf-8", "replace"))
+
+
+def cache_file(folder: str | Path | None) -> Path | None:
+    """The file of a cache folder, which is made if it is not there; None for no folder.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    if folder is None:
+        return None
+    path = Path(folder)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
+            file=path,
+        ) from None
+    return path / CACHE_NAME
 
 
 def _rubrics(plan: Plan) -> Iterator[str]:

@@ -2,13 +2,16 @@
 
 An SQLite file in write-ahead mode. Records are committed in batches, at most `BATCH` records or
 `INTERVAL` seconds apart: a killed process loses at most those. One process has a journal at a
-time.
+time; a cache is the same file shared by several. Each record has a checksum: a damaged one counts
+as not there.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,11 +21,15 @@ import orjson
 from rubricate.errors import JournalError
 from rubricate.run._records import to_json
 
-__all__ = ["Journal"]
+__all__ = ["INTERVAL", "Journal", "moved_aside"]
 
 BATCH = 64
 INTERVAL = 0.2
-_FORMAT = 1
+AT_ONCE = 500
+"""Keys that are looked up together."""
+PATIENCE = {False: 0.5, True: 5.0}
+"""Seconds to wait for another process, by whether the file is shared."""
+_FORMAT = 2
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
 
@@ -32,44 +39,32 @@ class Journal:
 
     Args:
         path: the file, made if it is not there; None keeps the journal in memory.
+        shared: whether several processes may have it at once: a cache.
 
     Attributes:
         has_a_past: whether it had records when it was opened.
+        damaged: how many records were found damaged.
 
     Raises:
         JournalError: the file cannot be used, is not a journal, or another process has it.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, shared: bool = False) -> None:
+        self.damaged = 0
         self._name = "the journal in memory" if path is None else str(path)
+        self._shared = shared
         self._waiting: dict[str, bytes] = {}
         self._last_commit = time.monotonic()
         try:
             self._database = sqlite3.connect(
-                ":memory:" if path is None else path, timeout=0.5, isolation_level=None
+                ":memory:" if path is None else path,
+                timeout=PATIENCE[shared],
+                isolation_level=None,
             )
         except _TROUBLE as error:
             raise self._problem(error) from None
         try:
-            self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS records"
-                " (key TEXT PRIMARY KEY, record BLOB NOT NULL, finished REAL NOT NULL)"
-                " WITHOUT ROWID"
-            )
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _FORMAT):
-                raise JournalError(
-                    f"{self._name}: written by another version of rubricate (format {version}); "
-                    "use another run folder"
-                )
-            self._database.execute(f"PRAGMA user_version={_FORMAT}")
-            (found,) = self._database.execute("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
-            self.has_a_past = bool(found)
-            self._database.execute("COMMIT")
+            self.has_a_past = self._set_up()
         except _TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
@@ -77,34 +72,72 @@ class Journal:
             self._database.close()
             raise
 
+    def _set_up(self) -> bool:
+        """Make the table if it is not there; gives whether there are records."""
+        run = self._database.execute
+        if not self._shared:
+            run("PRAGMA locking_mode=EXCLUSIVE")
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=NORMAL")
+        run("BEGIN IMMEDIATE")
+        (version,) = run("PRAGMA user_version").fetchone()
+        if version not in (0, _FORMAT):
+            raise JournalError(
+                f"{self._name}: written by another version of rubricate (format {version}); "
+                + ("use another --cache" if self._shared else "use another run folder, or --fresh")
+            )
+        run(
+            "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
+            " checksum INTEGER NOT NULL, finished REAL NOT NULL) WITHOUT ROWID"
+        )
+        if version != _FORMAT:
+            run(f"PRAGMA user_version={_FORMAT}")
+        (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
+        run("COMMIT")
+        return bool(found)
+
     def _problem(self, error: Exception) -> JournalError:
-        if "locked" in str(error):
+        text = str(error)
+        if self._shared:
+            return JournalError(f"{self._name}: {text}; use another --cache, or --no-cache")
+        if "locked" in text:
             return JournalError(
                 f"{self._name}: another process is grading into this run folder; "
                 "wait for it or choose another --run-dir"
             )
-        return JournalError(f"{self._name}: {error}")
+        if "full" in text or "disk I/O" in text:
+            return JournalError(
+                f"{self._name}: {text}; what was committed is kept: make room, and the same "
+                "command goes on from there"
+            )
+        return JournalError(
+            f"{self._name}: {text}; choose another --run-dir, or move it aside with --fresh"
+        )
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The record under a key, or None. A failed judgement counts as not there."""
-        found = self._waiting.get(key)
-        if found is None:
+        """The record under a key, or None."""
+        return self.get_many([key]).get(key)
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The records under keys; one that is not there, or damaged, is missing."""
+        found = {key: self._waiting[key] for key in keys if key in self._waiting}
+        wanted = [key for key in keys if key not in found]
+        records = {key: orjson.loads(record) for key, record in found.items()}
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            marks = ",".join("?" * len(part))
             try:
-                row = self._database.execute(
-                    "SELECT record FROM records WHERE key = ?", (key,)
-                ).fetchone()
+                rows = self._database.execute(
+                    f"SELECT key, record, checksum FROM records WHERE key IN ({marks})", part
+                ).fetchall()
             except _TROUBLE as error:
                 raise self._problem(error) from None
-            if row is None:
-                return None
-            found = row[0]
-        try:
-            record: dict[str, Any] = orjson.loads(found)
-            return None if record["status"] == "failed" else record
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise JournalError(
-                f"{self._name}: the record {key} is damaged; use another run folder"
-            ) from None
+            for key, record, checksum in rows:
+                if isinstance(record, bytes) and _checksum(key, record) == checksum:
+                    records[key] = orjson.loads(record)
+                else:
+                    self.damaged += 1
+        return records
 
     def put(self, key: str, record: dict[str, Any]) -> None:
         """Keep a record; it is on disk after the next commit."""
@@ -118,16 +151,23 @@ class Journal:
         if not self._waiting:
             return
         now = time.time()
-        rows = [(key, record, now) for key, record in self._waiting.items()]
+        rows = [(key, record, _checksum(key, record), now) for key, record in self._waiting.items()]
         try:
-            self._database.execute("BEGIN")
-            self._database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", rows)
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", rows)
             self._database.execute("COMMIT")
         except _TROUBLE as error:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise self._problem(error) from None
         self._waiting.clear()
+
+    def close(self) -> None:
+        """Write what is waiting, and let go of the file."""
+        try:
+            self.commit()
+        finally:
+            self._database.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -138,7 +178,34 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self.commit()
-        finally:
-            self._database.close()
+        self.close()
+
+
+def _checksum(key: str, record: bytes) -> int:
+    return zlib.crc32(record, zlib.crc32(key.encode()))
+
+
+def moved_aside(path: Path) -> Path | None:
+    """Rename a journal that is not to be used any more; gives its new name, None for no journal.
+
+    Raises:
+        JournalError: another process has it, or it cannot be renamed.
+    """
+    if not path.exists():
+        return None
+    try:
+        Journal(path).close()
+    except JournalError as error:
+        if "another process" in str(error):
+            raise
+    number = 1
+    while (aside := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
+        number += 1
+    try:
+        for suffix in ("-wal", "-shm", ""):
+            part = path.with_name(path.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be moved aside: {error.strerror}") from None
+    return aside

@@ -82,9 +82,12 @@ class Outcome:
         judge: the judge's name.
         note: what the judge says of itself, if anything.
         dataset: the dataset's name, if it has one.
-        usage: what this run took; answers from the journal cost nothing.
+        usage: what this run took; answers from journal and cache cost nothing.
         calls: judgements made in this run.
         resumed: judgements read from the journal instead.
+        cached: judgements read from the cache instead.
+        saved: what those of journal and cache took when they were asked for.
+        damaged: records of journal and cache that were damaged, and count as not there.
         seconds: how long the run took.
         cannot_assess, partial: how abstentions were scored.
         run_dir: the run folder, if there is one.
@@ -98,6 +101,9 @@ class Outcome:
     usage: Usage
     calls: int
     resumed: int
+    cached: int = 0
+    saved: Usage = field(default_factory=Usage)
+    damaged: int = 0
     seconds: float
     cannot_assess: CannotAssess
     partial: float

@@ -6,14 +6,17 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, aclosing
+from pathlib import Path
 
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError
-from rubricate.judge import Judge
+from rubricate.judge import GroupJudge
 from rubricate.rubric import CannotAssess
+from rubricate.run._answers import Answers
+from rubricate.run._budget import Budget
 from rubricate.run._executor import Execution, JudgedItem, Progress
 from rubricate.run._folder import RunFolder
-from rubricate.run._journal import Journal
+from rubricate.run._journal import Journal, moved_aside
 from rubricate.run._plan import Plan
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
@@ -27,9 +30,13 @@ INTERRUPTED = "interrupted"
 
 async def run(
     dataset: Gradable,
-    judge: Judge,
+    judge: GroupJudge,
     *,
     folder: RunFolder | None,
+    cache: Path | None,
+    fresh: bool,
+    only_failed: bool,
+    budget: Budget,
     limit: int | None,
     concurrency: int,
     retries: RetryPolicy,
@@ -40,6 +47,7 @@ async def run(
     stop: asyncio.Event,
     on_item: Callable[[ItemResult], None],
     on_end: Callable[[Outcome], None],
+    sender: Sender | None = None,
 ) -> AsyncGenerator[ItemResult]:
     """Grade a dataset. Gives every item's result once, as soon as all its verdicts are there.
 
@@ -50,6 +58,11 @@ async def run(
         dataset: what to grade.
         judge: who grades.
         folder: where the journal and the results go; None keeps the journal in memory.
+        cache: a file of answers that runs share; None for no such file.
+        fresh: begin with an empty journal (an earlier one is moved aside), and do not look into
+            the cache.
+        only_failed: ask for nothing but what failed before.
+        budget: what may be spent.
         limit: how many items at most, from the first.
         concurrency: how many calls are in flight at most.
         retries: when a failed request is sent again.
@@ -59,6 +72,7 @@ async def run(
         stop: set it to end the run early.
         on_item: given every item's result before anybody else.
         on_end: given the outcome, complete or not, when all items have been given.
+        sender: how models are reached, where several runs share it. Default: one of its own.
 
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
@@ -75,7 +89,7 @@ async def run(
         progress.trouble = message
         on_progress(progress)
 
-    sender = Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
+    sender = sender or Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
 
     def result(item: JudgedItem) -> ItemResult:
         planned = item.planned
@@ -96,14 +110,22 @@ async def run(
 
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
+        if folder and fresh:
+            moved_aside(folder.journal)
         journal = stack.enter_context(Journal(folder.journal if folder else None))
+        shared = None if cache is None else Journal(cache, shared=True)
+        answers = stack.enter_context(
+            Answers(journal, shared, reads_cache=not fresh, on_trouble=trouble)
+        )
         results = stack.enter_context(folder.begin(plan)) if folder else None
         execution = Execution(
             plan,
             judge,
-            journal,
+            answers,
             sender,
             concurrency=min(concurrency, plan.verdicts),
+            budget=budget,
+            only_failed=only_failed,
             progress=progress,
             on_progress=on_progress,
             stop=stop,
@@ -112,10 +134,10 @@ async def run(
             async with aclosing(execution.judged()) as judged:
                 async for item in judged:
                     yield result(item)
-            if sender.stopped_by is not None:
-                stopped = str(sender.stopped_by)
+            if sender.stopped_by is None and progress.done == progress.total:
+                stopped = None
             else:
-                stopped = INTERRUPTED if progress.done < progress.total else None
+                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
             for item in execution.left():
                 yield result(item)
         finally:
@@ -128,14 +150,17 @@ async def run(
                     judge=judge.name,
                     note=judge.note,
                     dataset=dataset.name,
-                    usage=execution.usage,
-                    calls=execution.calls,
+                    usage=progress.usage,
+                    calls=progress.calls,
                     resumed=progress.resumed,
+                    cached=progress.cached,
+                    saved=progress.saved,
+                    damaged=answers.damaged,
                     seconds=time.perf_counter() - begin,
                     cannot_assess=cannot_assess,
                     partial=partial,
                     run_dir=folder.path if folder else None,
                     stopped=stopped,
-                    interrupted=stopped is not None and sender.stopped_by is None,
+                    interrupted=stopped in (INTERRUPTED, "cancelled"),
                 )
             )

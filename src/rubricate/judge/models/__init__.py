@@ -6,6 +6,7 @@ the same `Model` protocol.
 
 from rubricate.judge.models._http import HTTPModel
 from rubricate.judge.models._model import Completion, Message, Model, Request, Send
+from rubricate.judge.models._prices import ModelPrice, read_prices
 from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider
 from rubricate.judge.models._python import PythonModel
 
@@ -16,8 +17,10 @@ __all__ = [
     "HTTPModel",
     "Message",
     "Model",
+    "ModelPrice",
     "Provider",
     "PythonModel",
     "Request",
     "Send",
+    "read_prices",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._model import Completion, Request
-from rubricate.judge.models._prices import price
+from rubricate.judge.models._prices import ModelPrice, price
 from rubricate.judge.models._providers import api_key, base_url, split_name
 from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
@@ -58,6 +59,8 @@ class HTTPModel:
         base_url: the address of the interface, up to and with `/v1`.
         temperature: sampling temperature; None leaves it to the endpoint.
         timeout: seconds that one request may take.
+        prices: what models cost, by the names that they are given by, where that is not what the
+            price tables say (see `read_prices`).
 
     Raises:
         InputError: the name is not known and no address is given, or a value cannot be used.
@@ -71,6 +74,7 @@ class HTTPModel:
         base_url: str | None = None,
         temperature: float | None = 0.0,
         timeout: float = 120.0,
+        prices: Mapping[str, ModelPrice] | None = None,
     ) -> None:
         if not timeout > 0:
             raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
@@ -79,6 +83,7 @@ class HTTPModel:
         self.endpoint = self._url
         self._key, self.key_variable = api_key(name, elsewhere=base_url is not None)
         self._provider = split_name(name)[0] if base_url is None else None
+        self._own_price = (prices or {}).get(name)
         self._temperature = temperature
         self._timeout = timeout
         self._form = _Form("json_schema", temperature)
@@ -175,9 +180,15 @@ class HTTPModel:
         except ModelError as error:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
-        if billed is None and self._provider is not None:
-            billed = price(self._provider, self._model, read, cached, written)
-        return Completion(text, Usage(1, read, cached, written, billed, seconds))
+        usage = Usage(1, read, cached, written, billed, seconds)
+        return Completion(text, replace(usage, cost=self.price(usage)) if billed is None else usage)
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars for these tokens; None where the price of this model is not known."""
+        counts = usage.input_tokens, usage.cached_tokens, usage.output_tokens
+        if self._own_price is not None:
+            return self._own_price.cost(*counts)
+        return None if self._provider is None else price(self._provider, self._model, *counts)
 
     def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
         refusal = self._redacted(status_error(status, raw, wait))

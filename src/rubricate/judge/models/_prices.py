@@ -1,12 +1,53 @@
-"""What a request cost, from the price tables of the `genai-prices` package."""
+"""What a request costs: the user's own prices, or the tables of the `genai-prices` package."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubricate._documents import read_document, validate
+from rubricate.errors import InputError
 from rubricate.judge.models._providers import Provider
 
-__all__ = ["price"]
+__all__ = ["ModelPrice", "price", "read_prices"]
 
 _PRICE_TABLE_NAMES = {"gemini": "google"}
+
+
+class ModelPrice(BaseModel):
+    """US dollars for a million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    input: float = Field(ge=0.0, allow_inf_nan=False)
+    output: float = Field(ge=0.0, allow_inf_nan=False)
+    cached_input: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    """For input tokens that the endpoint has in its cache; default the price of the others."""
+
+    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> float:
+        """US dollars for one request; `cached_tokens` are among the `input_tokens`."""
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = (input_tokens - cached_tokens) * self.input
+        return (fresh + cached_tokens * cached + output_tokens * self.output) / 1e6
+
+
+def read_prices(path: str | Path) -> dict[str, ModelPrice]:
+    """Prices by the name that a judge is given by, from a JSON or YAML file.
+
+    Raises:
+        InputError: it cannot be read, or is not of the form `{openai/gpt-4.1-mini: {input: 0.4,
+            output: 1.6, cached_input: 0.1}}`.
+    """
+    data = read_document(path)
+    if not isinstance(data, dict):
+        raise InputError(
+            "expected prices by model, such as MODEL: {input: 0.4, output: 1.6}", file=path
+        )
+    try:
+        return {str(name): validate(ModelPrice, row, (str(name),)) for name, row in data.items()}
+    except InputError as error:
+        raise error.within(file=path) from None
 
 
 def price(

@@ -1,0 +1,115 @@
+"""What is known without asking: the answers of this run's journal, and of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from rubricate.errors import JournalError
+from rubricate.run._journal import Journal
+
+__all__ = ["Answers", "Known"]
+
+
+class Known(NamedTuple):
+    """A record of an answer, and whether it is from the cache."""
+
+    record: dict[str, Any]
+    cached: bool
+
+
+class Answers:
+    """A journal, with a cache behind it that several runs share, and that is closed at the end.
+
+    A cache that fails on the way (a full disk, another process that does not let go) is given up,
+    and the run goes on without it.
+
+    Args:
+        journal: the run's own.
+        cache: the shared one, if there is one.
+        reads_cache: whether to look into it; answers are put there in any case.
+        on_trouble: told in words why a cache was given up.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        cache: Journal | None = None,
+        *,
+        reads_cache: bool = True,
+        on_trouble: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        self._journal = journal
+        self._cache = cache
+        self._reads_cache = reads_cache
+        self._on_trouble = on_trouble
+        self._damaged_in_cache = 0
+
+    @property
+    def has_a_past(self) -> bool:
+        """Whether there may be answers from before this run."""
+        return self._journal.has_a_past or (self._reads_cache and self._cache is not None)
+
+    @property
+    def damaged(self) -> int:
+        """How many records were found damaged."""
+        cache = self._cache.damaged if self._cache is not None else self._damaged_in_cache
+        return self._journal.damaged + cache
+
+    def known(self, keys: Sequence[str]) -> dict[str, Known]:
+        """The records under keys; the failed judgements of the journal are among them."""
+        found = {key: Known(record, False) for key, record in self._journal.get_many(keys).items()}
+        missing = [
+            key for key in keys if key not in found or found[key].record["status"] == "failed"
+        ]
+        if self._cache is not None and self._reads_cache and missing:
+            try:
+                records = self._cache.get_many(missing)
+            except JournalError as error:
+                self._give_up_cache(error)
+                return found
+            for key, record in records.items():
+                self._journal.put(key, record)
+                found[key] = Known(record, True)
+        return found
+
+    def put(self, key: str, record: dict[str, Any], *, shared: bool) -> None:
+        """Keep a record: in the journal, and, if it is to be shared, in the cache."""
+        self._journal.put(key, record)
+        if shared and self._cache is not None:
+            try:
+                self._cache.put(key, record)
+            except JournalError as error:
+                self._give_up_cache(error)
+
+    def commit(self) -> None:
+        """Write what is waiting."""
+        self._journal.commit()
+        if self._cache is not None:
+            try:
+                self._cache.commit()
+            except JournalError as error:
+                self._give_up_cache(error)
+
+    def _give_up_cache(self, error: JournalError) -> None:
+        assert self._cache is not None
+        self._damaged_in_cache = self._cache.damaged
+        with suppress(JournalError):
+            self._cache.close()
+        self._cache = None
+        self._on_trouble(f"going on without the cache: {error}")
+
+    def __enter__(self) -> Answers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._cache is not None:
+            with suppress(JournalError):
+                self._cache.close()

@@ -1,0 +1,132 @@
+"""What a run would take, found out without sending anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from rubricate.dataset import Gradable
+from rubricate.errors import ModelError
+from rubricate.judge import Completion, GroupJudge, Model, Request
+from rubricate.rubric import Criterion, Usage
+from rubricate.run._answers import Answers
+from rubricate.run._executor import calls_of
+from rubricate.run._journal import Journal
+from rubricate.run._plan import Plan
+
+__all__ = ["Estimate", "Range", "estimate"]
+
+BYTES_PER_TOKEN = (5.0, 3.0)
+"""Of a prompt's UTF-8, in words of few tokens and of many."""
+REPLY_TOKENS = (40, 400)
+"""A short reason without a quote, and a long one with several."""
+
+
+class Range(NamedTuple):
+    """From the least to the most that is likely."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would take, were every request answered at the first time.
+
+    Attributes:
+        items: how many items there are.
+        verdicts: how many verdicts they have together.
+        known: how many of those the journal and the cache have.
+        requests: how many requests would be sent for the others.
+        input_tokens, output_tokens: of all requests together.
+        cost: US dollars; None where the price of a model is not known.
+        models: requests by model.
+    """
+
+    items: int
+    verdicts: int
+    known: int
+    requests: int
+    input_tokens: Range
+    output_tokens: Range
+    cost: Range | None
+    models: dict[str, int]
+
+
+class _Counting:
+    """Takes a judge's requests, and answers none."""
+
+    def __init__(self) -> None:
+        self.models: Counter[str] = Counter()
+        self.low = Usage()
+        self.high = Usage()
+
+    async def __call__(self, model: Model, request: Request) -> Completion:
+        self.models[model.name] += 1
+        text = sum(len(message["content"].encode()) for message in request.messages)
+        few, many = BYTES_PER_TOKEN
+        schema = len(orjson.dumps(request.schema))
+        low = Usage(1, round(text / few), 0, REPLY_TOKENS[0])
+        high = Usage(1, round((text + schema) / many), 0, REPLY_TOKENS[1])
+        price = getattr(model, "price", None)
+        self.low += replace(low, cost=price(low) if price else None)
+        self.high += replace(high, cost=price(high) if price else None)
+        raise ModelError("bad_request", "this is only counted")
+
+
+async def estimate(
+    dataset: Gradable,
+    judge: GroupJudge,
+    *,
+    journal: Path | None,
+    cache: Path | None,
+    fresh: bool,
+    only_failed: bool,
+    limit: int | None,
+    allow_code: bool,
+) -> Estimate:
+    """Go through a run without sending or writing anything; the arguments are those of `run`.
+
+    `journal` and `cache` are files that are there, or None.
+
+    Prompts are made as they would be, and their tokens guessed from their length. Of what a judge
+    asks one after the other, only the first request is seen.
+    """
+    plan = Plan(dataset, limit, allow_code=allow_code)
+    counting = _Counting()
+    known = 0
+    with ExitStack() as stack:
+        shared = None if cache is None else Journal(cache, shared=True)
+        answers = stack.enter_context(
+            Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
+        )
+        for item in plan:
+            calls = calls_of(judge, item)
+            records = answers.known([asked.key for call in calls for asked in call])
+            for call in calls:
+                left: list[Criterion] = []
+                for asked in call:
+                    found = records.get(asked.key)
+                    if found is not None and found.record["status"] != "failed":
+                        known += 1
+                    elif asked.criterion.needs_judge and (found is not None or not only_failed):
+                        left.append(asked.criterion)
+                if left:
+                    await judge.judge_group(item.case, left, counting)
+    low, high = counting.low, counting.high
+    priced = low.cost is not None and high.cost is not None
+    return Estimate(
+        plan.items,
+        plan.verdicts,
+        known,
+        counting.models.total(),
+        Range(low.input_tokens, high.input_tokens),
+        Range(low.output_tokens, high.output_tokens),
+        Range(low.cost or 0.0, high.cost or 0.0) if priced else None,
+        dict(counting.models),
+    )

@@ -1,0 +1,247 @@
+"""A run on its way: what it can be told, and its results one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypedDict, Unpack
+
+from rubricate._documents import suggestion
+from rubricate.dataset import Gradable, RubricDataset
+from rubricate.errors import InputError, RunStopped
+from rubricate.judge import GroupJudge, Judge, JudgeLike, Model, choose_judge
+from rubricate.report import Summary, Tallies
+from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
+from rubricate.run import (
+    Budget,
+    ItemResult,
+    Outcome,
+    Progress,
+    RetryPolicy,
+    RunFolder,
+    Sender,
+    cache_file,
+    run,
+)
+
+__all__ = [
+    "ATTEMPTS",
+    "CONCURRENCY",
+    "TIMEOUT",
+    "GradingOptions",
+    "JudgingOptions",
+    "ResultStream",
+    "RewardOptions",
+    "agrade_stream",
+    "check_options",
+    "chosen_dataset",
+    "chosen_judge",
+    "shared_sender",
+]
+
+CONCURRENCY = 32
+TIMEOUT = 120.0
+ATTEMPTS = 6
+
+
+class JudgingOptions(TypedDict, total=False):
+    """How to judge; the arguments of these names of `agrade`."""
+
+    base_url: str | None
+    temperature: float | None
+    timeout: float
+    prices: str | Path | None
+    attempts: int
+    cannot_assess: CannotAssess | str
+    partial: float
+    allow_code: bool
+
+
+class RewardOptions(JudgingOptions, total=False):
+    """How to judge batch after batch; the arguments of these names of `agrade`."""
+
+    concurrency: int
+    cache: str | Path | None
+    max_cost: float | None
+    max_time: float | None
+
+
+class GradingOptions(RewardOptions, total=False):
+    """How to grade a dataset; the arguments of these names of `agrade`."""
+
+    rubric: Rubric | None
+    run_dir: str | Path | None
+    fresh: bool
+    retry_failed: bool
+    limit: int | None
+    on_progress: Callable[[Progress], None] | None
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise `TypeError` for an option that is not one of a class of options above."""
+    for name in options:
+        if name not in known.__annotations__:
+            near = suggestion(name, known.__annotations__)
+            raise TypeError(
+                f"unexpected keyword argument '{name}'"
+                + (f"; did you mean '{near}'?" if near else "")
+            )
+
+
+def agrade_stream(
+    dataset: Gradable,
+    judge: JudgeLike = None,
+    *,
+    stop: asyncio.Event | None = None,
+    **options: Unpack[GradingOptions],
+) -> ResultStream:
+    """Grade a dataset and give each item's result as soon as it is there; holds none of them.
+
+    Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
+    the dataset). Where results are taken slowly, judging waits. A run that ends early gives the
+    items that are left too, with what is known of them, before `RunStopped` is raised.
+
+        async with rubricate.agrade_stream(dataset, judge) as stream:
+            async for item in stream:
+                ...
+        print(stream.summary())
+
+    Args:
+        dataset, judge, stop: as for `agrade`.
+        options: the others of `agrade`.
+
+    Raises:
+        InputError: something given cannot be used; nothing has been sent.
+    """
+    return ResultStream(dataset, judge, stop or asyncio.Event(), options)
+
+
+class ResultStream:
+    """The results of a run on their way; see `agrade_stream`."""
+
+    def __init__(
+        self,
+        dataset: Gradable,
+        judge: JudgeLike,
+        stop: asyncio.Event,
+        options: GradingOptions,
+        sender: Sender | None = None,
+    ) -> None:
+        check_options(options, GradingOptions)
+        if options.get("fresh") and options.get("retry_failed"):
+            raise InputError("fresh and retry_failed exclude each other: give one of them")
+        partial = options.get("partial", 0.5)
+        strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
+        dataset = chosen_dataset(dataset, options.get("rubric"))
+        chosen = chosen_judge(judge, options)
+        self._made_here = None if isinstance(judge, Judge | Model) else chosen
+        run_dir = options.get("run_dir")
+        self._folder = None if run_dir is None else RunFolder(run_dir)
+        self._tallies = Tallies()
+        self._outcome: Outcome | None = None
+        self._items = run(
+            dataset,
+            chosen,
+            folder=self._folder,
+            cache=cache_file(options.get("cache")),
+            fresh=options.get("fresh", False),
+            only_failed=options.get("retry_failed", False),
+            budget=Budget(options.get("max_cost"), options.get("max_time")),
+            limit=options.get("limit"),
+            concurrency=options.get("concurrency", CONCURRENCY),
+            retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
+            cannot_assess=strategy,
+            partial=partial,
+            allow_code=options.get("allow_code", False),
+            on_progress=options.get("on_progress") or (lambda progress: None),
+            stop=stop,
+            on_item=self._tallies.add,
+            on_end=self._end,
+            sender=sender,
+        )
+
+    def _end(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        if self._folder:
+            self._folder.write_summary(self.summary().to_dict())
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the run was and what it took. Raises `RuntimeError` before it has ended."""
+        if self._outcome is None:
+            raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
+        return self._outcome
+
+    def summary(self) -> Summary:
+        """The figures of the run, once it has ended: the same as `Result.summary`."""
+        return self._tallies.summary(self.outcome)
+
+    def __aiter__(self) -> ResultStream:
+        return self
+
+    async def __anext__(self) -> ItemResult:
+        try:
+            return await anext(self._items)
+        except StopAsyncIteration:
+            await self.aclose()
+            if self.outcome.stopped is not None:
+                raise RunStopped(
+                    self.outcome.stopped, interrupted=self.outcome.interrupted
+                ) from None
+            raise
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """End the run if it has not ended, and let go of connections that it made."""
+        try:
+            await self._items.aclose()
+        finally:
+            if self._made_here is not None:
+                await self._made_here.aclose()
+
+    async def __aenter__(self) -> ResultStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def shared_sender(options: GradingOptions) -> Sender:
+    """A way to models that several streams share, with its limits."""
+    return Sender(
+        concurrency=options.get("concurrency", CONCURRENCY),
+        retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
+    )
+
+
+def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
+    """The dataset that is meant, with another rubric if one is given."""
+    if not isinstance(dataset, Gradable):
+        raise InputError(
+            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
+        )
+    if rubric is None:
+        return dataset
+    if not isinstance(dataset, RubricDataset):
+        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
+    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
+
+
+def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> GroupJudge:
+    """The judge that is meant, as `agrade` takes it."""
+    return choose_judge(
+        judge,
+        base_url=options.get("base_url"),
+        temperature=options.get("temperature", 0.0),
+        timeout=options.get("timeout", TIMEOUT),
+        prices=options.get("prices"),
+    )

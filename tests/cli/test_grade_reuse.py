@@ -1,0 +1,61 @@
+"""What `rubricate grade` asks again and what it does not, and what it may spend."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+
+@pytest.fixture
+def grade(rubricate, write_dataset):
+    write_dataset()
+
+    def run(endpoint, *options):
+        judge = ("--judge", "m", "--base-url", endpoint.url, "--json")
+        done = rubricate("grade", "data.json", *judge, *options)
+        return done, json.loads(done.stdout) if done.stdout else None
+
+    return run
+
+
+def test_answers_are_shared_between_run_folders_unless_told_otherwise(grade, endpoint, tmp_path):
+    def counts(*options):
+        usage = grade(endpoint, *options)[1]["usage"]
+        return usage["calls"], usage["cached"], usage["resumed"]
+
+    assert counts("--run-dir", "a") == (4, 0, 0)
+    assert counts("--run-dir", "b") == (0, 4, 0)
+    assert counts("--run-dir", "b") == (0, 0, 4)
+    assert counts("--run-dir", "c", "--no-cache") == (4, 0, 0)
+    assert counts("--run-dir", "d", "--cache", "own") == (4, 0, 0)
+    assert counts("--run-dir", "a", "--fresh") == (4, 0, 0)
+    assert (tmp_path / "own" / "cache.sqlite").exists()
+    assert (tmp_path / "a" / "journal-1.sqlite").exists()
+    assert len(endpoint.requests) == 16
+    done, _ = grade(endpoint, "--cache", "own", "--no-cache")
+    assert done.stderr == "Error: --cache and --no-cache exclude each other: give one of them\n"
+
+
+def test_only_what_failed_is_asked_again(grade):
+    with ScriptedEndpoint([Rule(criterion="kilometres", reply="?", times=3)]) as endpoint:
+        done, summary = grade(endpoint, "--limit", "1")
+        assert (done.returncode, summary["verdicts"]["failed"]) == (2, 1)
+        done, summary = grade(endpoint, "--retry-failed")
+    assert (summary["usage"]["calls"], summary["usage"]["resumed"]) == (1, 1)
+    assert (done.returncode, summary["errors"]) == (2, {"not_run": 2})
+
+
+def test_a_spent_budget_ends_the_run_with_what_was_judged(grade, tmp_path):
+    with ScriptedEndpoint([Rule(delay=30.0)]) as endpoint:
+        done, summary = grade(endpoint, "--max-time", "0.5")
+    assert done.returncode == 1
+    assert summary["stopped"] == "the greatest time of 0.5 s is reached"
+    assert "the same command goes on from there" in done.stderr
+    assert len((tmp_path / summary["run_dir"] / "results.jsonl").read_text().splitlines()) == 4
+    with ScriptedEndpoint() as endpoint:
+        done, summary = grade(endpoint, "--max-cost", "0.5")
+    assert done.returncode == 1
+    assert "the price of this model is not known" in done.stderr

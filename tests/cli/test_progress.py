@@ -1,0 +1,61 @@
+"""What is shown while a run is on."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from rubricate.cli._progress import ProgressView, state
+from rubricate.rubric import Usage
+from rubricate.run import Progress
+
+HALFWAY = Progress(
+    total=200,
+    done=100,
+    failed=3,
+    resumed=20,
+    calls=80,
+    in_flight=8,
+    usage=Usage(80, 30_000, 0, 2_000, 0.25),
+)
+
+
+def shown(*, terminal: bool, quiet: bool = False, updates: int = 1) -> str:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, quiet=quiet, width=200)
+    with ProgressView(console) as view:
+        for _ in range(updates):
+            view.update(HALFWAY)
+    return file.getvalue()
+
+
+def test_the_state_has_failures_rates_what_was_saved_and_the_cost():
+    assert state(HALFWAY, 10.0) == (
+        "3 failed, 8 in flight, 8.0 calls/s, 3200 tokens/s, 20 not asked again, $0.2500"
+    )
+    assert "cost unknown" in state(Progress(total=1, usage=Usage(cost=None)), 1.0)
+
+
+def test_a_terminal_shows_one_live_line():
+    line = shown(terminal=True)
+    assert "100/200" in line
+    assert "3 failed, 8 in flight" in line
+    assert "left" in line
+
+
+@pytest.mark.parametrize(("interval", "lines"), [(0.0, 5), (3600.0, 0)])
+def test_elsewhere_there_is_a_plain_line_now_and_then(monkeypatch, interval, lines):
+    monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", interval)
+    text = shown(terminal=False, updates=5)
+    assert len(text.splitlines()) == lines
+    if lines:
+        assert text.startswith("judged 100 of 200, 3 failed, 8 in flight, ")
+        assert " left" in text
+        assert "\x1b" not in text
+
+
+def test_a_quiet_run_shows_nothing(monkeypatch):
+    monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 0.0)
+    assert shown(terminal=False, quiet=True) == shown(terminal=True, quiet=True) == ""

@@ -1,0 +1,105 @@
+"""What a run would take, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, HTTPModel, InputError, Rubric
+from rubricate.judge.models import read_prices
+from rubricate.rubric import Usage
+from rubricate.testing import Rule, ScriptedEndpoint
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "prices.yaml"
+    path.write_text("m: {input: 1000, output: 2000, cached_input: 100}\n")
+    return path
+
+
+def test_an_estimate_sends_nothing_writes_nothing_and_has_the_truth_between_its_ends(
+    make_dataset, tmp_path, endpoint, prices
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "prices": prices}
+    found = rubricate.estimate(make_dataset(20), "m", **options)
+    assert endpoint.requests == []
+    assert not (tmp_path / "run").exists()
+    assert (found.items, found.verdicts, found.known, found.requests) == (20, 40, 0, 40)
+    assert found.models == {"m": 40}
+    assert found.cost.low > found.input_tokens.low * 1000 / 1e6
+    taken = rubricate.grade(make_dataset(20), "m", **options).usage
+    assert found.input_tokens.low <= taken.input_tokens <= found.input_tokens.high
+
+
+def test_what_is_known_is_not_in_the_estimate(make_dataset, tmp_path, endpoint):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "cache": tmp_path / "cache"}
+    rubricate.grade(make_dataset(3), "m", **options)
+    found = rubricate.estimate(make_dataset(5), "m", **options)
+    assert (found.known, found.requests) == (6, 4)
+    elsewhere = options | {"run_dir": tmp_path / "other"}
+    assert rubricate.estimate(make_dataset(5), "m", **elsewhere).known == 6
+    assert rubricate.estimate(make_dataset(5), "m", fresh=True, **options).requests == 10
+    assert rubricate.estimate(make_dataset(5), "m", retry_failed=True, **options).requests == 0
+
+
+def test_an_unknown_price_is_unknown_and_not_nothing(make_dataset, endpoint):
+    assert rubricate.estimate(make_dataset(2), "m", base_url=endpoint.url).cost is None
+
+
+def test_criteria_that_need_no_judge_cost_nothing(endpoint):
+    rubric = Rubric([Criterion(name="a", requirement="r")])
+    rubric = Rubric.from_dict([*rubric.to_dict(), {"name": "b", "kind": "regex", "pattern": "x"}])
+    dataset = rubricate.RubricDataset("p", rubric)
+    dataset.add_item("text")
+    assert rubricate.estimate(dataset, "m", base_url=endpoint.url).requests == 1
+
+
+def test_prices_set_what_a_run_costs(make_dataset, prices):
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        result = rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, prices=prices)
+    usage = result.usage
+    fresh = usage.input_tokens - usage.cached_tokens
+    cost = (fresh * 1000 + usage.cached_tokens * 100 + usage.output_tokens * 2000) / 1e6
+    assert usage.cost == pytest.approx(cost)
+
+
+def test_own_prices_go_before_the_tables(monkeypatch, prices):
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    prices.write_text(json.dumps({"openai/gpt-4.1-mini": {"input": 1.0, "output": 0.0}}))
+    own = HTTPModel("openai/gpt-4.1-mini", prices=read_prices(prices))
+    assert own.price(Usage(1, 1_000_000)) == 1.0
+    assert HTTPModel("openai/gpt-4.1-mini").price(Usage(1, 1_000_000)) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1]", "expected prices by model"),
+        ("m: {input: 1}", "m.output"),
+        ("m: {input: -1, output: 1}", "m.input"),
+        ("m: {inputs: 1, input: 1, output: 1}", "inputs"),
+    ],
+)
+def test_a_file_of_prices_that_does_not_fit_says_where(prices, content: str, message: str):
+    prices.write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_prices(prices)
+    assert str(caught.value).startswith(str(prices))
+
+
+def test_a_dry_run_prints_what_it_would_take(rubricate, write_dataset, endpoint, prices, tmp_path):
+    write_dataset()
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--dry-run")
+    done = rubricate("grade", "data.json", *judge)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "requests  4: 4 of m" in done.stdout
+    assert "cost      unknown" in done.stdout
+    done = rubricate("grade", "data.json", *judge, "--json", "--prices", prices)
+    figures = json.loads(done.stdout)
+    assert figures["cost"]["low"] < figures["cost"]["high"]
+    assert endpoint.requests == []
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,144 @@
+"""A rubric as a reward for trainers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+
+from rubricate import Criterion, InputError, RewardFunction, Rubric
+from rubricate.reward import RewardError
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRIC = Rubric(
+    [
+        Criterion(name="speed", weight=2.0, requirement="Gives roughly 300000 kilometres"),
+        Criterion(name="boasting", weight=-1.0, requirement="Praises itself shamelessly"),
+    ],
+    name="light",
+)
+GOOD, BAD = "Roughly 300000 kilometres.", "Shamelessly it praises itself."
+FAILING = [Rule(submission="broken", criterion="kilometres", reply="?")]
+
+
+def test_a_batch_gets_one_score_a_completion_in_its_order(endpoint):
+    with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
+        assert reward([GOOD, BAD, GOOD]) == [1.0, 0.0, 1.0]
+        batch = reward.score_batch([BAD, GOOD], prompts=["one", "two"])
+    assert batch.names == ["speed", "boasting"]
+    assert batch.values == [[0.0, 1.0], [1.0, 0.0]]
+    assert batch.failed == [False, False]
+    assert batch.items[1].criteria["speed"].reason == "judged by keywords"
+    assert reward.__name__ == "light"
+
+
+def test_a_trainers_keywords_chat_messages_and_columns_are_taken(endpoint):
+    with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
+        scores = reward(
+            prompts=[[{"role": "user", "content": "How fast?"}]] * 2,
+            completions=[
+                [{"role": "assistant", "content": GOOD}],
+                [{"role": "assistant", "content": [{"type": "text", "text": BAD}]}],
+            ],
+            reference=["299792 km/s", None],
+            completion_ids=[[1], [2]],
+            trainer_state=object(),
+        )
+    assert scores == [1.0, 0.0]
+    prompts = [request.prefix for request in endpoint.requests]
+    assert all("How fast?" in prompt for prompt in prompts)
+    assert sum("299792 km/s" in prompt for prompt in prompts) == 2
+
+
+def test_a_failure_is_never_a_zero():
+    with ScriptedEndpoint(FAILING) as endpoint:
+        options: Any = {"judge": "m", "base_url": endpoint.url}
+        with RewardFunction(RUBRIC, **options) as reward:
+            assert reward([GOOD, "broken", BAD]) == [1.0, None, 0.0]
+            batch = reward.score_batch([GOOD, "broken"])
+        assert batch.failed == [False, True]
+        assert batch.values[1] == [None, 0.0]
+        with RewardFunction(RUBRIC, on_failure="nan", **options) as reward:
+            assert math.isnan(reward(["broken"])[0])
+        with (
+            RewardFunction(RUBRIC, on_failure="raise", **options) as reward,
+            pytest.raises(
+                RewardError,
+                match="1 of 2 completions have no score; completion 1: criterion 'speed': unread",
+            ),
+        ):
+            reward([GOOD, "broken"])
+
+
+def test_a_dead_endpoint_gives_no_scores_and_the_next_batch_tries_again():
+    rules = [Rule(status=401, times=1)]
+    with (
+        ScriptedEndpoint(rules) as endpoint,
+        RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward,
+    ):
+        assert reward([GOOD, BAD]) == [None, None]
+        assert reward([GOOD, BAD]) == [1.0, 0.0]
+
+
+def test_it_works_in_a_running_loop_and_asynchronously_for_several_batches_at_once(endpoint):
+    reward = RewardFunction(RUBRIC, "m", base_url=endpoint.url)
+
+    async def main() -> list[Any]:
+        blocking = reward([GOOD])
+        found = await asyncio.gather(*(reward.acall([GOOD, BAD]) for _ in range(5)))
+        await reward.aclose()
+        return [blocking, *found]
+
+    assert asyncio.run(main()) == [[1.0], *([[1.0, 0.0]] * 5)]
+    reward.close()
+    assert reward([BAD]) == [0.0]
+    reward.close()
+
+
+def test_limits_hold_over_batches(endpoint):
+    """Requests in flight are bounded by one number, however many batches there are at once."""
+    in_flight: list[int] = [0, 0]
+
+    async def judge(messages: Any) -> dict[str, Any]:
+        in_flight[0] += 1
+        in_flight[1] = max(in_flight)
+        await asyncio.sleep(0.01)
+        in_flight[0] -= 1
+        return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+    async def main() -> None:
+        reward = RewardFunction(RUBRIC, judge, concurrency=3)
+        await asyncio.gather(*(reward.acall([str(n), "b"]) for n in range(6)))
+
+    asyncio.run(main())
+    assert in_flight[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"completions": ["a"], "prompts": ["p", "q"]}, "2 prompts for 1 completions"),
+        ({"completions": ["a"], "reference": []}, "0 reference for 1 completions"),
+        ({"completions": ["a", 3]}, r"completions\[1\]: expected text or a list of chat messages"),
+    ],
+)
+def test_lists_that_do_not_fit_are_an_error(given: Any, message: str):
+    with (
+        RewardFunction(RUBRIC, lambda messages: "") as reward,
+        pytest.raises(InputError, match=message),
+    ):
+        reward(**given)
+
+
+def test_what_a_reward_cannot_be_told_is_an_error():
+    with pytest.raises(InputError, match="did you mean 'none'"):
+        RewardFunction(RUBRIC, on_failure="nonne")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'run_dir'"):
+        RewardFunction(RUBRIC, run_dir="x")  # type: ignore[call-arg]
+
+
+def test_an_empty_batch_has_no_scores():
+    with RewardFunction(RUBRIC) as reward:
+        assert reward([]) == []
