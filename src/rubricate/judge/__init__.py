@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._replies import Reply, read_reply, reply_objects
 from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ __all__ = [
     "Model",
     "ModelJudge",
     "PythonModel",
+    "Reply",
     "Request",
     "Send",
     "choose_judge",
+    "read_reply",
+    "reply_objects",
 ]
 
 
