@@ -245,8 +245,8 @@ def _check_metrics(metrics: Sequence[RubricsScore], dataset: EvaluationDataset) 
         for column in (f"{metric.name}{ending}" for ending in ENDINGS):
             if column in taken:
                 raise InputError(
-                    f"the name '{metric.name}' clashes with {taken[column]}; give the metric "
-                    "another name",
+                    f"the name '{metric.name}' is taken by {taken[column]}; give each metric a "
+                    "name of its own",
                     path=("metrics", index),
                 )
             taken[column] = f"metrics[{index}]"

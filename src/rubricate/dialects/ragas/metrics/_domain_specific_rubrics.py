@@ -98,7 +98,9 @@ class RubricsScore:
         self.name = name
         self.llm = llm
         self.required_columns = _columns(required_columns or {})
-        self.output_type = output_type or MetricOutputType.DISCRETE
+        self.output_type = MetricOutputType.DISCRETE if output_type is None else output_type
+        if not isinstance(self.output_type, MetricOutputType):
+            raise InputError(f"output_type must be a MetricOutputType, found {output_type!r}")
         self.max_retries = max_retries
         self._prompts: dict[MetricType, Prompt] = {}
         self.rubrics = rubrics
