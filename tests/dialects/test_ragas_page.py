@@ -135,3 +135,11 @@ def test_both_default_rubrics_have_five_levels():
         "    assert list(rubrics) == [f'score{n}_description' for n in range(1, 6)]\n"
         "    assert len(set(rubrics.values())) == 5\n"
     )
+
+
+def test_the_scripted_endpoint_gives_a_score_without_any_rule(monkeypatch):
+    with ScriptedEndpoint() as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        assert run(BASIC)["score"] == 1
+    assert endpoint.requests[0].labels == ("1", "2", "3", "4", "5")

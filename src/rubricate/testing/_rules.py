@@ -28,7 +28,7 @@ class JudgeRequest:
         headers: the request's headers; `Authorization` only as whether there was one.
         submission: the text between the submission tags of the prompt.
         criterion: the requirement that is asked about.
-        labels: the verdicts that the prompt allows, in its order.
+        labels: the verdicts (or scores) that the prompt allows, in its order.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
     """
 
@@ -50,13 +50,14 @@ class JudgeRequest:
         criterion, _, rest = question.partition("\n\nPossible verdicts:\n")
         labels = re.findall(r"^- (.*?)(?:: .*)?$", rest.partition("\n\n")[0], re.MULTILINE)
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
-        allowed = schema.get("properties", {}).get("verdict", {}).get("enum", labels)
+        answers = schema.get("properties", {})
+        allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
         return cls(
             body,
             headers,
             found.group(2) if found else "",
             criterion,
-            tuple(allowed),
+            tuple(map(str, allowed)),
             "".join(texts[: texts.index(asked)]) + material if asked else "",
         )
 
