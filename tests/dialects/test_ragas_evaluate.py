@@ -169,6 +169,18 @@ def test_what_cannot_be_evaluated_is_an_error_before_anything_is_sent(
     assert judge.asked == []
 
 
+def test_an_option_that_there_is_not_is_refused(make_judge):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'limit'"):
+        evaluate(DATASET, [RubricsScore()], make_judge(), limit=1)
+
+
+def test_a_dataset_that_was_mixed_later_is_refused(make_judge):
+    dataset = EvaluationDataset(DATASET)
+    dataset.samples.append(MultiTurnSample(user_input=[HumanMessage(content="Hi")]))
+    with pytest.raises(InputError, match=r"samples\[3\]: found a MultiTurnSample"):
+        evaluate(dataset, [RubricsScore()], make_judge())
+
+
 def test_an_evaluation_without_an_llm_is_an_error():
     with pytest.raises(InputError, match="the metric domain_specific_rubrics has no llm"):
         evaluate(DATASET, [RubricsScore()])

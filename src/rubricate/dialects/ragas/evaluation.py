@@ -167,8 +167,9 @@ async def aevaluate(
         RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
             `result` has what was judged.
     """
-    if not isinstance(dataset, EvaluationDataset):
-        dataset = EvaluationDataset(dataset)
+    if unknown := sorted(options.keys() - EvaluationOptions.__annotations__.keys()):
+        raise TypeError(f"unexpected keyword argument '{unknown[0]}'")
+    dataset = EvaluationDataset(dataset, name=getattr(dataset, "name", None))
     result = await grade_samples(dataset, metrics, llm, **options)
     return EvaluationResult(result, dataset.samples, metrics)
 
