@@ -150,6 +150,7 @@ def test_a_compressed_file_is_read(tmp_path):
     [
         (SingleTurnSample(user_input="q", response=""), r"samples\[1\].response: CSV cannot hold"),
         (SingleTurnSample(response=" \n"), "a blank text"),
+        (SingleTurnSample(), r"samples\[1\]: CSV cannot hold a sample without fields"),
         (SingleTurnSample(response="a", turns=3), "turns: CSV cannot hold a int"),
         (
             SingleTurnSample(user_input='[{"type": "human", "content": "x"}]'),

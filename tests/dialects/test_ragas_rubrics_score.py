@@ -123,7 +123,7 @@ def test_the_scale_is_what_the_keys_say_and_is_enforced(rubrics, low, high, make
         ({"1": "a"}, "at least two levels"),
         ({}, "at least two levels"),
         ({"1": "a", "2": " "}, "the description of 2 is empty"),
-        ({"1": "a", "2": 2}, "rubrics.levels"),
+        ({"1": "a", "2": 2}, r"levels\[2\]: .*valid string"),
         ({None: "a", "2": "b"}, "keys must be text"),
         (["a", "b"], "expected a dict"),
     ],
@@ -144,6 +144,24 @@ def test_a_samples_own_rubric_goes_before_the_metrics(make_judge):
     assert "0: nothing fits\n1: all fits" in judge.system
     assert "score5_description" not in judge.system
     assert "from 0 to 1" in judge.system
+
+
+def test_a_conversations_own_rubric_goes_before_the_metrics(make_judge):
+    judge = make_judge(0)
+    own = CHAT.model_copy(update={"rubrics": YES_NO})
+    assert RubricsScore(llm=judge).multi_turn_score(own) == 0
+    assert "0: no\n1: yes" in judge.system
+
+
+def test_an_error_in_a_rubric_says_where_it_is():
+    rubrics = {"bad": "a", "good": "b"}
+    problem = "the key 'bad' has no number; name its level, such as 'score1_description'"
+    with pytest.raises(InputError) as caught:
+        RubricsScore(rubrics=rubrics)
+    assert str(caught.value) == f"rubrics: {problem}"
+    with pytest.raises(InputError) as caught:
+        EvaluationDataset.from_list([{"response": "a", "rubrics": rubrics}])
+    assert str(caught.value) == f"samples[0].rubrics: {problem}"
 
 
 def test_another_rubric_can_be_set(make_judge):

@@ -97,6 +97,8 @@ def write_csv(path: str | PathLike[str], rows: Sequence[dict[str, Any]]) -> None
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(columns)
     for index, row in enumerate(rows):
+        if not row:
+            raise InputError("CSV cannot hold a sample without fields", path=("samples", index))
         try:
             writer.writerow([_cell(name, row.get(name)) for name in columns])
         except InputError as error:

@@ -62,8 +62,7 @@ def check_rubrics(rubrics: Any) -> dict[str, str]:
     """
     if not isinstance(rubrics, Mapping):
         raise InputError(
-            f"rubrics: expected a dict such as {{'score1_description': ...}}, found "
-            f"{type(rubrics).__name__}"
+            f"expected a dict such as {{'score1_description': ...}}, found {type(rubrics).__name__}"
         )
     scale_of(rubrics)
     return {str(key): text for key, text in rubrics.items()}
@@ -76,27 +75,25 @@ def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriter
     for key, text in rubrics.items():
         level = _level(key)
         if level in levels:
-            raise InputError(f"rubrics: '{keys[level]}' and '{key}' are both level {level}")
+            raise InputError(f"'{keys[level]}' and '{key}' are both level {level}")
         levels[level], keys[level] = text, key
     if len(levels) < 2:
-        raise InputError(f"rubrics: at least two levels are needed, found {len(levels)}")
+        raise InputError(f"at least two levels are needed, found {len(levels)}")
     data = {"name": name, "requirement": _REQUIREMENT, "levels": levels}
-    return validate(ScaleCriterion, data, ("rubrics",))
+    return validate(ScaleCriterion, data)
 
 
 def _level(key: Any) -> int:
     if isinstance(key, int) and not isinstance(key, bool):
         return key
     if not isinstance(key, str):
-        raise InputError(f"rubrics: keys must be text, found {key!r}")
+        raise InputError(f"keys must be text, found {key!r}")
     if _WHOLE.fullmatch(key):
         return int(key)
     found = re.findall(r"[0-9]{1,9}", key)
     if len(found) != 1:
         problem = "has several numbers" if found else "has no number"
-        raise InputError(
-            f"rubrics: the key '{key}' {problem}; name its level, such as 'score1_description'"
-        )
+        raise InputError(f"the key '{key}' {problem}; name its level, such as 'score1_description'")
     return int(found[0])
 
 

@@ -75,6 +75,7 @@ class RubricsScore:
             a conversation. The rubric is put behind the instruction. Default: `SingleTurnPrompt`
             and `MultiTurnPrompt`.
         max_retries: how often an unreadable reply, or a score off the scale, is asked for again.
+            A judge with a prompt of its own has its own rule.
 
     Raises:
         InputError: something given cannot be used.
@@ -117,7 +118,10 @@ class RubricsScore:
 
     @rubrics.setter
     def rubrics(self, rubrics: Mapping[str, str]) -> None:
-        self._rubrics = check_rubrics(rubrics)
+        try:
+            self._rubrics = check_rubrics(rubrics)
+        except InputError as error:
+            raise error.within(("rubrics",)) from None
         self.criterion()
 
     @property
