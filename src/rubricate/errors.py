@@ -7,6 +7,7 @@
     ├── MissingExtraError (ImportError) a feature's optional package is not installed
     ├── ModelError                      one request to a model failed; carries a kind
     ├── UnreadableReply                 a model answered, but not in the agreed form
+    ├── NoScoreError                    one score was asked for and could not be had; says why
     ├── JournalError                    a run folder cannot be written, read or locked
     └── RunStopped                      a run ended early; what was judged is kept
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rubricate.rubric import Verdict
     from rubricate.run import Result
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "MissingKeyError",
     "ModelError",
     "ModelErrorKind",
+    "NoScoreError",
     "RubricateError",
     "RunStopped",
     "UnreadableReply",
@@ -177,6 +180,18 @@ class ModelError(RubricateError):
 
 class UnreadableReply(RubricateError):
     """A model's reply is not in the agreed form. The message says what is wrong with it."""
+
+
+class NoScoreError(RubricateError):
+    """One score was asked for, and the judge gave none.
+
+    Attributes:
+        verdict: what there is instead: `failed` with its cause, or `abstained`.
+    """
+
+    def __init__(self, message: str, *, verdict: Verdict) -> None:
+        super().__init__(message)
+        self.verdict = verdict
 
 
 class JournalError(RubricateError):

@@ -23,6 +23,13 @@ from rubricate import (
     Verdict,
 )
 from rubricate.dataset import open_items
+from rubricate.dialects.ragas import (
+    EvaluationResult,
+    RubricsScore,
+    SingleTurnSample,
+    evaluate,
+)
+from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.judge import Message
 from rubricate.report import Summary
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -74,6 +81,16 @@ async def grade() -> None:
 
 for item in rubricate.grade_stream(open_items("t.csv", rubric), answer, run_dir="run"):
     assert_type(item, ItemResult)
+
+
+metric = RubricsScore(rubrics={"0": "no", "1": "yes"}, llm=answer)
+metric.llm = HTTPModel("m", base_url="http://localhost/v1")
+metric.single_turn_prompt = SingleTurnPrompt(instruction="i")
+assert_type(metric.single_turn_score(SingleTurnSample(response="r")), int | float)
+evaluated = evaluate([SingleTurnSample(response="r")], [metric], run_dir="run", concurrency=4)
+assert_type(evaluated, EvaluationResult)
+assert_type(evaluated["domain_specific_rubrics"], list[int | float | None])
+assert_type(evaluated.means["domain_specific_rubrics"].mean, float | None)
 
 
 def respond(request: JudgeRequest) -> Rule | None:

@@ -7,6 +7,7 @@ from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._replies import Reply, read_reply, reply_objects
 from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
 
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ __all__ = [
     "Model",
     "ModelJudge",
     "PythonModel",
+    "Reply",
     "Request",
     "Send",
     "choose_judge",
+    "read_reply",
+    "reply_objects",
 ]
 
 

@@ -18,7 +18,8 @@ class Case:
         prompt: the task that it answers; empty if there is none.
         reference: an exemplary response, if there is one.
         guidelines: the rubric's guidelines, if it has any.
-        item: what the submission belongs to, for criteria that are computed; no judge is shown it.
+        item: what the submission belongs to, for criteria that are computed and for judges with
+            a prompt of their own; the usual prompt does not show it.
     """
 
     submission: str

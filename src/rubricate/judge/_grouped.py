@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
-
-import orjson
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
@@ -81,12 +78,8 @@ class GroupedModelJudge(ModelJudge):
     def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:
             return [self.key(case, criteria[0])]
-        request = render_group(case, criteria, self._shown(case))
-        digest = hashlib.blake2b(self._identity, digest_size=16)
-        for message in request.messages:
-            digest.update(b"\0" + message["content"].encode("utf-8", "surrogatepass"))
-        digest.update(orjson.dumps(request.schema))
-        return [f"{digest.hexdigest()}-{number}" for number in range(1, len(criteria) + 1)]
+        key = self._key_of(render_group(case, criteria, self._shown(case)))
+        return [f"{key}-{number}" for number in range(1, len(criteria) + 1)]
 
     async def judge_group(
         self, case: Case, criteria: Sequence[Criterion], send: Send

@@ -53,6 +53,8 @@ class Judge(Protocol):
 class ModelJudge:
     """A language model that is asked criterion by criterion, the reason before the verdict.
 
+    A judge with another prompt overrides `request`, `read` and `form`.
+
     Args:
         model: the model.
         reasks: how often an unreadable reply is asked again, with what was wrong with it.
@@ -60,6 +62,8 @@ class ModelJudge:
     """
 
     note: str | None = None
+    form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
+    """What the JSON object of a reply looks like; named when a reply is asked for again."""
 
     def __init__(self, model: Model, *, reasks: int = 2, examples: Examples | None = None) -> None:
         self.model = model
@@ -74,13 +78,29 @@ class ModelJudge:
     def _identity(self) -> bytes:
         return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        """What is sent: a system message, a user message, and the schema of the reply."""
+        return render(case, criterion, self._shown(case))
+
+    def read(self, text: str) -> Reply:
+        """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
+        return read_reply(text)
+
     def key(self, case: Case, criterion: Criterion) -> str:
         digest = _prefix_digest(self._identity, case, self._shown(case)).copy()
         digest.update(_suffix_bytes(criterion))
         return digest.hexdigest()
 
+    def _key_of(self, request: Request) -> str:
+        """The key of a request as it is sent; for judges that ask in another way."""
+        digest = hashlib.blake2b(self._identity, digest_size=16)
+        for message in request.messages:
+            digest.update(b"\0" + message["content"].encode())
+        digest.update(b"\0" + orjson.dumps(request.schema))
+        return digest.hexdigest()
+
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        request = render(case, criterion, self._shown(case))
+        request = self.request(case, criterion)
         spent = Usage()
         wrong = ""
         for _ in range(1 + self._reasks):
@@ -91,11 +111,11 @@ class ModelJudge:
                 return self._failed(criterion, error.kind, str(error), spent)
             spent += completion.usage
             try:
-                reply = read_reply(completion.text)
+                reply = self.read(completion.text)
                 reading = criterion.read(reply.answer)
             except UnreadableReply as error:
                 wrong = str(error)
-                request = _asked_again(request, completion.text, wrong)
+                request = _asked_again(request, completion.text, wrong, self.form)
             else:
                 return self._verdict(case, criterion, reply, reading, spent)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
@@ -145,11 +165,11 @@ def _suffix_bytes(criterion: Criterion) -> bytes:
     return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 
-def _asked_again(request: Request, reply: str, wrong: str) -> Request:
+def _asked_again(request: Request, reply: str, wrong: str, form: str) -> Request:
     """The request with the unreadable reply and what is wrong with it behind."""
     correction = (
         f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
-        'object {"reason": "...", "evidence": ["..."], "verdict": ...} and nothing else.'
+        f"object {form} and nothing else."
     )
     first = request.messages[:2]
     again = (

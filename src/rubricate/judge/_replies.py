@@ -11,7 +11,7 @@ import orjson
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["Reply", "read_group", "read_reply"]
+__all__ = ["Reply", "read_group", "read_reply", "reply_objects"]
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -36,15 +36,31 @@ def read_reply(text: str) -> Reply:
     Raises:
         UnreadableReply: there is none, it lacks a part, or there are several that differ.
     """
+    return _agreed(reply_objects(text, "verdict") or _tagged(_THINKING.sub("", text)))
+
+
+def reply_objects(text: str, key: str) -> list[Any]:
+    """The JSON values that a reply is or has in it.
+
+    Args:
+        text: the reply; what a model thought before it, between think tags, is left out.
+        key: what an object among other text must have to count.
+
+    Returns:
+        The one value that the reply is, whatever it is; else the outermost objects in it that
+        have the key, in their order.
+
+    Raises:
+        UnreadableReply: the reply is empty.
+    """
     text = _THINKING.sub("", text).strip()
     if not text:
         raise UnreadableReply("the reply is empty")
     fenced = _FENCE.match(text)
     try:
-        whole = orjson.loads(fenced.group(1) if fenced else text)
+        return [orjson.loads(fenced.group(1) if fenced else text)]
     except orjson.JSONDecodeError:
-        return _agreed(_objects(text) or _tagged(text))
-    return _reply(whole)
+        return _objects(text, key)
 
 
 def read_group(text: str, count: int) -> dict[int, Reply | UnreadableReply]:
@@ -122,8 +138,8 @@ def _agreed(found: list[Any]) -> Reply:
     return replies[-1]
 
 
-def _objects(text: str) -> list[Any]:
-    """The outermost JSON objects in a text that have a verdict."""
+def _objects(text: str, key: str) -> list[Any]:
+    """The outermost JSON objects in a text that have a key."""
     found: list[Any] = []
     start = text.find("{")
     while start >= 0:
@@ -132,7 +148,7 @@ def _objects(text: str) -> list[Any]:
         except (ValueError, RecursionError):  # also a number of thousands of digits
             end = start + 1
         else:
-            if isinstance(value, dict) and "verdict" in value:
+            if isinstance(value, dict) and key in value:
                 found.append(value)
         start = text.find("{", end)
     return found

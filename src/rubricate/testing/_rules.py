@@ -28,7 +28,7 @@ class JudgeRequest:
         headers: the request's headers; `Authorization` only as whether there was one.
         submission: the text between the submission tags of the prompt.
         criterion: the requirement that is asked about.
-        labels: the verdicts that the prompt allows, in its order.
+        labels: the verdicts (or scores) that the prompt allows, in its order.
         items: what the verdict is to classify, for metric criteria.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
     """
@@ -54,13 +54,14 @@ class JudgeRequest:
         criterion, _, items = question.partition("\n\nItems:\n")
         labels = re.findall(r"^- (.*?)(?:: .*)?$", verdicts, re.MULTILINE)
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
-        allowed = schema.get("properties", {}).get("verdict", {}).get("enum", labels)
+        answers = schema.get("properties", {})
+        allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
         return cls(
             body,
             headers,
             found.group(2) if found else "",
             criterion,
-            tuple(allowed),
+            tuple(map(str, allowed)),
             tuple(re.findall(r"^- (.*)$", items, re.MULTILINE)),
             "".join(texts[: texts.index(asked)]) + material if asked else "",
         )

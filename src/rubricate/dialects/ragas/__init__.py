@@ -1,0 +1,29 @@
+"""Ragas' names: `ragas` becomes `rubricate.dialects.ragas` in import lines.
+
+`RubricsScore` and `evaluate` on the core's engine: journal, retries and failures are as everywhere
+in rubricate.
+"""
+
+from rubricate.dialects.ragas.dataset_schema import (
+    EvaluationDataset,
+    MultiTurnSample,
+    SingleTurnSample,
+)
+from rubricate.dialects.ragas.evaluation import (
+    EvaluationResult,
+    MeanScore,
+    aevaluate,
+    evaluate,
+)
+from rubricate.dialects.ragas.metrics import RubricsScore
+
+__all__ = [
+    "EvaluationDataset",
+    "EvaluationResult",
+    "MeanScore",
+    "MultiTurnSample",
+    "RubricsScore",
+    "SingleTurnSample",
+    "aevaluate",
+    "evaluate",
+]

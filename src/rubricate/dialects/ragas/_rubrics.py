@@ -1,0 +1,102 @@
+"""Rubrics as dicts of level descriptions: their check, their scale, their text in a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rubricate._documents import validate
+from rubricate.errors import InputError
+from rubricate.rubric import ScaleCriterion
+
+__all__ = [
+    "DEFAULT_REFERENCE_FREE_RUBRICS",
+    "DEFAULT_WITH_REFERENCE_RUBRICS",
+    "check_rubrics",
+    "rubric_lines",
+    "scale_of",
+]
+
+DEFAULT_REFERENCE_FREE_RUBRICS: dict[str, str] = {
+    "score1_description": "The response is entirely incorrect, or has nothing to do with what "
+    "the user asked.",
+    "score2_description": "The response has some correct parts, but major errors or gaps leave "
+    "the user misinformed or without an answer.",
+    "score3_description": "The response is correct in the main, but is unclear in places, has "
+    "smaller errors, or leaves out things that matter.",
+    "score4_description": "The response is accurate and clear; only details are missing or could "
+    "be put better.",
+    "score5_description": "The response is completely accurate and clear, and answers all that "
+    "the user asked thoroughly.",
+}
+"""Accuracy, clarity and thoroughness with regard to the user's input alone."""
+
+DEFAULT_WITH_REFERENCE_RUBRICS: dict[str, str] = {
+    "score1_description": "The response is entirely incorrect, or irrelevant to the reference "
+    "answer.",
+    "score2_description": "The response agrees with the reference answer in a few points, but "
+    "contradicts or misses most of it.",
+    "score3_description": "The response agrees with the reference answer in the main, but some of "
+    "its points are missing or wrong.",
+    "score4_description": "The response agrees with the reference answer; only minor points are "
+    "missing or differ.",
+    "score5_description": "The response is fully accurate and says everything that the reference "
+    "answer says, without contradicting it anywhere.",
+}
+"""Agreement with a reference answer."""
+
+_WHOLE = re.compile(r"\s*[+-]?\d{1,9}\s*")
+_REQUIREMENT = "The score that the levels below describe best."
+
+
+def check_rubrics(rubrics: Any) -> dict[str, str]:
+    """A rubric with its keys as text.
+
+    A key has the level's number: `score1_description`, `level 2`, `0`, `-1`. The scale goes from
+    the lowest number to the highest; each level between them has a description, or none has.
+
+    Raises:
+        InputError: a key has no number or several, two have the same one, there are fewer than
+            two levels, a level in the middle is missing, or a description is not text.
+    """
+    if not isinstance(rubrics, Mapping):
+        raise InputError(
+            f"expected a dict such as {{'score1_description': ...}}, found {type(rubrics).__name__}"
+        )
+    scale_of(rubrics)
+    return {str(key): text for key, text in rubrics.items()}
+
+
+def scale_of(rubrics: Mapping[Any, str], name: str | None = None) -> ScaleCriterion:
+    """The criterion that a rubric stands for; `InputError` as for `check_rubrics`."""
+    levels: dict[int, str] = {}
+    keys: dict[int, Any] = {}
+    for key, text in rubrics.items():
+        level = _level(key)
+        if level in levels:
+            raise InputError(f"'{keys[level]}' and '{key}' are both level {level}")
+        levels[level], keys[level] = text, key
+    if len(levels) < 2:
+        raise InputError(f"at least two levels are needed, found {len(levels)}")
+    data = {"name": name, "requirement": _REQUIREMENT, "levels": levels}
+    return validate(ScaleCriterion, data)
+
+
+def _level(key: Any) -> int:
+    if isinstance(key, int) and not isinstance(key, bool):
+        return key
+    if not isinstance(key, str):
+        raise InputError(f"keys must be text, found {key!r}")
+    if _WHOLE.fullmatch(key):
+        return int(key)
+    found = re.findall(r"[0-9]{1,9}", key)
+    if len(found) != 1:
+        problem = "has several numbers" if found else "has no number"
+        raise InputError(f"the key '{key}' {problem}; name its level, such as 'score1_description'")
+    return int(found[0])
+
+
+def rubric_lines(rubrics: Mapping[str, str]) -> str:
+    """The rubric as it stands in a prompt: a line `key: description` for each level."""
+    return "\n".join(f"{key}: {text}" for key, text in rubrics.items())

@@ -1,0 +1,287 @@
+"""`ragas.evaluation`: several metrics over a dataset, on the core's engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from rubricate._sync import run_sync
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
+from rubricate.dialects.ragas._types import MetricOutputType
+from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
+from rubricate.errors import InputError, MissingExtraError
+from rubricate.judge import Judge, JudgeLike, Model
+from rubricate.rubric import Rubric
+from rubricate.run import Progress, Result
+
+if TYPE_CHECKING:
+    import pandas
+
+    from rubricate.dialects.ragas.metrics import RubricsScore
+
+__all__ = [
+    "EvaluationOptions",
+    "EvaluationResult",
+    "MeanScore",
+    "aevaluate",
+    "closing_llms",
+    "evaluate",
+    "grade_samples",
+]
+
+_T = TypeVar("_T")
+ENDINGS = ("", "_feedback", "_status", "_error")
+"""What the names of a metric's columns end in."""
+
+
+class EvaluationOptions(TypedDict, total=False):
+    """How to evaluate; the arguments of these names of `rubricate.agrade`."""
+
+    run_dir: str | Path | None
+    concurrency: int
+    attempts: int
+    on_progress: Callable[[Progress], None] | None
+    stop: asyncio.Event | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """A metric's mean, and what it is the mean of.
+
+    Attributes:
+        mean: over the samples that have a score; None where none has.
+        scored, failed, abstained: how many samples have a score, failed, or were abstained from.
+    """
+
+    mean: float | None
+    scored: int
+    failed: int
+    abstained: int
+
+    def __str__(self) -> str:
+        number = "no mean" if self.mean is None else f"{self.mean:.4g}"
+        total = self.scored + self.failed + self.abstained
+        counts = f"{self.scored} of {total} scored"
+        counts += f", {self.failed} failed" if self.failed else ""
+        counts += f", {self.abstained} abstained" if self.abstained else ""
+        return f"{number} ({counts})"
+
+
+class EvaluationResult:
+    """What an evaluation gives back.
+
+    Attributes:
+        result: the engine's result: verdicts with reasons, usage, cost, run folder.
+        samples: what was evaluated.
+        scores: for each sample, the score by metric; None where there is none.
+        means: for each metric, its mean with its counts.
+    """
+
+    def __init__(
+        self, result: Result, samples: Sequence[Sample], metrics: Sequence[RubricsScore]
+    ) -> None:
+        self.result = result
+        self.samples = list(samples)
+        self.scores: list[dict[str, int | float | None]] = [
+            {metric.name: metric.score(item.criteria[metric.name]) for metric in metrics}
+            for item in result.items
+        ]
+        self.means = {metric.name: self._mean(metric.name) for metric in metrics}
+        self._dtypes = {metric.name: _DTYPES[metric.output_type] for metric in metrics}
+
+    def _mean(self, name: str) -> MeanScore:
+        found = [float(score) for score in self[name] if score is not None]
+        statuses = [item.criteria[name].status for item in self.result.items]
+        failed = statuses.count("failed")
+        mean = fmean(found) if found else None
+        return MeanScore(mean, len(found), failed, len(statuses) - len(found) - failed)
+
+    def __getitem__(self, metric: str) -> list[int | float | None]:
+        """A metric's scores, in the samples' order; None where there is none."""
+        return [scores[metric] for scores in self.scores]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {mean}" for name, mean in self.means.items())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each sample (extra `pandas`).
+
+        The columns are the samples' fields, and for each metric `NAME` its score, missing where
+        there is none, `NAME_feedback` the judge's reason, `NAME_status` (`judged`, `abstained` or
+        `failed`) and `NAME_error`, why it failed.
+        """
+        table = EvaluationDataset(self.samples).to_pandas()
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("to_pandas", "pandas") from None
+        for name, dtype in self._dtypes.items():
+            verdicts = [item.criteria[name] for item in self.result.items]
+            errors = [verdict.error for verdict in verdicts]
+            columns: tuple[list[Any], ...] = (
+                [verdict.reason for verdict in verdicts],
+                [verdict.status for verdict in verdicts],
+                [error and f"{error.kind}: {error.message}" for error in errors],
+            )
+            table[name] = pandas.array(self[name], dtype=dtype)  # type: ignore[call-overload]
+            for ending, values in zip(ENDINGS[1:], columns, strict=True):
+                table[name + ending] = pandas.Series(values, dtype=object)
+        return table
+
+
+_DTYPES = {
+    MetricOutputType.BINARY: "boolean",
+    MetricOutputType.DISCRETE: "Int64",
+    MetricOutputType.CONTINUOUS: "Float64",
+}
+"""Column types that know missing values, so that none becomes NaN among numbers."""
+
+
+async def aevaluate(
+    dataset: EvaluationDataset | Iterable[Sample],
+    metrics: Sequence[RubricsScore],
+    llm: JudgeLike = None,
+    **options: Unpack[EvaluationOptions],
+) -> EvaluationResult:
+    """Score every sample of a dataset by every metric.
+
+    Args:
+        dataset: the samples, all of one turn or all of several.
+        metrics: the metrics, with names that differ.
+        llm: who judges for metrics that have no `llm` of their own; as for `RubricsScore`.
+        **options: `run_dir`, a folder for journal and results, where a second evaluation goes on;
+            `concurrency`, the most requests in flight (32); `attempts`, how often a request that
+            fails for a passing reason is sent (6); `on_progress`, called after every score;
+            `stop`, an event that ends the evaluation early. They are those of `rubricate.agrade`.
+
+    Returns:
+        The scores. A sample that could not be scored is in it as failed, with the cause.
+
+    Raises:
+        InputError: something given cannot be used; nothing has been sent.
+        RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
+            `result` has what was judged.
+    """
+    if unknown := sorted(options.keys() - EvaluationOptions.__annotations__.keys()):
+        raise TypeError(f"unexpected keyword argument '{unknown[0]}'")
+    dataset = EvaluationDataset(dataset, name=getattr(dataset, "name", None))
+    result = await grade_samples(dataset, metrics, llm, **options)
+    return EvaluationResult(result, dataset.samples, metrics)
+
+
+def evaluate(
+    dataset: EvaluationDataset | Iterable[Sample],
+    metrics: Sequence[RubricsScore],
+    llm: JudgeLike = None,
+    **options: Unpack[EvaluationOptions],
+) -> EvaluationResult:
+    """`aevaluate` for plain code. Works in a script and inside a running loop (a notebook)."""
+    return run_sync(lambda: closing_llms(metrics, llm, aevaluate(dataset, metrics, llm, **options)))
+
+
+async def grade_samples(
+    dataset: EvaluationDataset,
+    metrics: Sequence[RubricsScore],
+    llm: JudgeLike = None,
+    **options: Unpack[EvaluationOptions],
+) -> Result:
+    """Samples and metrics as items and criteria, graded; as `aevaluate` otherwise."""
+    from rubricate.grading import agrade
+
+    _check_metrics(metrics, dataset)
+    for index, sample in enumerate(dataset):
+        try:
+            for metric in metrics:
+                metric.check(sample)
+        except InputError as error:
+            raise error.within(("samples", index)) from None
+    kind = dataset.samples[0].metric_type
+    judges: dict[str, Judge] = {}
+    made: list[Judge] = []
+    try:
+        for metric in metrics:
+            judges[metric.name] = judge = metric.judge(kind, llm)
+            if not isinstance(llm if metric.llm is None else metric.llm, Judge | Model):
+                made.append(judge)
+        items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
+        rubric = Rubric([metric.criterion() for metric in metrics])
+        graded = RubricDataset("", rubric, items, dataset.name)
+        return await agrade(graded, MetricsJudge(judges), **options)
+    finally:
+        for judge in made:
+            await judge.aclose()
+
+
+async def closing_llms(
+    metrics: Sequence[RubricsScore], llm: JudgeLike, work: Coroutine[Any, Any, _T]
+) -> _T:
+    """Close given models behind a plain call: their connections belong to the loop that ends."""
+    try:
+        return await work
+    finally:
+        named = metrics if isinstance(metrics, Sequence) else ()
+        for given in (llm, *(getattr(metric, "llm", None) for metric in named)):
+            if isinstance(given, Judge | Model):
+                await given.aclose()
+
+
+def _check_metrics(metrics: Sequence[RubricsScore], dataset: EvaluationDataset) -> None:
+    """Raise `InputError` unless every metric has columns of its own in the result."""
+    from rubricate.dialects.ragas.metrics import RubricsScore
+
+    if not isinstance(metrics, Sequence) or not metrics:
+        raise InputError("metrics: expected a list of at least one RubricsScore")
+    if not dataset.samples:
+        raise InputError("the dataset has no samples")
+    taken = dict.fromkeys(dataset.features(), "a column of the samples")
+    for index, metric in enumerate(metrics):
+        if not isinstance(metric, RubricsScore):
+            found = type(metric).__name__
+            raise InputError(f"expected a RubricsScore, found {found}", path=("metrics", index))
+        for column in (f"{metric.name}{ending}" for ending in ENDINGS):
+            if column in taken:
+                raise InputError(
+                    f"the name '{metric.name}' is taken by {taken[column]}; give each metric a "
+                    "name of its own",
+                    path=("metrics", index),
+                )
+            taken[column] = f"metrics[{index}]"
+
+
+def _item(sample: Sample, id: str, metrics: Sequence[RubricsScore]) -> DataItem:
+    """The item that a sample is for the engine.
+
+    Judges with the metric's prompt are shown the fields in the metadata; the others see the
+    item's own texts, which hold the same.
+    """
+    fields = sample.fields()
+    metadata: dict[str, Any] = {FIELDS: fields}
+    rubric = None
+    if sample.rubrics is not None:
+        metadata[RUBRICS] = sample.rubrics
+        rubric = Rubric([metric.criterion(sample.rubrics) for metric in metrics])
+    if isinstance(sample, SingleTurnSample):
+        submission = sample.response or ""
+        prompt = _joined(sample.user_input, "Retrieved context", sample.retrieved_contexts)
+        reference = _joined(sample.reference, "Reference context", sample.reference_contexts)
+    else:
+        submission, prompt, reference = fields["user_input"], "", sample.reference or ""
+    return DataItem(
+        submission,
+        rubric=rubric,
+        reference_submission=reference or None,
+        id=id,
+        prompt=prompt,
+        metadata=metadata,
+    )
+
+
+def _joined(text: str | None, heading: str, contexts: Sequence[str] | None) -> str:
+    """A text with contexts behind it, each under a numbered heading."""
+    parts = [f"{heading} {number}:\n{one}" for number, one in enumerate(contexts or (), start=1)]
+    return "\n\n".join([text, *parts] if text else parts)

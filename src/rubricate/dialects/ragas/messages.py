@@ -1,0 +1,79 @@
+"""`ragas.messages`: the messages of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field
+
+from rubricate._documents import Document
+
+__all__ = ["AIMessage", "AnyMessage", "HumanMessage", "ToolCall", "ToolMessage", "pretty_repr"]
+
+
+class ToolCall(Document):
+    """A model's wish to have a tool called."""
+
+    name: str
+    """The tool."""
+    args: dict[str, Any] = Field(default_factory=dict)
+    """What it is called with."""
+
+
+class HumanMessage(Document):
+    """What a user says."""
+
+    content: str
+    """The text."""
+    type: Literal["human"] = "human"
+    metadata: dict[str, Any] | None = None
+    """Anything else worth keeping; no judge is shown it."""
+
+
+class AIMessage(Document):
+    """What a model says, and which tools it calls."""
+
+    content: str
+    """The text; may be empty beside tool calls."""
+    type: Literal["ai"] = "ai"
+    tool_calls: list[ToolCall] | None = None
+    """The tools that it calls."""
+    metadata: dict[str, Any] | None = None
+    """Anything else worth keeping; no judge is shown it."""
+
+
+class ToolMessage(Document):
+    """What a tool gave back."""
+
+    content: str
+    """The text."""
+    type: Literal["tool"] = "tool"
+    metadata: dict[str, Any] | None = None
+    """Anything else worth keeping; no judge is shown it."""
+
+
+AnyMessage = Annotated[HumanMessage | AIMessage | ToolMessage, Discriminator("type")]
+"""A message; `type` says which."""
+
+_SPEAKERS = {"human": "Human", "ai": "AI", "tool": "ToolOutput"}
+
+
+def pretty_repr(messages: Sequence[HumanMessage | AIMessage | ToolMessage]) -> str:
+    """The conversation as text, a turn a paragraph: `Human: ...`, `AI: ...`, `ToolOutput: ...`.
+
+    Further lines of a message are indented, so that no text can pass for another turn.
+    """
+    return "\n".join(line for message in messages for line in _lines(message))
+
+
+def _lines(message: HumanMessage | AIMessage | ToolMessage) -> list[str]:
+    lines = [f"{_SPEAKERS[message.type]}: {_indented(message.content)}".rstrip()]
+    if isinstance(message, AIMessage) and message.tool_calls:
+        lines.append("Tools:")
+        lines += [f"  {_indented(call.name)}: {call.args}" for call in message.tool_calls]
+    return lines
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(text.splitlines())

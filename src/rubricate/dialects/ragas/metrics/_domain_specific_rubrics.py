@@ -1,0 +1,318 @@
+"""`ragas.metrics._domain_specific_rubrics`: one score by the descriptions of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
+
+from rubricate._sync import run_sync
+from rubricate.dialects.ragas._judge import PromptJudge
+from rubricate.dialects.ragas._rubrics import (
+    DEFAULT_REFERENCE_FREE_RUBRICS,
+    DEFAULT_WITH_REFERENCE_RUBRICS,
+    check_rubrics,
+    scale_of,
+)
+from rubricate.dialects.ragas._types import MetricOutputType, MetricType
+from rubricate.dialects.ragas.dataset_schema import (
+    EvaluationDataset,
+    MultiTurnSample,
+    Sample,
+    SingleTurnSample,
+)
+from rubricate.dialects.ragas.evaluation import (
+    EvaluationOptions,
+    EvaluationResult,
+    aevaluate,
+    closing_llms,
+    evaluate,
+    grade_samples,
+)
+from rubricate.dialects.ragas.metrics._prompts import (
+    MultiTurnInputWithoutRubric,
+    MultiTurnPrompt,
+    ScoreFeedback,
+    SingleTurnInputWithoutRubric,
+    SingleTurnPrompt,
+)
+from rubricate.dialects.ragas.prompt import PydanticPrompt
+from rubricate.errors import InputError, NoScoreError, RunStopped
+from rubricate.judge import HTTPModel, Judge, JudgeLike, Model, PythonModel, choose_judge
+from rubricate.rubric import ScaleCriterion, Verdict
+
+__all__ = [
+    "DEFAULT_REFERENCE_FREE_RUBRICS",
+    "DEFAULT_WITH_REFERENCE_RUBRICS",
+    "MetricOutputType",
+    "MetricType",
+    "MultiTurnInputWithoutRubric",
+    "MultiTurnPrompt",
+    "PydanticPrompt",
+    "RubricsScore",
+    "ScoreFeedback",
+    "SingleTurnInputWithoutRubric",
+    "SingleTurnPrompt",
+]
+
+Prompt = PydanticPrompt[Any, Any]
+_KINDS = {sample.metric_type: sample for sample in (SingleTurnSample, MultiTurnSample)}
+
+
+class RubricsScore:
+    """A judge's score of a response, or of a conversation, by the levels of a rubric.
+
+    Args:
+        name: what results call it.
+        rubrics: a description for each level; the keys have the levels' numbers
+            (`score1_description`, or `0`), and these are the scale. A sample's own rubric goes
+            before it.
+        llm: who judges: a name such as `openai/gpt-4.1-mini`, a model, a callable from messages
+            to a reply, or a judge with a prompt of its own (`builtin` is one). May be set later.
+        required_columns: the fields that samples of a kind must have. Default: none of them.
+        output_type: what a score is: DISCRETE an int, CONTINUOUS a float (both the level's
+            number), BINARY, for two levels, whether it is the upper one. None is DISCRETE.
+        single_turn_prompt, multi_turn_prompt: what the judge is asked about a response and about
+            a conversation. The rubric is put behind the instruction. Default: `SingleTurnPrompt`
+            and `MultiTurnPrompt`.
+        max_retries: how often an unreadable reply, or a score off the scale, is asked for again.
+            A judge with a prompt of its own has its own rule.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str = "domain_specific_rubrics",
+        rubrics: Mapping[str, str] = DEFAULT_REFERENCE_FREE_RUBRICS,
+        llm: JudgeLike = None,
+        required_columns: Mapping[MetricType, Iterable[str]] | None = None,
+        output_type: MetricOutputType | None = MetricOutputType.DISCRETE,
+        single_turn_prompt: Prompt | None = None,
+        multi_turn_prompt: Prompt | None = None,
+        max_retries: int = 1,
+    ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise InputError("a metric's name must not be empty")
+        if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+            raise InputError(f"max_retries must be a whole number from 0 up, found {max_retries!r}")
+        self.name = name
+        self.llm = llm
+        self.required_columns = _columns(required_columns or {})
+        self.output_type = MetricOutputType.DISCRETE if output_type is None else output_type
+        if not isinstance(self.output_type, MetricOutputType):
+            raise InputError(f"output_type must be a MetricOutputType, found {output_type!r}")
+        self.max_retries = max_retries
+        self._prompts: dict[MetricType, Prompt] = {}
+        self.rubrics = rubrics
+        self.single_turn_prompt = single_turn_prompt
+        self.multi_turn_prompt = multi_turn_prompt
+
+    def __repr__(self) -> str:
+        return f"RubricsScore(name={self.name!r})"
+
+    @property
+    def rubrics(self) -> dict[str, str]:
+        """The rubric: a description for each level."""
+        return dict(self._rubrics)
+
+    @rubrics.setter
+    def rubrics(self, rubrics: Mapping[str, str]) -> None:
+        try:
+            self._rubrics = check_rubrics(rubrics)
+        except InputError as error:
+            raise error.within(("rubrics",)) from None
+        self.criterion()
+
+    @property
+    def single_turn_prompt(self) -> Prompt:
+        """What the judge is asked about a response, with the rubric; None sets the default."""
+        return self.prompt(MetricType.SINGLE_TURN)
+
+    @single_turn_prompt.setter
+    def single_turn_prompt(self, prompt: Prompt | None) -> None:
+        self._set_prompt(MetricType.SINGLE_TURN, prompt)
+
+    @property
+    def multi_turn_prompt(self) -> Prompt:
+        """What the judge is asked about a conversation, with the rubric; None sets the default."""
+        return self.prompt(MetricType.MULTI_TURN)
+
+    @multi_turn_prompt.setter
+    def multi_turn_prompt(self, prompt: Prompt | None) -> None:
+        self._set_prompt(MetricType.MULTI_TURN, prompt)
+
+    def _set_prompt(self, kind: MetricType, prompt: Prompt | None) -> None:
+        if prompt is None:
+            self._prompts.pop(kind, None)
+            return
+        if not isinstance(prompt, PydanticPrompt):
+            raise InputError(
+                f"{kind.value}_prompt must be a PydanticPrompt, found {type(prompt).__name__}"
+            )
+        prompt.check_fields(_KINDS[kind].judged)
+        self._prompts[kind] = prompt
+
+    # What the engine needs
+
+    def prompt(self, kind: MetricType) -> Prompt:
+        """What the judge is asked about samples of a kind, with the metric's rubric."""
+        return (self._prompts.get(kind) or _DEFAULTS[kind]).with_rubrics(self._rubrics)
+
+    def criterion(self, rubrics: Mapping[str, str] | None = None) -> ScaleCriterion:
+        """The criterion that the metric stands for, with its own rubric or another one.
+
+        Raises:
+            InputError: the rubric and the output type do not go together.
+        """
+        criterion = scale_of(self._rubrics if rubrics is None else rubrics, self.name)
+        if self.output_type is MetricOutputType.RANKING:
+            raise InputError("output_type RANKING: a rubric gives scores, not places in an order")
+        levels = criterion.high - criterion.low + 1
+        if self.output_type is MetricOutputType.BINARY and levels != 2:
+            raise InputError(f"output_type BINARY needs a rubric of two levels, found {levels}")
+        return criterion
+
+    def judge(self, kind: MetricType, llm: JudgeLike = None) -> Judge:
+        """The judge that scores samples of a kind.
+
+        Args:
+            kind: what is scored.
+            llm: who judges if the metric has no `llm` of its own.
+
+        Raises:
+            InputError: there is none, or it cannot be used.
+        """
+        llm = llm if self.llm is None else self.llm
+        if llm is None:
+            raise InputError(
+                f"the metric {self.name} has no llm: set metric.llm to a model's name, such as "
+                "'openai/gpt-4.1-mini', or to a model"
+            )
+        if llm == "builtin" or isinstance(llm, Judge):
+            if kind in self._prompts:
+                raise InputError(
+                    f"the metric {self.name} has a {kind.value}_prompt, and its llm is a judge "
+                    "with a prompt of its own; give a model"
+                )
+            return choose_judge(llm)
+        if isinstance(llm, str):
+            llm = HTTPModel(llm)
+        elif not isinstance(llm, Model):
+            if not callable(llm):
+                raise InputError(
+                    f"llm must be a name, a model, a judge or a callable, found "
+                    f"{type(llm).__name__}"
+                )
+            llm = PythonModel(llm)
+        return PromptJudge(llm, self.prompt(kind), self._rubrics, reasks=self.max_retries)
+
+    def check(self, sample: Sample) -> None:
+        """Raise `InputError` if a sample lacks a required column or does not fit the prompt."""
+        kind = sample.metric_type
+        fields = sample.fields()
+        for column in sorted(self.required_columns.get(kind, ())):
+            if getattr(sample, column) is None:
+                raise InputError(f"the metric {self.name} requires the column '{column}'")
+        if not self.prompt(kind).fill(fields):
+            raise InputError("has no field that the judge could be shown")
+        if sample.rubrics is not None:
+            self.criterion(sample.rubrics)
+
+    def score(self, verdict: Verdict) -> int | float | None:
+        """The score that a verdict stands for; None where it is not judged."""
+        if verdict.status != "judged" or verdict.label is None:
+            return None
+        if self.output_type is MetricOutputType.BINARY:
+            return verdict.value == 1.0
+        level = int(verdict.label)
+        return float(level) if self.output_type is MetricOutputType.CONTINUOUS else level
+
+    # Scoring
+
+    async def single_turn_ascore(self, sample: SingleTurnSample) -> int | float:
+        """Score one response.
+
+        A judge given by name is connected to anew for each call; for many samples use
+        `abatch_score`, or set `llm` to a model, which keeps its connections until `aclose`.
+
+        Returns:
+            The score, as `output_type` says.
+
+        Raises:
+            InputError: the sample or the metric cannot be used; nothing has been sent.
+            NoScoreError: the judge gave no score; says why.
+        """
+        return await self._ascore(sample, MetricType.SINGLE_TURN)
+
+    def single_turn_score(self, sample: SingleTurnSample) -> int | float:
+        """`single_turn_ascore` for plain code, also inside a running loop (a notebook)."""
+        return run_sync(lambda: closing_llms([self], None, self.single_turn_ascore(sample)))
+
+    async def multi_turn_ascore(self, sample: MultiTurnSample) -> int | float:
+        """Score one conversation; otherwise as `single_turn_ascore`."""
+        return await self._ascore(sample, MetricType.MULTI_TURN)
+
+    def multi_turn_score(self, sample: MultiTurnSample) -> int | float:
+        """`multi_turn_ascore` for plain code, also inside a running loop (a notebook)."""
+        return run_sync(lambda: closing_llms([self], None, self.multi_turn_ascore(sample)))
+
+    async def _ascore(self, sample: Sample, kind: MetricType) -> int | float:
+        wanted = _KINDS[kind]
+        if not isinstance(sample, wanted):
+            raise InputError(
+                f"{kind.value}_ascore scores a {wanted.__name__}, found {type(sample).__name__}"
+            )
+        try:
+            result = await grade_samples(EvaluationDataset([sample]), [self])
+        except RunStopped as stopped:
+            if stopped.result is None:
+                raise
+            result = stopped.result
+        verdict = result.items[0].criteria[self.name]
+        score = self.score(verdict)
+        if score is None:
+            why = "the judge abstained" if verdict.error is None else verdict.error.kind
+            what = verdict.reason if verdict.error is None else verdict.error.message
+            raise NoScoreError(f"{self.name}: no score: {why}: {what}", verdict=verdict)
+        return score
+
+    async def abatch_score(
+        self, samples: EvaluationDataset | Iterable[Sample], **options: Unpack[EvaluationOptions]
+    ) -> EvaluationResult:
+        """Score many samples, 32 at once unless `concurrency` says otherwise.
+
+        The same as `aevaluate` with this metric alone: a failed sample is in the result.
+        """
+        return await aevaluate(samples, [self], **options)
+
+    def batch_score(
+        self, samples: EvaluationDataset | Iterable[Sample], **options: Unpack[EvaluationOptions]
+    ) -> EvaluationResult:
+        """`abatch_score` for plain code, also inside a running loop (a notebook)."""
+        return evaluate(samples, [self], **options)
+
+
+_DEFAULTS: dict[MetricType, Prompt] = {
+    MetricType.SINGLE_TURN: SingleTurnPrompt(),
+    MetricType.MULTI_TURN: MultiTurnPrompt(),
+}
+
+
+def _columns(required: Mapping[MetricType, Iterable[str]]) -> dict[MetricType, frozenset[str]]:
+    """The required columns by kind, each of them a field of that kind's samples."""
+    checked: dict[MetricType, frozenset[str]] = {}
+    for kind, columns in required.items():
+        if not isinstance(kind, MetricType):
+            raise InputError(f"required_columns: keys are MetricType values, found {kind!r}")
+        if isinstance(columns, str):
+            raise InputError(f"required_columns: expected a set of columns, found '{columns}'")
+        checked[kind] = frozenset(columns)
+        for column in sorted(checked[kind]):
+            if column not in _KINDS[kind].judged:
+                known = ", ".join(_KINDS[kind].judged)
+                raise InputError(
+                    f"required_columns: {kind.value} samples have no column '{column}'; "
+                    f"they have {known}"
+                )
+    return checked

@@ -1,0 +1,295 @@
+"""`evaluate` and batch scoring: results, failures, resume, bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rubricate import HTTPModel, Progress, PythonModel, RunStopped
+from rubricate.dialects.ragas import (
+    EvaluationDataset,
+    EvaluationResult,
+    MultiTurnSample,
+    RubricsScore,
+    SingleTurnSample,
+    aevaluate,
+    evaluate,
+)
+from rubricate.dialects.ragas.dataset_schema import AIMessage, HumanMessage
+from rubricate.dialects.ragas.metrics import DEFAULT_WITH_REFERENCE_RUBRICS, MetricOutputType
+from rubricate.errors import InputError
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+
+DATASET = EvaluationDataset(
+    [
+        SingleTurnSample(user_input="q", response="good answer"),
+        SingleTurnSample(user_input="q", response="broken answer"),
+        SingleTurnSample(user_input="q", response="poor answer"),
+    ],
+    name="answers",
+)
+SCORES = {"good": 5, "poor": 2}
+
+
+def respond(request: JudgeRequest) -> Rule:
+    """5 for what is good, 2 for what is poor, an error for what is broken."""
+    material = request.body["messages"][1]["content"]
+    for word, score in SCORES.items():
+        if word in material:
+            return Rule(reply=f'{{"feedback": "It is {word}.", "score": {score}}}')
+    return Rule(status=400, message="cannot do that")
+
+
+def model(endpoint: ScriptedEndpoint) -> HTTPModel:
+    return HTTPModel("m", base_url=endpoint.url)
+
+
+@pytest.fixture
+def evaluated() -> EvaluationResult:
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        return evaluate(DATASET, [RubricsScore(name="quality")], model(endpoint))
+
+
+def test_a_failed_row_is_a_failed_row_and_in_no_mean(evaluated):
+    assert evaluated.scores == [{"quality": 5}, {"quality": None}, {"quality": 2}]
+    assert evaluated["quality"] == [5, None, 2]
+    mean = evaluated.means["quality"]
+    assert (mean.mean, mean.scored, mean.failed, mean.abstained) == (3.5, 2, 1, 0)
+    assert repr(evaluated) == "quality: 3.5 (2 of 3 scored, 1 failed)"
+
+
+def test_the_table_has_scores_feedback_and_failures_in_columns_of_their_own(evaluated):
+    table = evaluated.to_pandas()
+    assert list(table.columns) == [
+        "user_input",
+        "response",
+        "quality",
+        "quality_feedback",
+        "quality_status",
+        "quality_error",
+    ]
+    assert list(table["quality_feedback"]) == ["It is good.", None, "It is poor."]
+    assert list(table["quality_status"]) == ["judged", "failed", "judged"]
+    assert table["quality_error"][1] == "bad_request: HTTP 400: cannot do that"
+    assert table["quality_error"][0] is None
+    assert str(table["quality"].dtype) == "Int64"
+    assert list(table["quality"].isna()) == [False, True, False]
+
+
+def test_the_engines_result_is_there_with_verdicts_and_cost(evaluated):
+    assert evaluated.result.dataset == "answers"
+    assert evaluated.result.usage.requests >= 3
+    assert evaluated.result.items[0].criteria["quality"].value == 1.0
+
+
+def test_where_nothing_could_be_scored_there_is_no_mean(make_judge):
+    result = evaluate(DATASET, [RubricsScore(name="quality")], make_judge(9))
+    assert result.means["quality"].mean is None
+    assert repr(result) == "quality: no mean (0 of 3 scored, 3 failed)"
+
+
+def test_an_abstention_is_counted_apart(make_judge):
+    judge = make_judge("<reason>who knows</reason><verdict>CANNOT_ASSESS</verdict>")
+    result = evaluate(DATASET, [RubricsScore(name="quality")], judge)
+    assert repr(result) == "quality: no mean (0 of 3 scored, 3 abstained)"
+    assert list(result.to_pandas()["quality_status"]) == ["abstained"] * 3
+
+
+@pytest.mark.parametrize(
+    ("output_type", "dtype", "scores", "mean"),
+    [
+        (MetricOutputType.DISCRETE, "Int64", [1, 0, 1], 2 / 3),
+        (MetricOutputType.CONTINUOUS, "Float64", [1.0, 0.0, 1.0], 2 / 3),
+        (MetricOutputType.BINARY, "boolean", [True, False, True], 2 / 3),
+    ],
+)
+def test_the_output_type_is_the_type_of_the_column(output_type, dtype, scores, mean, make_judge):
+    metric = RubricsScore("m", {"0": "no", "1": "yes"}, make_judge(1, 0, 1), None, output_type)
+    result = evaluate(DATASET, [metric], concurrency=1)
+    column = result.to_pandas()["m"]
+    assert str(column.dtype) == dtype
+    assert column.tolist() == scores
+    assert result.means["m"].mean == pytest.approx(mean)
+
+
+def test_every_metric_scores_with_its_own_rubric_prompt_and_llm(make_judge):
+    one, two = make_judge(1), make_judge(2)
+    metrics = [
+        RubricsScore(name="free"),
+        RubricsScore(name="reference", rubrics=DEFAULT_WITH_REFERENCE_RUBRICS, llm=two),
+    ]
+    result = evaluate(DATASET, metrics, one)
+    assert result.scores == [{"free": 1, "reference": 2}] * 3
+    assert DEFAULT_WITH_REFERENCE_RUBRICS["score5_description"] in two.system
+    assert DEFAULT_WITH_REFERENCE_RUBRICS["score5_description"] not in one.system
+
+
+def test_a_samples_own_rubric_holds_for_it_alone(make_judge):
+    own = SingleTurnSample(response="a", rubrics={"0": "no", "9": "yes"})
+    result = evaluate([own, DATASET[0]], [RubricsScore(name="m")], make_judge(9, 5), concurrency=1)
+    assert result["m"] == [9, 5]
+    result = evaluate([own, DATASET[0]], [RubricsScore(name="m")], make_judge(9), concurrency=1)
+    assert result["m"] == [9, None]
+
+
+def test_conversations_are_evaluated(make_judge):
+    judge = make_judge(3)
+    chat = MultiTurnSample(
+        user_input=[HumanMessage(content="Hi"), AIMessage(content="Hello")], reference="Politeness"
+    )
+    result = evaluate([chat], [RubricsScore(name="m")], judge)
+    assert result["m"] == [3]
+    assert "Politeness" in judge.material
+    assert result.to_pandas()["user_input"][0][0]["content"] == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metrics", "problem"),
+    [
+        (DATASET, [RubricsScore(), RubricsScore()], r"metrics\[1\]: the name 'domain_specific_rub"),
+        (DATASET, [RubricsScore("a"), RubricsScore("a_feedback")], "taken by metrics"),
+        (DATASET, [RubricsScore("response")], "taken by a column of the samples"),
+        (DATASET, [], "at least one RubricsScore"),
+        (DATASET, RubricsScore(), "expected a list"),
+        (DATASET, ["quality"], r"metrics\[0\]: expected a RubricsScore, found str"),
+        ([], [RubricsScore()], "the dataset has no samples"),
+        ([{"response": "a"}], [RubricsScore()], r"samples\[0\]: expected a sample, found dict"),
+        ([SingleTurnSample()], [RubricsScore()], r"samples\[0\]: has no field"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_an_error_before_anything_is_sent(
+    dataset: Any, metrics: Any, problem: str, make_judge: Callable[..., Any]
+):
+    judge = make_judge()
+    with pytest.raises(InputError, match=problem):
+        evaluate(dataset, metrics, judge)
+    assert judge.asked == []
+
+
+def test_an_option_that_there_is_not_is_refused(make_judge):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'limit'"):
+        evaluate(DATASET, [RubricsScore()], make_judge(), limit=1)
+
+
+def test_a_dataset_that_was_mixed_later_is_refused(make_judge):
+    dataset = EvaluationDataset(DATASET)
+    dataset.samples.append(MultiTurnSample(user_input=[HumanMessage(content="Hi")]))
+    with pytest.raises(InputError, match=r"samples\[3\]: found a MultiTurnSample"):
+        evaluate(dataset, [RubricsScore()], make_judge())
+
+
+def test_an_evaluation_without_an_llm_is_an_error():
+    with pytest.raises(InputError, match="the metric domain_specific_rubrics has no llm"):
+        evaluate(DATASET, [RubricsScore()])
+
+
+def test_a_second_evaluation_into_the_folder_asks_only_for_what_failed(tmp_path):
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        evaluate(DATASET, [RubricsScore()], model(endpoint), run_dir=tmp_path)
+        before = len(endpoint.requests)
+        again = evaluate(DATASET, [RubricsScore()], model(endpoint), run_dir=tmp_path)
+        asked = endpoint.requests[before:]
+    assert {"broken" in str(request.body["messages"]) for request in asked} == {True}
+    assert again.result.resumed == 2
+    assert list(again.to_pandas()["domain_specific_rubrics_feedback"]) == [
+        "It is good.",
+        None,
+        "It is poor.",
+    ]
+
+
+@pytest.mark.parametrize("change", ["rubrics", "instruction", "reference", "model"])
+def test_whatever_could_change_the_score_is_asked_again(change, tmp_path, make_judge):
+    judge = make_judge(4)
+    evaluate(DATASET[:1], [RubricsScore()], PythonModel(judge, "one"), run_dir=tmp_path)
+    metric, dataset, name = RubricsScore(), DATASET[:1], "one"
+    if change == "rubrics":
+        metric.rubrics = {"1": "bad", "5": "good"}
+    elif change == "instruction":
+        own = type(metric.single_turn_prompt)(instruction="Otherwise.")
+        metric.single_turn_prompt = own
+    elif change == "reference":
+        dataset = [dataset[0].model_copy(update={"reference": "r"})]
+    else:
+        name = "two"
+    evaluate(dataset, [metric], PythonModel(judge, name), run_dir=tmp_path)
+    assert len(judge.asked) == 2
+
+
+def test_another_name_or_more_retries_ask_nothing_again(tmp_path, make_judge):
+    judge = make_judge(4)
+    evaluate(DATASET, [RubricsScore()], judge, run_dir=tmp_path)
+    asked = len(judge.asked)
+    result = evaluate(DATASET, [RubricsScore("b", max_retries=3)], judge, run_dir=tmp_path)
+    assert (len(judge.asked), result["b"]) == (asked, [4, 4, 4])
+
+
+def test_a_dead_endpoint_ends_the_evaluation():
+    with ScriptedEndpoint([Rule(status=401)]) as endpoint, pytest.raises(RunStopped) as stopped:
+        evaluate(DATASET, [RubricsScore()], model(endpoint))
+    assert stopped.value.result.failed == 3
+
+
+def test_passing_trouble_is_sent_again_as_often_as_attempts_says():
+    rules = [Rule(status=503, times=2), Rule(verdict="4")]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = evaluate(DATASET[:1], [RubricsScore("m")], model(endpoint), attempts=3)
+    assert result["m"] == [4]
+    with ScriptedEndpoint(rules) as endpoint, pytest.raises(RunStopped):
+        evaluate(DATASET[:1], [RubricsScore("m")], model(endpoint), attempts=2)
+
+
+@pytest.mark.parametrize("bound", [1, 3])
+def test_batch_scoring_has_at_most_so_many_requests_in_flight(bound):
+    most = now = 0
+
+    async def judge(messages: Any) -> dict[str, Any]:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.005)
+        now -= 1
+        return {"feedback": "f", "score": 3}
+
+    samples = [SingleTurnSample(response=f"answer {n}") for n in range(12)]
+    result = RubricsScore("m", llm=judge).batch_score(samples, concurrency=bound)
+    assert result["m"] == [3] * 12
+    assert most == bound
+
+
+def test_progress_is_told_after_every_score(make_judge):
+    seen: list[tuple[int, int]] = []
+
+    def told(progress: Progress) -> None:
+        seen.append((progress.done, progress.total))
+
+    evaluate(DATASET, [RubricsScore()], make_judge(), on_progress=told)
+    assert [entry for entry in seen if entry[0]] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_evaluations_can_be_awaited_and_called_in_a_running_loop(make_judge):
+    metric = RubricsScore("m", llm=make_judge(4))
+
+    async def notebook() -> list[EvaluationResult]:
+        return [
+            await aevaluate(DATASET, [metric]),
+            evaluate(DATASET, [metric]),
+            await metric.abatch_score(DATASET),
+            metric.batch_score(DATASET),
+        ]
+
+    assert [result["m"] for result in asyncio.run(notebook())] == [[4, 4, 4]] * 4
+
+
+def test_an_evaluation_can_be_stopped(make_judge):
+    async def program() -> None:
+        stop = asyncio.Event()
+        stop.set()
+        await aevaluate(DATASET, [RubricsScore()], make_judge(), stop=stop)
+
+    with pytest.raises(RunStopped) as stopped:
+        asyncio.run(program())
+    assert stopped.value.interrupted

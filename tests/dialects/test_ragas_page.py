@@ -1,0 +1,145 @@
+"""The usage examples of Ragas' page, `ragas` in the import lines replaced, against an endpoint."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+from rubricate.dialects.ragas.metrics import MetricOutputType, RubricsScore
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+
+
+def by_length(request: JudgeRequest) -> Rule:
+    """The score of a short material is 2, of a longer one 5."""
+    score = 5 if len(request.body["messages"][1]["content"]) > 200 else 2
+    return Rule(reply=f'{{"feedback": "by length", "score": {score}}}')
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(respond=by_length) as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        yield endpoint
+
+
+BASIC = """
+import asyncio
+
+from ragas.metrics import RubricsScore
+from ragas.dataset_schema import SingleTurnSample
+
+metric = RubricsScore()
+metric.llm = "openai/gpt-4.1-mini"
+sample = SingleTurnSample(
+    user_input="What is photosynthesis?",
+    response="Photosynthesis is the process by which plants convert light energy into "
+    "chemical energy.",
+)
+score = asyncio.run(metric.single_turn_ascore(sample))
+"""
+
+WITH_REFERENCE = """
+import asyncio
+
+from ragas.metrics import RubricsScore
+from ragas.metrics._domain_specific_rubrics import DEFAULT_WITH_REFERENCE_RUBRICS
+from ragas.dataset_schema import SingleTurnSample
+
+metric = RubricsScore(
+    name="reference_rubric_eval",
+    rubrics=DEFAULT_WITH_REFERENCE_RUBRICS
+)
+metric.llm = "openai/gpt-4.1-mini"
+sample = SingleTurnSample(user_input="Q?", response="A.", reference="B.")
+score = asyncio.run(metric.single_turn_ascore(sample))
+"""
+
+MULTI_TURN = """
+import asyncio
+
+from ragas.metrics import RubricsScore
+from ragas.dataset_schema import AIMessage, HumanMessage, MultiTurnSample
+
+metric = RubricsScore()
+metric.llm = "openai/gpt-4.1-mini"
+multi_turn_sample = MultiTurnSample(
+    user_input=[HumanMessage(content="Hello?"), AIMessage(content="Hello!")], reference="A greeting"
+)
+score = asyncio.run(metric.multi_turn_ascore(multi_turn_sample))
+"""
+
+
+def run(program: str) -> dict[str, object]:
+    namespace: dict[str, object] = {}
+    exec(program.replace("from ragas.", "from rubricate.dialects.ragas."), namespace)
+    return namespace
+
+
+def prompt_of(endpoint: ScriptedEndpoint) -> str:
+    (request,) = endpoint.requests
+    return "\n".join(message["content"] for message in request.body["messages"])
+
+
+def test_the_basic_usage_gives_an_integer_score(served):
+    score = run(BASIC)["score"]
+    assert (score, type(score)) == (5, int)
+    assert "What is photosynthesis?" in prompt_of(served)
+
+
+def test_the_rubric_with_reference_reaches_the_judge_with_the_reference(served):
+    namespace = run(WITH_REFERENCE)
+    assert namespace["score"] == 2
+    rubrics = namespace["DEFAULT_WITH_REFERENCE_RUBRICS"]
+    for key, text in rubrics.items():
+        assert f"{key}: {text}" in prompt_of(served)
+    assert "\nB.\n" in prompt_of(served)
+
+
+def test_a_conversation_reaches_the_judge_as_text_with_its_reference(served):
+    assert run(MULTI_TURN)["score"] == 2
+    assert "Human: Hello?\nAI: Hello!" in prompt_of(served)
+    assert "\nA greeting\n" in prompt_of(served)
+
+
+def test_the_defaults_are_those_of_the_page():
+    parameters = inspect.signature(RubricsScore).parameters
+    assert {name: p.default for name, p in parameters.items() if name != "rubrics"} == {
+        "name": "domain_specific_rubrics",
+        "llm": None,
+        "required_columns": None,
+        "output_type": MetricOutputType.DISCRETE,
+        "single_turn_prompt": None,
+        "multi_turn_prompt": None,
+        "max_retries": 1,
+    }
+    assert list(parameters)[1] == "rubrics"
+
+
+def test_every_name_of_the_page_can_be_imported_from_where_it_says():
+    names = (
+        "RubricsScore, DEFAULT_REFERENCE_FREE_RUBRICS, DEFAULT_WITH_REFERENCE_RUBRICS, "
+        "ScoreFeedback, SingleTurnInputWithoutRubric, MultiTurnInputWithoutRubric, "
+        "SingleTurnPrompt, MultiTurnPrompt, PydanticPrompt, MetricType, MetricOutputType"
+    )
+    run(f"from ragas.metrics._domain_specific_rubrics import {names}")
+    run(f"from ragas.metrics import {names}")
+
+
+def test_both_default_rubrics_have_five_levels():
+    run(
+        "from ragas.metrics import *\n"
+        "for rubrics in (DEFAULT_REFERENCE_FREE_RUBRICS, DEFAULT_WITH_REFERENCE_RUBRICS):\n"
+        "    assert list(rubrics) == [f'score{n}_description' for n in range(1, 6)]\n"
+        "    assert len(set(rubrics.values())) == 5\n"
+    )
+
+
+def test_the_scripted_endpoint_gives_a_score_without_any_rule(monkeypatch):
+    with ScriptedEndpoint() as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        assert run(BASIC)["score"] == 1
+    assert endpoint.requests[0].labels == ("1", "2", "3", "4", "5")
