@@ -192,6 +192,8 @@ class Benchmark:
         concurrency: int = CONCURRENCY,
     ) -> dict[str, Failure]:
         """`generate_all_templates` for asynchronous code."""
+        if not isinstance(model_config, ModelConfig):
+            raise InputError(f"expected a ModelConfig, found {type(model_config).__name__}")
         self._need_questions()
         folder = None if run_dir is None else Path(run_dir)
         lacking = [question for question in self.questions if question.template is None]
@@ -246,6 +248,8 @@ class Benchmark:
         concurrency: int = CONCURRENCY,
     ) -> VerificationResults:
         """`run_verification` for asynchronous code."""
+        if not isinstance(config, VerificationConfig):
+            raise InputError(f"expected a VerificationConfig, found {type(config).__name__}")
         self._need_questions()
         folder = None if run_dir is None else Path(run_dir)
         judged_by = [

@@ -160,7 +160,8 @@ def from_document(data: Any) -> dict[str, Any]:
     if results is not None:
         stopped = ours.get("verification_stopped", {})
         found["results"] = VerificationResults(tuple(results), stopped)
-    extra = {key: value for key, value in rest.items() if key != "@type"}
+    usual = {"@type": "DataFeed", "@context": CONTEXT}
+    extra = {key: value for key, value in rest.items() if usual.get(key) != value}
     if others:
         extra["additionalProperty"] = others
     return {"version": "", **found, "questions": questions, "extra": extra}

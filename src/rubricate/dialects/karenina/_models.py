@@ -33,14 +33,14 @@ class ModelConfig(Settings):
     """What results call it. Default: the model's name."""
     model_provider: str = ""
     """Who serves it: `openai`, `anthropic`, `gemini` (or `google_genai`), ...; see
-    `rubricate judges`. Not needed where `interface` says it."""
+    `rubricate judges`. With `openrouter`, who made it; need not be given there."""
     model_name: str
     """The model's name there."""
     temperature: float | None = 0.0
     """Sampling temperature; None leaves it to the endpoint."""
     interface: str = "langchain"
-    """`langchain`: the provider named; `openrouter`: the model of that name at OpenRouter;
-    `openai_endpoint`: an OpenAI-compatible server at `base_url`."""
+    """`langchain`: the provider named; `openrouter`: that model at OpenRouter; `openai_endpoint`:
+    an OpenAI-compatible server at `base_url`."""
     base_url: str | None = None
     """The server's address, for `openai_endpoint`."""
 
@@ -91,7 +91,9 @@ class ModelConfig(Settings):
         if self.interface == "openai_endpoint":
             name = self.model_name
         elif self.interface == "openrouter":
-            name = f"openrouter/{self.model_name}"
+            whole = "/" in self.model_name or self.model_provider in ("", "openrouter")
+            name = self.model_name if whole else f"{self.model_provider}/{self.model_name}"
+            name = f"openrouter/{name}"
         else:
             name = f"{self._provider}/{self.model_name}"
         return HTTPModel(name, base_url=self.base_url, temperature=self.temperature)
