@@ -14,7 +14,7 @@ import pytest
 from rubricate.dialects.karenina.schemas import ManualRubricTrait, MetricRubricTrait
 from rubricate.testing import JudgeRequest, Rule
 
-SET_UP = '''
+SET_UP = """
 from rubricate.dialects.karenina import Benchmark
 from rubricate.dialects.karenina.schemas import (
     Rubric, RubricTrait, ManualRubricTrait, MetricRubricTrait,
@@ -95,10 +95,10 @@ model_config = ModelConfig(
     temperature=0.1,
     interface="langchain"
 )
-'''
+"""
 COMPLETE = (
     SET_UP
-    + '''
+    + """
 benchmark.generate_all_templates(model_config=model_config)
 
 config = VerificationConfig(
@@ -114,9 +114,9 @@ print(f"✓ Venetoclax question checked for: BH3 mention")
 print(f"✓ Disease question evaluated with: Precision, Recall, F1")
 
 benchmark.save("genomics_benchmark.jsonld")
-'''
+"""
 )
-PRINTING = '''
+PRINTING = """
 results = benchmark.run_verification(
     VerificationConfig(answering_models=[model_config], parsing_models=[model_config])
 )
@@ -141,7 +141,7 @@ for result in results:
             print(f"    {trait_name}:")
             for metric_name, value in metrics.items():
                 print(f"      {metric_name}: {value:.2f}")
-'''
+"""
 
 
 def test_the_complete_example_runs_as_a_program_of_its_own(endpoint, script, tmp_path):
@@ -178,7 +178,9 @@ def test_the_printing_program_prints_what_the_page_shows(endpoint, script, capsy
 
     script.changes["score"] = score
     exec(SET_UP + PRINTING, {})
-    assert capsys.readouterr().out == """
+    assert (
+        capsys.readouterr().out
+        == """
 Question: How many chromosomes are in a human somatic cell?
   Global Rubric Scores:
     Conciseness: 5/5
@@ -202,9 +204,10 @@ emphysema, pulmonary fibrosis, sarcoidosis, pleurisy?
       recall: 0.75
       f1: 0.86
 """
+    )
 
 
-TP_ONLY = '''
+TP_ONLY = """
 from rubricate.dialects.karenina.schemas import MetricRubricTrait
 
 inflammatory_trait = MetricRubricTrait(
@@ -214,8 +217,8 @@ inflammatory_trait = MetricRubricTrait(
     tp_instructions=["asthma", "bronchitis", "pneumonia", "pleurisy"],
     fp_instructions=["emphysema", "pulmonary fibrosis", "sarcoidosis"]
 )
-'''
-FULL_MATRIX = '''
+"""
+FULL_MATRIX = """
 from rubricate.dialects.karenina.schemas import MetricRubricTrait
 
 classification_trait = MetricRubricTrait(
@@ -228,7 +231,7 @@ classification_trait = MetricRubricTrait(
     fp_instructions=["emphysema", "sarcoidosis"],
     fn_instructions=["bronchitis", "pleurisy"]
 )
-'''
+"""
 
 
 def measured(trait: MetricRubricTrait, answer: str, script, models) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -277,9 +278,12 @@ class Benchmark:
             InputError: something in it cannot be written as JSON, or the file cannot be written.
         """
         text = _jsonld.text_of(_jsonld.to_document(self))
+        part = Path(f"{path}.{os.getpid()}")
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            part.write_text(text, encoding="utf-8")
+            part.replace(path)  # a full disk must not cost the file that is there
         except OSError as error:
+            part.unlink(missing_ok=True)
             raise InputError(f"cannot be written: {error.strerror}", file=path) from None
 
     @classmethod

@@ -26,7 +26,7 @@ CORRECTNESS = "answer template"
 """What a template's criterion is called among the criteria of an answer."""
 Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
 Scalar = str | float | bool
-_STRIPPED = " \t\n.,;:!?'\"()[]"
+_STRIPPED = " \t\n.,;:!?'\"()[]“”‘’"
 
 
 class TemplateField(Settings):
@@ -117,7 +117,7 @@ class TemplateField(Settings):
             return set(map(_normalized, value)) == set(map(_normalized, self.expected))
         accepted = (self.expected, *self.also_accepted)
         if self.comparison == "exact":
-            return value in accepted
+            return value in {text.strip() for text in accepted}
         return _normalized(value) in set(map(_normalized, accepted))
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import suggestion, validate
 from rubricate.dialects.karenina._settings import Settings
+from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.errors import InputError
 from rubricate.rubric import (
     CodeCriterion,
@@ -53,6 +54,8 @@ class Trait(Settings):
     def _name_is_text(cls, name: str) -> str:
         if not name.strip():
             raise InputError("must not be empty")
+        if name == CORRECTNESS:
+            raise InputError(f"'{name}' is what results call correctness; choose another name")
         return name
 
     @model_validator(mode="after")

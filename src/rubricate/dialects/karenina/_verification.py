@@ -233,6 +233,6 @@ async def _together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(run) for run in work]
-    except* Exception as errors:
+    except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]
