@@ -86,13 +86,26 @@ def test_the_answering_model_is_told_the_question_and_nothing_else(endpoint, mod
     assert all('"BCL2"' not in text and "expected" not in text for text in extraction)
 
 
-def test_plain_text_is_an_answer_too(endpoint, script, models):
-    script.changes["answer"] = Rule(reply="It has 46.")
-    assert benchmark().run_verification(models())[0].answer == "It has 46."
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("It has 46.", "It has 46."),
+        ("<think>46 or 48?</think>\n46", "46"),
+        ('```json\n{"answer": "46"}\n```', "46"),
+        ("<reason>known</reason>\n<verdict>46</verdict>", "46"),
+        ('{"count": 46}', '{"count": 46}'),
+        ('{"answer": "```python\\nprint(46)\\n```"}', "```python\nprint(46)\n```"),
+    ],
+)
+def test_an_answer_comes_in_several_forms(reply, answer, endpoint, script, models, tmp_path):
+    script.changes["answer"] = Rule(reply=reply)
+    for _ in range(2):  # asked for, then from the journal
+        results = benchmark(rubric=None).run_verification(models(), run_dir=tmp_path)
+        assert results[0].answer == answer
 
 
-def test_an_answer_that_is_empty_is_asked_for_again(endpoint, script, models):
-    replies = iter(["", '{"answer": " "}', '{"answer": "46"}', '{"answer": "BCL2"}'])
+def test_an_answer_that_is_empty_or_broken_off_is_asked_for_again(endpoint, script, models):
+    replies = iter(['{"answer": " "}', '{"answer": "4', '{"answer": "46"}', '{"answer": "BCL2"}'])
     script.changes["answer"] = lambda request: Rule(reply=next(replies))
     made = benchmark()
     results = made.run_verification(models(), concurrency=1)

@@ -25,6 +25,7 @@ REASKS = 2
 """How often an unusable reply is asked again, with what was wrong with it."""
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCED = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
+_BROKEN_OFF = re.compile(r"\A(?:```[a-zA-Z]*\s*)?\{\s*\"answer\"\s*:")
 _TAGGED = re.compile(r"<verdict>(.*?)</verdict>", re.DOTALL)
 
 
@@ -48,7 +49,11 @@ class Writing(Criterion):
         return Request(messages, self.schema_of_reply)
 
     def contents(self, reply: str) -> Any:
-        """What a reply has, for `read` to check."""
+        """What a reply has, for `read` to check.
+
+        Raises:
+            UnreadableReply: the reply is broken.
+        """
         raise NotImplementedError
 
     def value(self, label: str) -> float | None:
@@ -81,6 +86,8 @@ class AnswerWriting(Writing):
         for name in ("answer", "verdict"):
             if isinstance(found, Mapping) and isinstance(found.get(name), str):
                 return found[name]
+        if found is None and _BROKEN_OFF.match(text):
+            raise UnreadableReply("the JSON object breaks off")
         tagged = _TAGGED.findall(text)
         return tagged[0] if len(tagged) == 1 else text
 
