@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rubricate import InputError
 from rubricate.dialects.karenina import Benchmark
@@ -224,6 +228,64 @@ def test_what_cannot_be_represented_is_an_error_that_names_it(document, message,
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_two_questions_with_one_identifier_are_refused(tmp_path):
+    made = full_benchmark()
+    made.questions[1].id = "q1"
+    made.save(tmp_path / "b.jsonld")
+    with pytest.raises(InputError, match=r"dataFeedElement\[1\]: the @id 'q1' stands twice"):
+        Benchmark.load(tmp_path / "b.jsonld")
+
+
+TEXTS = st.text(min_size=1).filter(str.strip)
+COMMON = {"name": TEXTS.filter(lambda name: name != "answer template"), "description": TEXTS}
+WEIGHTS = st.floats(-100, 100)
+TRAITS = st.one_of(
+    st.builds(
+        RubricTrait,
+        kind=st.just("score"),
+        min_score=st.none() | st.integers(-5, 0),
+        max_score=st.none() | st.integers(2, 9),
+        higher_is_better=st.booleans(),
+        weight=WEIGHTS,
+        **COMMON,
+    ),
+    st.builds(
+        RubricTrait,
+        kind=st.just("binary"),
+        higher_is_better=st.booleans(),
+        weight=WEIGHTS,
+        **COMMON,
+    ),
+    st.builds(
+        ManualRubricTrait,
+        pattern=TEXTS.map(re.escape),
+        case_sensitive=st.booleans(),
+        invert=st.booleans(),
+        **COMMON,
+    ),
+    st.builds(
+        MetricRubricTrait,
+        metrics=st.lists(st.sampled_from(["f1", "recall"]), min_size=1, unique=True),
+        tp_instructions=st.lists(st.integers().map("tp {}".format), min_size=1, unique=True),
+        tn_instructions=st.lists(st.integers().map("tn {}".format), unique=True),
+        repeated_extraction=st.booleans(),
+        **COMMON,
+    ),
+)
+
+
+@given(st.lists(TRAITS, min_size=1, max_size=4, unique_by=lambda trait: trait.name))
+def test_every_trait_survives_a_file(traits):
+    made = Benchmark.create("Any")
+    made.set_global_rubric(Rubric("Any", traits))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "b.jsonld"
+        made.save(path)
+        loaded = Benchmark.load(path)
+    criteria = [trait.criterion() for trait in loaded.global_rubric]
+    assert criteria == [trait.criterion() for trait in traits]
 
 
 def test_what_json_cannot_hold_is_an_error_that_names_it(tmp_path):

@@ -224,6 +224,8 @@ def test_bad_input_sends_nothing(endpoint, monkeypatch, models):
         answering_models=models().answering_models,
         parsing_models=[ModelConfig(model_provider="groq", model_name="llama")],
     )
+    with pytest.raises(InputError, match="concurrency must be at least 1, found 0"):
+        made.run_verification(models(), concurrency=0)
     with pytest.raises(MissingKeyError, match="GROQ_API_KEY"):
         made.run_verification(config)
     assert endpoint.requests == []

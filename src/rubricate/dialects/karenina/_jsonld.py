@@ -144,12 +144,14 @@ def from_document(data: Any) -> dict[str, Any]:
     rubric_name = ours.get("global_rubric_name", _GLOBAL)
     found["global_rubric"] = whole = _rubric(rest, "Global", rubric_name, ())
     questions: list[Question] = []
+    ids: set[str] = set()
     results: list[VerificationResult] | None = None
     for place, node in enumerate(listed(rest.pop("dataFeedElement", []), ("dataFeedElement",))):
         path = ("dataFeedElement", place)
         question, of_question = _question(node, path)
-        if any(other.id == question.id for other in questions):
+        if question.id in ids:
             raise InputError(f"the @id '{question.id}' stands twice", path=path)
+        ids.add(question.id)
         questions.append(question)
         try:
             union(whole, question.rubric)

@@ -27,7 +27,7 @@ __all__ = ["VerificationResult", "VerificationResults"]
 METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerificationResult:
     """How one parsing model judged one answering model's answer to one question.
 
@@ -53,6 +53,10 @@ class VerificationResult:
     verdicts: dict[str, Verdict]
     kinds: dict[str, TraitKind]
     score: Score
+
+    def __repr__(self) -> str:
+        question, pair = self.question.question, (self.answering_model, self.parsing_model)
+        return f"<VerificationResult: {question[:60]!r} answered by {pair[0]}, judged by {pair[1]}>"
 
     @property
     def answer(self) -> str | None:
@@ -191,7 +195,7 @@ class VerificationResult:
         return cls(question, *models, **parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerificationResults:
     """The results of a verification: question by question, then by answering and parsing model.
 

@@ -26,7 +26,7 @@ CORRECTNESS = "answer template"
 """What a template's criterion is called among the criteria of an answer."""
 Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
 Scalar = str | float | bool
-_STRIPPED = " \t\n.,;:!?'\"()[]“”‘’"
+_STRIPPED = ".,;:!?'\"()[]“”‘’"
 
 
 class TemplateField(Settings):
@@ -254,8 +254,8 @@ _NAMES = {
 
 def _normalized(text: str) -> str:
     """Text without what two spellings of one thing may differ in."""
-    folded = unicodedata.normalize("NFKC", text).casefold().strip(_STRIPPED)
-    return re.sub(r"[\s\-\u2010-\u2015\u2212]+", "", folded)
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\s\-\u2010-\u2015\u2212]+", "", folded).strip(_STRIPPED)
 
 
 def _text(value: object) -> str | None:

@@ -97,7 +97,7 @@ async def answers(
         for question, _ in questions
     ]
     writers = [Writer(model.model(), model.id) for model in config.answering_models]
-    share = max(1, concurrency // len(writers))
+    share = _share(concurrency, len(writers))
     runs = await _together(
         _graded(items, writer, _folder(run_dir, "answers", writer.name), share)
         for writer in writers
@@ -133,7 +133,7 @@ async def judgements(
                 prompt=answer.question.question,
             )
     judges = [_named(ModelJudge(model.model()), model.id) for model in config.parsing_models]
-    share = max(1, concurrency // len(judges))
+    share = _share(concurrency, len(judges))
     runs = await _together(
         _graded(list(items.values()), judge, _folder(run_dir, "judgements", judge.name), share)
         for judge in judges
@@ -200,6 +200,12 @@ def _explained(item: ItemResult, name: str, run: Result) -> Verdict:
 def _stopped(what: str, judges: Sequence[Judge], runs: Sequence[Result]) -> dict[str, str]:
     pairs = zip(judges, runs, strict=False)
     return {f"{what} {judge.name}": run.stopped for judge, run in pairs if run.stopped}
+
+
+def _share(concurrency: int, runs: int) -> int:
+    """How many requests each of several runs may have in flight, so that all together keep to a
+    limit; one at least. What is no limit is left to the engine to refuse."""
+    return concurrency // runs or min(concurrency, 1)
 
 
 def _named(judge: ModelJudge, name: str) -> ModelJudge:
