@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -45,7 +44,7 @@ def kind_of(request: JudgeRequest) -> str:
         return "template"
     if request.criterion.startswith("What the submission gives as its answer"):
         return "extraction"
-    if "Items:\n" in request.criterion:
+    if request.items:
         return "metric"
     return "binary" if "MET" in request.labels else "score"
 
@@ -53,22 +52,6 @@ def kind_of(request: JudgeRequest) -> str:
 def found(table: dict[str, Any], text: str) -> Any:
     """The entry whose key stands in the text."""
     return next(value for key, value in table.items() if key in text)
-
-
-def judged(verdict: Any) -> Rule:
-    return Rule(reply=json.dumps({"reason": "scripted", "evidence": [], "verdict": verdict}))
-
-
-def metric_verdict(request: JudgeRequest) -> dict[str, Any]:
-    """Every listed item that the answer has in it is classified as positive."""
-    items = re.findall(r"^- (.+)$", request.criterion.partition("Items:\n")[2], re.MULTILINE)
-    text = request.submission.casefold()
-    marks = ["positive" if item in text else "unmentioned" for item in items]
-    entries = [
-        {"item": item, "classified": mark, "quote": item if mark == "positive" else ""}
-        for item, mark in zip(items, marks, strict=True)
-    ]
-    return {"items": entries, "others": []}
 
 
 class Script:
@@ -81,7 +64,7 @@ class Script:
         self.changes: dict[str, Rule | Callable[[JudgeRequest], Rule | None]] = {}
         self.asked: Counter[str] = Counter()
 
-    def __call__(self, request: JudgeRequest) -> Rule:
+    def __call__(self, request: JudgeRequest) -> Rule | None:
         kind = kind_of(request)
         self.asked[kind] += 1
         for name in (f"{request.body['model']} {kind}", kind):
@@ -91,7 +74,7 @@ class Script:
                 return rule
         return self._usual(kind, request)
 
-    def _usual(self, kind: str, request: JudgeRequest) -> Rule:
+    def _usual(self, kind: str, request: JudgeRequest) -> Rule | None:
         asked = str(request.body["messages"][1]["content"])
         if kind == "answer":
             return Rule(reply=json.dumps({"answer": found(ANSWERS, asked)}))
@@ -107,10 +90,10 @@ class Script:
             }
             return Rule(reply=json.dumps({"fields": [field]}))
         if kind == "extraction":
-            return judged({"answer": found(EXTRACTED, request.submission)})
-        if kind == "metric":
-            return judged(metric_verdict(request))
-        return judged({"binary": "MET", "score": "4"}[kind])
+            return Rule(verdict={"answer": found(EXTRACTED, request.submission)})
+        if kind == "metric":  # the items that the answer has in it
+            return None
+        return Rule(verdict={"binary": "MET", "score": "4"}[kind])
 
 
 @pytest.fixture

@@ -87,8 +87,7 @@ def test_results_come_back_as_they_were(endpoint, script, models, tmp_path):
     script.changes["bad answer"] = Rule(status=401, message="bad key")
     script.changes["template"] = Rule(reply="no template")
     script.changes["extraction"] = Rule(
-        reply='{"reason": "r", "evidence": ["chromosomes"], "verdict": '
-        '{"n": 46, "t": "alpha", "b": null, "s": ["y"]}}'
+        verdict={"n": 46, "t": "alpha", "b": None, "s": ["y"]}, evidence=["chromosomes"]
     )
     made = full_benchmark()
     made.generate_all_templates(models().answering_models[0])

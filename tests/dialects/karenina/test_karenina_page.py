@@ -174,7 +174,7 @@ def test_the_printing_program_prints_what_the_page_shows(endpoint, script, capsy
     def score(request: JudgeRequest) -> Rule:
         pair = next(pair for word, pair in scores.items() if word in request.submission)
         verdict = pair["crystal" in request.criterion]
-        return Rule(reply=json.dumps({"reason": "", "evidence": [], "verdict": verdict}))
+        return Rule(verdict=verdict)
 
     script.changes["score"] = score
     exec(SET_UP + PRINTING, {})
@@ -271,8 +271,7 @@ def test_the_worked_example_of_the_full_matrix_comes_out(endpoint, script, model
         {"item": item, "classified": classes.get(item, "unmentioned"), "quote": ""}
         for item in items
     ]
-    reply = {"reason": "", "evidence": [], "verdict": {"items": entries}}
-    script.changes["metric"] = Rule(reply=json.dumps(reply))
+    script.changes["metric"] = Rule(verdict={"items": entries})
     metrics = measured(trait, "Inflammatory: asthma, ...", script, models)
     shown = {name: f"{value:.2f}" for name, value in metrics.items()}
     assert shown == {

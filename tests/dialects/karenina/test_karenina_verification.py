@@ -160,7 +160,7 @@ def test_a_failing_parsing_model_keeps_the_answers(endpoint, script, models):
 
 
 def test_a_trait_that_fails_is_no_score(endpoint, script, models):
-    script.changes["score"] = Rule(reply='{"reason": "", "evidence": [], "verdict": "6"}')
+    script.changes["score"] = Rule(verdict="6")
     result = benchmark().run_verification(models())[0]
     assert result.rubric_scores == {"Rambles": True}
     assert result.failures["Clarity"].kind == "unreadable_reply"
@@ -168,8 +168,7 @@ def test_a_trait_that_fails_is_no_score(endpoint, script, models):
 
 
 def test_an_abstention_is_neither_a_score_nor_a_failure(endpoint, script, models):
-    reply = '{"reason": "no way to tell", "evidence": [], "verdict": "CANNOT_ASSESS"}'
-    script.changes["score"] = Rule(reply=reply)
+    script.changes["score"] = Rule(verdict="CANNOT_ASSESS")
     result = benchmark().run_verification(models())[0]
     assert (result.rubric_scores, result.failures) == ({"Rambles": True}, {})
     assert result.abstained == ["Clarity"]
@@ -201,9 +200,7 @@ def test_templates_are_written_only_where_there_are_none(endpoint, script, model
 
 
 def test_a_wrong_answer_is_incorrect(endpoint, script, models):
-    script.changes["extraction"] = Rule(
-        reply='{"reason": "", "evidence": [], "verdict": {"answer": null}}'
-    )
+    script.changes["extraction"] = Rule(verdict={"answer": None})
     made = benchmark(rubric=None)
     made.generate_all_templates(models().answering_models[0])
     results = made.run_verification(models())
@@ -344,6 +341,7 @@ def test_it_works_inside_a_running_loop(endpoint, models):
 
 def test_results_become_csv_json_and_a_table(endpoint, script, models, tmp_path):
     script.changes["score"] = Rule(reply="?")
+    script.changes["binary"] = Rule(verdict="MET", evidence=["asthma"])
     made = Benchmark.create("Diseases")
     trait = MetricRubricTrait(name="Found", metrics=["recall"], tp_instructions=["asthma", "flu"])
     made.add_question("Which are inflammatory?", "asthma", rubric=Rubric("Own", [trait]))
@@ -359,7 +357,7 @@ def test_results_become_csv_json_and_a_table(endpoint, script, models, tmp_path)
     ]
     assert rows[0]["error_kind"] == "unreadable_reply"
     assert (rows[3]["recall"], rows[3]["precision"]) == (0.5, None)
-    assert rows[3]["evidence"] == ["asthma"]
+    assert rows[1]["evidence"] == ["asthma"]
     text = results.to_csv(tmp_path / "results.csv")
     assert (tmp_path / "results.csv").read_bytes().decode() == text
     assert len(text.splitlines()) == 1 + 4

@@ -229,6 +229,8 @@ async def _graded(
     try:
         return await agrade(dataset, judge, run_dir=folder, concurrency=concurrency)
     except RunStopped as stopped:
+        if stopped.result is None:  # only where results are streamed
+            raise
         return stopped.result
     finally:
         await judge.aclose()
