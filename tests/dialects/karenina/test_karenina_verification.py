@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import rubricate
 from rubricate import InputError, MissingKeyError, RunStopped
 from rubricate.dialects.karenina import Benchmark, TaskEval
 from rubricate.dialects.karenina.schemas import (
@@ -250,6 +251,19 @@ def test_a_trait_in_both_rubrics_is_an_error_that_names_both():
     with pytest.raises(InputError) as caught:
         made.set_global_rubric(QUALITY)
     assert str(caught.value) == expected
+
+
+def test_what_is_no_question_is_refused():
+    made = Benchmark.create("Genomics")
+    core = rubricate.Rubric([rubricate.Criterion(requirement="r")])
+    with pytest.raises(InputError, match=r"rubric: expected a Rubric of .*schemas, found a rubric"):
+        made.add_question("Which?", "This", rubric=core)
+    with pytest.raises(InputError, match="rubric: expected a Rubric of"):
+        made.set_global_rubric(core)
+    with pytest.raises(InputError, match="raw_answer: expected text, found 46"):
+        made.add_question("How many?", 46)
+    with pytest.raises(InputError, match="a benchmark needs a name"):
+        Benchmark.create("")
 
 
 def test_the_same_question_twice_has_two_identifiers():

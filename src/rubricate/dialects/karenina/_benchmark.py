@@ -122,7 +122,7 @@ class Benchmark:
                 raise InputError(f"{what}: expected text, found {text!r}")
         for what, given, wanted in (("rubric", rubric, Rubric), ("template", template, Template)):
             if given is not None and not isinstance(given, wanted):
-                raise InputError(f"{what}: expected a {wanted.__name__}, found {given!r}")
+                raise InputError(_not_ours(what, wanted, given))
         taken = {other.id for other in self.questions}
         if id in taken:
             raise InputError(f"the benchmark has a question with the id '{id}' already")
@@ -148,7 +148,7 @@ class Benchmark:
             InputError: a question's own rubric has a trait of the same name.
         """
         if rubric is not None and not isinstance(rubric, Rubric):
-            raise InputError(f"expected a Rubric, found {rubric!r}")
+            raise InputError(_not_ours("rubric", Rubric, rubric))
         for question in self.questions:
             union(rubric, question.rubric, _of(question))
         self.global_rubric = rubric
@@ -301,6 +301,14 @@ class Benchmark:
             return cls(**_jsonld.from_document(read_document(path)))
         except InputError as error:
             raise error.within(file=path) from None
+
+
+def _not_ours(what: str, wanted: type, given: object) -> str:
+    found = type(given)
+    return (
+        f"{what}: expected a {wanted.__name__} of rubricate.dialects.karenina.schemas, found a "
+        f"{found.__module__}.{found.__qualname__}"
+    )
 
 
 def _of(question: Question) -> str:

@@ -24,11 +24,10 @@ from rubricate.dialects.karenina._writing import (
     AnswerWriting,
     TemplateWriting,
     Writer,
-    Writing,
 )
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, ModelJudge
-from rubricate.rubric import Criterion, Failure, Rubric, Verdict, score
+from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult, Result
 
 __all__ = ["CONCURRENCY", "Answered", "answers", "judgements", "templates"]
@@ -62,10 +61,8 @@ async def templates(
     Raises:
         RunStopped: the model cannot be reached.
     """
-    items = [
-        _to_write(TemplateWriting(name="template"), question, question.raw_answer)
-        for question in questions
-    ]
+    rubric = Rubric([TemplateWriting(name="template")])
+    items = [_to_write(rubric, question, question.raw_answer) for question in questions]
     writer = Writer(config.model(), config.id)
     folder = _folder(run_dir, "templates", config.id)
     result = await _graded(items, writer, folder, concurrency)
@@ -92,10 +89,8 @@ async def answers(
     """
     if not config.answering_models:
         raise InputError("answering_models: at least one model is needed to answer, found none")
-    items = [
-        _to_write(AnswerWriting(name="answer"), question, question.question)
-        for question, _ in questions
-    ]
+    rubric = Rubric([AnswerWriting(name="answer")])
+    items = [_to_write(rubric, question, question.question) for question, _ in questions]
     writers = [Writer(model.model(), model.id) for model in config.answering_models]
     share = _share(concurrency, len(writers))
     runs = await _together(
@@ -121,14 +116,14 @@ async def judgements(
     concurrency: int,
 ) -> VerificationResults:
     """Have every parsing model judge every answer: correctness first, then the traits."""
-    criteria = [_criteria(answer) for answer in answered]
+    rubrics = _rubrics(answered)
     items: dict[int, DataItem] = {}
-    for place, (answer, wanted) in enumerate(zip(answered, criteria, strict=True)):
-        if answer.verdict.status == "judged" and wanted:
+    for place, (answer, rubric) in enumerate(zip(answered, rubrics, strict=True)):
+        if answer.verdict.status == "judged" and rubric is not None:
             items[place] = DataItem(
                 str(answer.verdict.answer),
                 f"{answer.model}: {answer.question.question}",
-                rubric=Rubric(wanted),
+                rubric=rubric,
                 id=f"{answer.question.id} {answer.model}",
                 prompt=answer.question.question,
             )
@@ -149,24 +144,38 @@ async def judgements(
                 item = run.items[at[place]]
                 verdicts = {name: _explained(item, name, run) for name in item.criteria}
             elif answer.verdict.error is not None:
-                verdicts = _without_answer(criteria[place], answer.verdict.error)
-            results.append(_result(answer, judge.name, verdicts))
+                verdicts = _without_answer(rubrics[place], answer.verdict.error)
+            results.append(_result(answer, judge.name, verdicts, rubrics[place]))
     return VerificationResults(tuple(results), _stopped("parsing", judges, runs))
 
 
-def _criteria(answer: Answered) -> list[Criterion]:
-    template = answer.question.template
-    own: list[Criterion] = []
-    if template is not None:
-        own.append(Correctness(name=CORRECTNESS, weight=0.0, template=template))
-    return [*own, *(trait.criterion() for trait in answer.traits)]
+def _rubrics(answered: Sequence[Answered]) -> list[Rubric | None]:
+    """What each answer is judged by, None for nothing; one and the same for equal ones."""
+    made: dict[tuple[int, ...], Rubric | None] = {}
+    for answer in answered:
+        key = _asked_of(answer)
+        if key not in made:
+            template = answer.question.template
+            criteria = [trait.criterion() for trait in answer.traits]
+            if template is not None:
+                correctness = Correctness(name=CORRECTNESS, weight=0.0, template=template)
+                criteria.insert(0, correctness)
+            made[key] = Rubric(criteria) if criteria else None
+    return [made[_asked_of(answer)] for answer in answered]
 
 
-def _result(answer: Answered, judge: str, verdicts: dict[str, Verdict]) -> VerificationResult:
+def _asked_of(answer: Answered) -> tuple[int, ...]:
+    return (id(answer.question.template), *map(id, answer.traits))
+
+
+def _result(
+    answer: Answered, judge: str, verdicts: dict[str, Verdict], rubric: Rubric | None
+) -> VerificationResult:
     question, correctness = answer.question, verdicts.pop(CORRECTNESS, None)
     if correctness is None and question.template is None:
         cause = question.template_failure or (_CODE if question.template_code else None)
         correctness = Verdict(CORRECTNESS, "failed", error=cause) if cause else None
+    traits = [criterion for criterion in rubric or () if criterion.name != CORRECTNESS]
     return VerificationResult(
         question=question,
         answering_model=answer.model,
@@ -175,16 +184,13 @@ def _result(answer: Answered, judge: str, verdicts: dict[str, Verdict]) -> Verif
         correctness=correctness,
         verdicts=verdicts,
         kinds={trait.name: trait.outcome for trait in answer.traits},
-        score=score(
-            [trait.criterion() for trait in answer.traits],
-            [verdicts[trait.name] for trait in answer.traits],
-        ),
+        score=score(traits, [verdicts[str(trait.name)] for trait in traits]),
     )
 
 
-def _without_answer(criteria: Sequence[Criterion], cause: Failure) -> dict[str, Verdict]:
+def _without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, Verdict]:
     failure = Failure("no_answer", f"there is no answer to judge: {cause.kind}: {cause.message}")
-    names = [str(criterion.name) for criterion in criteria]
+    names = rubric.names if rubric else ()
     return {name: Verdict(name, "failed", error=failure) for name in names}
 
 
@@ -213,8 +219,8 @@ def _named(judge: ModelJudge, name: str) -> ModelJudge:
     return judge
 
 
-def _to_write(criterion: Writing, question: Question, text: str) -> DataItem:
-    return DataItem(text, rubric=Rubric([criterion]), id=question.id, prompt=question.question)
+def _to_write(rubric: Rubric, question: Question, text: str) -> DataItem:
+    return DataItem(text, rubric=rubric, id=question.id, prompt=question.question)
 
 
 def _folder(run_dir: Path | None, stage: str, model: str) -> Path | None:
