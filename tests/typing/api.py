@@ -23,6 +23,8 @@ from rubricate import (
     Verdict,
 )
 from rubricate.dataset import open_items
+from rubricate.dialects.karenina import Benchmark
+from rubricate.dialects.karenina import schemas as karenina
 from rubricate.dialects.ragas import (
     EvaluationResult,
     RubricsScore,
@@ -99,3 +101,21 @@ def respond(request: JudgeRequest) -> Rule | None:
 
 with ScriptedEndpoint([Rule(status=500, times=1)], respond=respond) as endpoint:
     assert_type(endpoint.url, str)
+
+benchmark = Benchmark.create(name="b")
+traits = [
+    karenina.RubricTrait(name="a", description="d", kind="score"),
+    karenina.ManualRubricTrait(name="b", pattern=r"\d", case_sensitive=False, invert=False),
+    karenina.MetricRubricTrait(name="c", metrics=["precision"], tp_instructions=["x"]),
+]
+benchmark.add_question(question="q", raw_answer="a", rubric=karenina.Rubric("r", traits=traits))
+model = karenina.ModelConfig(
+    id="m", model_provider="openai", model_name="m", temperature=0.1, interface="langchain"
+)
+benchmark.generate_all_templates(model_config=model)
+verification = benchmark.run_verification(
+    karenina.VerificationConfig(answering_models=[model], parsing_models=[model])
+)
+assert_type(verification[0].rubric_scores, dict[str, int | bool])
+assert_type(verification[0].metric_rubric_results, dict[str, dict[str, float]])
+assert_type(verification[0].correct, bool | None)

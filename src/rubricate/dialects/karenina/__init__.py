@@ -1,0 +1,11 @@
+"""Karenina's names: `karenina` becomes `rubricate.dialects.karenina` in import lines.
+
+A benchmark has questions with right answers. Models answer them, and models judge the answers: by
+templates (is it correct?) and by rubrics of traits (how good is it?), all through rubricate's own
+engine.
+"""
+
+from rubricate.dialects.karenina._benchmark import Benchmark
+from rubricate.dialects.karenina._task import TaskEval
+
+__all__ = ["Benchmark", "TaskEval"]

@@ -1,0 +1,326 @@
+"""A benchmark: questions with right answers, rubrics, templates, and the last results."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rubricate._documents import read_document
+from rubricate._sync import run_sync
+from rubricate.dialects.karenina import _jsonld
+from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
+from rubricate.dialects.karenina._question import Question
+from rubricate.dialects.karenina._results import VerificationResults
+from rubricate.dialects.karenina._template import Template
+from rubricate.dialects.karenina._traits import Rubric, union
+from rubricate.dialects.karenina._verification import (
+    CONCURRENCY,
+    answers,
+    judgements,
+    templates,
+)
+from rubricate.errors import InputError
+from rubricate.rubric import Failure
+
+__all__ = ["Benchmark"]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass
+class Benchmark:
+    """Questions with right answers, judged by templates and rubrics.
+
+        benchmark = Benchmark.create(name="Genomics")
+        benchmark.add_question("How many chromosomes has a human somatic cell?", "46")
+        benchmark.set_global_rubric(rubric)
+        results = benchmark.run_verification(config)
+        benchmark.save("genomics.jsonld")
+
+    Attributes:
+        name, description, version, creator: what it is called and who made it.
+        questions: the questions, in their order.
+        global_rubric: the traits that every answer is judged by.
+        results: those of the last verification; saved with the rest.
+        id: its identifier in files.
+        date_created, date_modified: ISO 8601.
+        extra: what else the file it came from has at its top; written back.
+    """
+
+    name: str
+    description: str = ""
+    version: str = "0.1.0"
+    creator: str = ""
+    questions: list[Question] = field(default_factory=list)
+    global_rubric: Rubric | None = None
+    results: VerificationResults | None = None
+    id: str = ""
+    date_created: str = ""
+    date_modified: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def create(
+        cls, name: str, description: str = "", version: str = "0.1.0", creator: str = ""
+    ) -> Benchmark:
+        """A benchmark without questions.
+
+        Raises:
+            InputError: the name is empty.
+        """
+        if not isinstance(name, str) or not name.strip():
+            raise InputError("a benchmark needs a name")
+        now = _now()
+        return cls(
+            name,
+            description,
+            version,
+            creator,
+            id=f"urn:uuid:{uuid.uuid4()}",
+            date_created=now,
+            date_modified=now,
+        )
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def add_question(
+        self,
+        question: str,
+        raw_answer: str,
+        rubric: Rubric | None = None,
+        *,
+        template: Template | None = None,
+        id: str = "",
+    ) -> Question:
+        """Add a question.
+
+        Args:
+            question: its text.
+            raw_answer: the right answer, in words.
+            rubric: traits for this question alone, beside those of the global rubric.
+            template: what makes an answer correct, where that is not to be generated.
+            id: its identifier. Default: a hash of question and answer.
+
+        Raises:
+            InputError: a text is empty or no text, a trait is in the global rubric too, or the id
+                is taken.
+        """
+        for what, text in (("question", question), ("raw_answer", raw_answer)):
+            if not isinstance(text, str) or not text.strip():
+                raise InputError(f"{what}: expected text, found {text!r}")
+        for what, given, wanted in (("rubric", rubric, Rubric), ("template", template, Template)):
+            if given is not None and not isinstance(given, wanted):
+                raise InputError(_not_ours(what, wanted, given))
+        taken = {other.id for other in self.questions}
+        if id in taken:
+            raise InputError(f"the benchmark has a question with the id '{id}' already")
+        now = _now()
+        new = Question(
+            question,
+            raw_answer,
+            rubric,
+            template,
+            id=id or _free_id(question, raw_answer, taken),
+            date_created=now,
+            date_modified=now,
+        )
+        union(self.global_rubric, rubric, _of(new))
+        self.questions.append(new)
+        self.date_modified = now
+        return new
+
+    def set_global_rubric(self, rubric: Rubric | None) -> None:
+        """Set the traits that every answer is judged by; None takes them away.
+
+        Raises:
+            InputError: a question's own rubric has a trait of the same name.
+        """
+        if rubric is not None and not isinstance(rubric, Rubric):
+            raise InputError(_not_ours("rubric", Rubric, rubric))
+        for question in self.questions:
+            union(rubric, question.rubric, _of(question))
+        self.global_rubric = rubric
+        self.date_modified = _now()
+
+    def generate_all_templates(
+        self,
+        model_config: ModelConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> dict[str, Failure]:
+        """Have a model write an answer template for every question that has none.
+
+        A question whose template could not be had has the cause in `template_failure`, and its
+        answers are neither correct nor incorrect but failed.
+
+        Args:
+            model_config: the model.
+            run_dir: a folder for the journal; a second run asks only for what is not there.
+                Default: nothing is written.
+            concurrency: the most requests in flight at once.
+
+        Returns:
+            What could not be had, with its cause, by the question's id; empty where all could.
+
+        Raises:
+            InputError: there are no questions; nothing has been sent.
+            RunStopped: the model cannot be reached.
+        """
+        return run_sync(
+            lambda: self.agenerate_all_templates(
+                model_config, run_dir=run_dir, concurrency=concurrency
+            )
+        )
+
+    async def agenerate_all_templates(
+        self,
+        model_config: ModelConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> dict[str, Failure]:
+        """`generate_all_templates` for asynchronous code."""
+        if not isinstance(model_config, ModelConfig):
+            raise InputError(f"expected a ModelConfig, found {type(model_config).__name__}")
+        self._need_questions()
+        folder = None if run_dir is None else Path(run_dir)
+        lacking = [question for question in self.questions if question.template is None]
+        if not lacking:
+            return {}
+        written = await templates(lacking, model_config, run_dir=folder, concurrency=concurrency)
+        for question, verdict in zip(lacking, written, strict=True):
+            question.template_failure = verdict.error
+            if verdict.error is None:
+                question.template = Template(**verdict.answer)
+            question.date_modified = self.date_modified = _now()
+        return {
+            question.id: question.template_failure
+            for question in lacking
+            if question.template_failure
+        }
+
+    def run_verification(
+        self,
+        config: VerificationConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> VerificationResults:
+        """Have every answering model answer every question, and every parsing model judge.
+
+        Each answer is judged by the question's template and by the traits of the global rubric
+        and the question's own. What could not be had is failed, with its cause.
+
+        Args:
+            config: which models answer and which judge.
+            run_dir: a folder for the journals; a second run asks only for what is not there.
+                Default: nothing is written.
+            concurrency: the most requests in flight at once.
+
+        Returns:
+            One result a question, answering model and parsing model; also in `results`.
+
+        Raises:
+            InputError: something given cannot be used; nothing has been sent.
+            RunStopped: no model answered anything.
+        """
+        return run_sync(
+            lambda: self.arun_verification(config, run_dir=run_dir, concurrency=concurrency)
+        )
+
+    async def arun_verification(
+        self,
+        config: VerificationConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> VerificationResults:
+        """`run_verification` for asynchronous code."""
+        if not isinstance(config, VerificationConfig):
+            raise InputError(f"expected a VerificationConfig, found {type(config).__name__}")
+        self._need_questions()
+        folder = None if run_dir is None else Path(run_dir)
+        judged_by = [
+            (question, union(self.global_rubric, question.rubric, _of(question)))
+            for question in self.questions
+        ]
+        for model in config.parsing_models:
+            model.model()  # a missing key comes to light before anything is sent
+        answered, stopped = await answers(
+            judged_by, config, run_dir=folder, concurrency=concurrency
+        )
+        found = await judgements(answered, config, run_dir=folder, concurrency=concurrency)
+        self.results = VerificationResults(found.results, {**stopped, **found.stopped})
+        self.date_modified = _now()
+        return self.results
+
+    def _need_questions(self) -> None:
+        if not self.questions:
+            raise InputError(f"the benchmark '{self.name}' has no questions: add_question first")
+
+    def save(self, path: str | Path) -> None:
+        """Write the benchmark to a JSON-LD file, with its templates and its last results.
+
+        Raises:
+            InputError: something in it cannot be written as JSON, or the file cannot be written.
+        """
+        text = _jsonld.text_of(_jsonld.to_document(self))
+        part = Path(f"{path}.{os.getpid()}")
+        try:
+            part.write_text(text, encoding="utf-8")
+            part.replace(path)  # a full disk must not cost the file that is there
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Benchmark:
+        """Read a benchmark from a JSON-LD file.
+
+        Python code in the file, be it a template or a trait, is kept and written back but never
+        run: see `Question.template_code` and `StoredTrait`.
+
+        Raises:
+            InputError: the file cannot be read, or has something that rubricate cannot represent;
+                it is named.
+        """
+        try:
+            return cls(**_jsonld.from_document(read_document(path)))
+        except InputError as error:
+            raise error.within(file=path) from None
+
+
+def _not_ours(what: str, wanted: type, given: object) -> str:
+    found = type(given)
+    return (
+        f"{what}: expected a {wanted.__name__} of rubricate.dialects.karenina.schemas, found a "
+        f"{found.__module__}.{found.__qualname__}"
+    )
+
+
+def _of(question: Question) -> str:
+    shown = question.question if len(question.question) <= 60 else f"{question.question[:57]}..."
+    return f" of the question '{shown}'"
+
+
+def _free_id(question: str, raw_answer: str, taken: set[str]) -> str:
+    text = f"{question}\0{raw_answer}".encode("utf-8", "surrogatepass")
+    first = name = f"urn:karenina:question:{hashlib.blake2b(text, digest_size=6).hexdigest()}"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{first}-{number}"
+    return name

@@ -1,0 +1,293 @@
+"""What a verification gives: one result for each question, answering model and parsing model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from rubricate.dialects.karenina._question import Question
+from rubricate.dialects.karenina._template import CORRECTNESS
+from rubricate.dialects.karenina._traits import TraitKind
+from rubricate.errors import MissingExtraError
+from rubricate.rubric import Evidence, Failure, Score, Usage, Verdict
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["VerificationResult", "VerificationResults"]
+
+METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
+
+
+@dataclass(frozen=True, repr=False)
+class VerificationResult:
+    """How one parsing model judged one answering model's answer to one question.
+
+    A trait that could not be judged is in `failures` with its cause, and in none of the three
+    dicts of outcomes; one that the judge abstained from is in `abstained`.
+
+    Attributes:
+        question: the question; its text is `question.question`.
+        answering_model: the id of the model that answered.
+        parsing_model: the id of the model that judged.
+        answered: the answer as the engine had it, with what it took.
+        correctness: the verdict by the question's template; None where it has none.
+        verdicts: the traits' verdicts by name.
+        kinds: how each trait's outcome reads, by name.
+        score: the weighted score of the traits; correctness is not in it.
+    """
+
+    question: Question
+    answering_model: str
+    parsing_model: str
+    answered: Verdict
+    correctness: Verdict | None
+    verdicts: dict[str, Verdict]
+    kinds: dict[str, TraitKind]
+    score: Score
+
+    def __repr__(self) -> str:
+        question, pair = self.question.question, (self.answering_model, self.parsing_model)
+        return f"<VerificationResult: {question[:60]!r} answered by {pair[0]}, judged by {pair[1]}>"
+
+    @property
+    def answer(self) -> str | None:
+        """The answer's text; None where there is none."""
+        return None if self.answered.answer is None else str(self.answered.answer)
+
+    @property
+    def correct(self) -> bool | None:
+        """Whether the answer is correct by the template; None where that is not known."""
+        verdict = self.correctness
+        if verdict is None or verdict.status != "judged":
+            return None
+        return verdict.label == "correct"
+
+    @property
+    def extracted(self) -> dict[str, Any]:
+        """By field of the template: the value `extracted`, the one `expected`, whether `right`."""
+        detail = self.correctness.detail if self.correctness else None
+        return dict(detail["fields"]) if detail else {}
+
+    def _judged(self, *kinds: TraitKind) -> Iterator[tuple[str, Verdict]]:
+        for name, verdict in self.verdicts.items():
+            if self.kinds[name] in kinds and verdict.status == "judged":
+                yield name, verdict
+
+    @property
+    def rubric_scores(self) -> dict[str, int | bool]:
+        """By trait that a model judges: its score, or whether it is met."""
+        return {
+            name: int(str(verdict.label)) if self.kinds[name] == "score" else verdict.label == "MET"
+            for name, verdict in self._judged("score", "binary")
+        }
+
+    @property
+    def manual_rubric_results(self) -> dict[str, bool]:
+        """By pattern: whether it passes (`invert` is taken into account)."""
+        return {name: verdict.label == "MET" for name, verdict in self._judged("regex")}
+
+    @property
+    def metric_rubric_results(self) -> dict[str, dict[str, float]]:
+        """By metric trait: its metrics by name, in [0, 1]; its items' cells are in `verdicts`."""
+        found = self._judged("metric")
+        return {name: dict((verdict.detail or {})["metrics"]) for name, verdict in found}
+
+    @property
+    def failures(self) -> dict[str, Failure]:
+        """What could not be judged, with its cause; `answer template` is the correctness."""
+        of_template = {} if self.correctness is None else {CORRECTNESS: self.correctness}
+        everything = {**of_template, **self.verdicts}
+        return {name: verdict.error for name, verdict in everything.items() if verdict.error}
+
+    @property
+    def abstained(self) -> list[str]:
+        """The traits of which the judge said that it cannot tell."""
+        return [name for name, verdict in self.verdicts.items() if verdict.status == "abstained"]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The judge's reasons, by trait."""
+        return {name: verdict.reason for name, verdict in self.verdicts.items() if verdict.reason}
+
+    @property
+    def evidence(self) -> dict[str, tuple[Evidence, ...]]:
+        """The passages that a verdict rests on, with their places in the answer, by trait."""
+        found = self.verdicts.items()
+        return {name: verdict.evidence for name, verdict in found if verdict.evidence}
+
+    @property
+    def usage(self) -> Usage:
+        """What the answer and its verdicts took when they were had, in an earlier run or this."""
+        return self.answered.usage + self._judging()
+
+    def _judging(self) -> Usage:
+        own = () if self.correctness is None else (self.correctness,)
+        return sum((verdict.usage for verdict in (*own, *self.verdicts.values())), Usage())
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of `usage` in US dollars; None where a price is not known."""
+        return self.usage.cost
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a trait, all with the same columns; one without a trait if there is none."""
+        common = {
+            "question_id": self.question.id,
+            "question": self.question.question,
+            "raw_answer": self.question.raw_answer,
+            "answering_model": self.answering_model,
+            "parsing_model": self.parsing_model,
+            "answer": self.answer,
+            "correct": self.correct,
+            "score": self.score.value,
+        }
+        return [{**common, **self._row(name)} for name in self.verdicts or [None]]
+
+    def _row(self, name: str | None) -> dict[str, Any]:
+        verdict = None if name is None else self.verdicts[name]
+        metrics = self.metric_rubric_results.get(name or "", {})
+        outcomes = {**self.rubric_scores, **self.manual_rubric_results}
+        error = verdict.error if verdict else None
+        return {
+            "trait": name,
+            "kind": None if name is None else self.kinds[name],
+            "status": verdict.status if verdict else None,
+            "result": outcomes.get(name or "", verdict.value if verdict and metrics else None),
+            "value": verdict.value if verdict else None,
+            **{metric: metrics.get(metric) for metric in METRICS},
+            "reason": verdict.reason if verdict else None,
+            "evidence": [entry.quote for entry in verdict.evidence] if verdict else [],
+            "error_kind": error.kind if error else None,
+            "error_message": error.message if error else None,
+            "cost": verdict.usage.cost if verdict else None,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the question, as JSON values; `from_dict` reads it."""
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return {
+            "answering_model": self.answering_model,
+            "parsing_model": self.parsing_model,
+            **{
+                name: _adapter(name).dump_python(part, mode="json", exclude_defaults=True)
+                for name, part in parts.items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, question: Question, data: Mapping[str, Any]) -> VerificationResult:
+        """What `to_dict` wrote.
+
+        Raises:
+            pydantic.ValidationError, KeyError: it did not.
+        """
+        parts = {name: _adapter(name).validate_python(data[name]) for name in _PARTS}
+        models = str(data["answering_model"]), str(data["parsing_model"])
+        return cls(question, *models, **parts)
+
+
+@dataclass(frozen=True, repr=False)
+class VerificationResults:
+    """The results of a verification: question by question, then by answering and parsing model.
+
+    Attributes:
+        results: one for each question, answering model and parsing model.
+        stopped: models that were given up (a refused key, a dead endpoint), with the cause, by
+            `answering ID` or `parsing ID`.
+    """
+
+    results: tuple[VerificationResult, ...]
+    stopped: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<VerificationResults: {len(self)} results, {self.failed} verdicts failed>"
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[VerificationResult]:
+        return iter(self.results)
+
+    def __getitem__(self, index: int) -> VerificationResult:
+        return self.results[index]
+
+    @property
+    def failed(self) -> int:
+        """How many verdicts could not be had, those of the templates included."""
+        return sum(len(result.failures) for result in self.results)
+
+    @property
+    def usage(self) -> Usage:
+        """What all took; an answer that several models judged counts once."""
+        answers = {
+            (result.question.id, result.answering_model): result.answered.usage
+            for result in self.results
+        }
+        judging = (result._judging() for result in self.results)
+        return sum((*answers.values(), *judging), Usage())
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of `usage` in US dollars; None where a price is not known."""
+        return self.usage.cost
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a question, answering model, parsing model and trait."""
+        return [row for result in self.results for row in result.rows()]
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The rows as CSV with a header; written to `path` if one is given. Quotes of evidence
+        stand in one cell, one a line."""
+        target = io.StringIO()
+        rows = self.rows()
+        writer = csv.DictWriter(target, list(rows[0]) if rows else [])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({**row, "evidence": "\n".join(row["evidence"])})
+        return _written(target.getvalue(), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The rows as a JSON list of objects; written to `path` if one is given."""
+        return _written(json.dumps(self.rows(), ensure_ascii=False, indent=2) + "\n", path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a table (extra `pandas`).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("to_pandas", "pandas") from None
+        return pandas.DataFrame(self.rows())
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    return text
+
+
+_PARTS: dict[str, Any] = {
+    "answered": Verdict,
+    "correctness": Verdict | None,
+    "verdicts": dict[str, Verdict],
+    "kinds": dict[str, TraitKind],
+    "score": Score,
+}
+"""The parts of a result that files have, and their types."""
+
+
+@cache
+def _adapter(part: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_PARTS[part])

@@ -1,0 +1,170 @@
+"""Judging what was logged elsewhere: outputs and traces, without a benchmark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rubricate._sync import run_sync
+from rubricate.dialects.karenina._models import VerificationConfig
+from rubricate.dialects.karenina._question import Question
+from rubricate.dialects.karenina._results import VerificationResults
+from rubricate.dialects.karenina._template import Template
+from rubricate.dialects.karenina._traits import Rubric, Trait, union
+from rubricate.dialects.karenina._verification import CONCURRENCY, Answered, judgements
+from rubricate.errors import InputError
+from rubricate.rubric import Verdict
+
+__all__ = ["TaskEval"]
+
+LOGGED = "logged"
+"""What results call the model that a logged output is of, where nothing else is said."""
+
+
+class TaskEval:
+    """Judges logged outputs by rubrics.
+
+        task = TaskEval("support agent")
+        task.add_rubric(rubric)
+        task.log("Your parcel arrives on Monday.", task="Where is my parcel?")
+        results = task.evaluate(VerificationConfig(parsing_models=[model]))
+
+    Args:
+        name: what it is called.
+        rubric: traits that every output is judged by.
+    """
+
+    def __init__(self, name: str = "", rubric: Rubric | None = None) -> None:
+        self.name = name
+        self._rubrics: list[Rubric] = []
+        self._logged: list[tuple[Question, str, str]] = []
+        if rubric is not None:
+            self.add_rubric(rubric)
+
+    def __len__(self) -> int:
+        return len(self._logged)
+
+    @property
+    def traits(self) -> list[Trait]:
+        """The traits of all rubrics."""
+        return [trait for rubric in self._rubrics for trait in rubric]
+
+    def add_rubric(self, rubric: Rubric) -> None:
+        """Judge by these traits too.
+
+        Raises:
+            InputError: a trait of that name is there already.
+        """
+        for other in self._rubrics:
+            union(other, rubric)
+        self._rubrics.append(rubric)
+
+    def log(
+        self,
+        output: str | Sequence[Any],
+        *,
+        task: str = "",
+        model: str = LOGGED,
+        template: Template | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Add an output that is to be judged.
+
+        Args:
+            output: a text, or a trace: a list of chat messages, each a dict with `role` and
+                `content` (and `tool_calls`), or an object with these attributes.
+            task: what it is an answer to, shown to the judge.
+            model: what results call the model that it is of.
+            template: what makes it correct, if that is to be judged too.
+            id: its identifier. Default: `output N`.
+
+        Raises:
+            InputError: it is empty, or a message is none.
+        """
+        text = output if isinstance(output, str) else trace_text(output)
+        if not text.strip():
+            raise InputError("the output is empty: there is nothing to judge")
+        name = id or f"output {len(self._logged) + 1}"
+        question = Question(task, "", template=template, id=name)
+        self._logged.append((question, model, text))
+
+    def evaluate(
+        self,
+        config: VerificationConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> VerificationResults:
+        """Have every parsing model judge every output. Answering models are not used.
+
+        Args:
+            config: which models judge.
+            run_dir: a folder for the journals; a second run asks only for what is not there.
+                Default: nothing is written.
+            concurrency: the most requests in flight at once.
+
+        Raises:
+            InputError: nothing is logged, or there is nothing to judge by; nothing has been sent.
+        """
+        return run_sync(lambda: self.aevaluate(config, run_dir=run_dir, concurrency=concurrency))
+
+    async def aevaluate(
+        self,
+        config: VerificationConfig,
+        *,
+        run_dir: str | Path | None = None,
+        concurrency: int = CONCURRENCY,
+    ) -> VerificationResults:
+        """`evaluate` for asynchronous code."""
+        if not self._logged:
+            raise InputError("no output is logged: log one first")
+        traits = self.traits
+        if not traits and not all(question.template for question, _, _ in self._logged):
+            raise InputError("there is nothing to judge by: add a rubric first")
+        answered = [
+            Answered(
+                question, traits, model, Verdict("answer", "judged", "answered", 1.0, answer=text)
+            )
+            for question, model, text in self._logged
+        ]
+        folder = None if run_dir is None else Path(run_dir)
+        return await judgements(answered, config, run_dir=folder, concurrency=concurrency)
+
+
+def trace_text(messages: Sequence[Any]) -> str:
+    """A trace as text: every message under its role, calls of tools with their arguments.
+
+    Raises:
+        InputError: one of them is no message.
+    """
+    if not isinstance(messages, Sequence):
+        raise InputError(f"expected text or a list of messages, found {type(messages).__name__}")
+    return "\n\n".join(_message_text(message, place) for place, message in enumerate(messages))
+
+
+def _message_text(message: Any, place: int) -> str:
+    role = _of(message, "role") or _of(message, "type")
+    content, calls = _of(message, "content"), _of(message, "tool_calls") or ()
+    if not isinstance(role, str) or (content is None and not calls):
+        raise InputError(f"message {place + 1}: a chat message has a role and a content")
+    lines = [f"[{role}]"]
+    if isinstance(content, str):
+        lines.append(content)
+    else:
+        texts = [part if isinstance(part, str) else _of(part, "text") for part in content or ()]
+        lines += [text for text in texts if isinstance(text, str)]
+    for call in calls:
+        function = _of(call, "function")
+        inner = call if isinstance(function, str) or function is None else function
+        name = function if isinstance(function, str) else _of(inner, "name")
+        arguments = _of(inner, "arguments") or _of(inner, "args") or {}
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False, default=str)
+        lines.append(f"[calls {name}] {arguments}")
+    return "\n".join(line for line in lines if line)
+
+
+def _of(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)

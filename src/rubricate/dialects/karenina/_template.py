@@ -1,0 +1,291 @@
+"""Answer templates: what to extract from an answer, and which values make it correct.
+
+A template is data. Code compares; nothing of a template is ever executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+import reprlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from rubricate.dialects.karenina._settings import Settings
+from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric import ABSTENTION, Criterion, Question, Reading
+
+__all__ = ["CORRECTNESS", "Correctness", "Template", "TemplateField"]
+
+CORRECTNESS = "answer template"
+"""What a template's criterion is called among the criteria of an answer."""
+Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
+Scalar = str | float | bool
+_STRIPPED = ".,;:!?'\"()[]“”‘’"
+
+
+class TemplateField(Settings):
+    """One thing to be extracted from an answer."""
+
+    name: str
+    """Its name, unique in the template."""
+    description: str = ""
+    """What is to be extracted, in words; must not give the expected value away."""
+    comparison: Comparison
+    """How it is compared, which also says what it is: `exact` (text, character for character),
+    `normalized` (text, letter case, spaces, hyphens and punctuation around it aside), `number`,
+    `boolean`, or `set` (texts in any order, each compared as `normalized`)."""
+    expected: Any
+    """The right value: text, a number, true or false, or a list of texts."""
+    also_accepted: tuple[str, ...] = Field(default=(), strict=False)
+    """Other right values of a text."""
+    tolerance: float = Field(default=0.0, strict=False)
+    """How far a number may be from the expected one, in its own unit."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expected_fits(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "expected" not in data:
+            return data
+        comparison, expected = data.get("comparison"), data["expected"]
+        problem = {
+            "exact": not (isinstance(expected, str) and expected.strip()) and "text",
+            "normalized": not (isinstance(expected, str) and _normalized(expected)) and "text",
+            "number": (isinstance(expected, str) or _number(expected) is None) and "a number",
+            "boolean": not isinstance(expected, bool) and "true or false",
+            "set": not _is_set(expected) and "a list of texts",
+        }.get(str(comparison))
+        if problem:
+            shown = reprlib.repr(expected)
+            raise InputError(f"expected: must be {problem} for '{comparison}', found {shown}")
+        if isinstance(expected, list):
+            return {**data, "expected": tuple(expected)}
+        return data
+
+    @model_validator(mode="after")
+    def _settings_fit(self) -> TemplateField:
+        if not self.name.strip():
+            raise InputError("name: must not be empty")
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance: must be 0 or more, found {self.tolerance}")
+        if self.tolerance and self.comparison != "number":
+            raise InputError("tolerance: goes with the comparison 'number'")
+        if self.also_accepted and self.comparison not in ("exact", "normalized"):
+            raise InputError("also_accepted: goes with the comparisons 'exact' and 'normalized'")
+        return self
+
+    @property
+    def schema_of_value(self) -> dict[str, Any]:
+        """The JSON Schema of what is extracted; null where the answer does not say."""
+        types: dict[str, dict[str, Any]] = {
+            "number": {"type": "number"},
+            "boolean": {"type": "boolean"},
+            "set": {"type": "array", "items": {"type": "string"}},
+        }
+        return {"anyOf": [types.get(self.comparison, {"type": "string"}), {"type": "null"}]}
+
+    def read(self, value: object) -> Any:
+        """An extracted value in its proper type; None where the answer does not say.
+
+        Raises:
+            UnreadableReply: it is of another type.
+        """
+        if value is None:
+            return None
+        read = {"number": _number, "boolean": _truth, "set": _texts}.get(self.comparison, _text)
+        found = read(value)
+        if found is None:
+            raise UnreadableReply(
+                f"'{self.name}' is {reprlib.repr(value)}, not {_NAMES[self.comparison]} or null"
+            )
+        return found
+
+    def matches(self, value: Any) -> bool:
+        """Whether a value that `read` gave is right."""
+        if value is None:
+            return False
+        if self.comparison == "number":
+            return bool(abs(value - self.expected) <= self.tolerance)
+        if self.comparison == "boolean":
+            return bool(value == self.expected)
+        if self.comparison == "set":
+            return set(map(_normalized, value)) == set(map(_normalized, self.expected))
+        accepted = (self.expected, *self.also_accepted)
+        if self.comparison == "exact":
+            return value in {text.strip() for text in accepted}
+        return _normalized(value) in set(map(_normalized, accepted))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The field as it is written to a file."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "comparison": self.comparison,
+            "expected": list(self.expected) if isinstance(self.expected, tuple) else self.expected,
+        }
+        if self.also_accepted:
+            data["also_accepted"] = list(self.also_accepted)
+        if self.tolerance:
+            data["tolerance"] = self.tolerance
+        return {**data, **(self.model_extra or {})}
+
+
+class Template(Settings):
+    """What to extract from an answer; it is correct where every field is right.
+
+    Template(fields=[TemplateField(name="count", comparison="number", expected=46)])
+    """
+
+    fields: tuple[TemplateField, ...] = Field(strict=False)
+    """What to extract, at least one thing."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fields_from_dicts(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("fields"), list | tuple):
+            return data
+        fields: list[Any] = []
+        for place, field in enumerate(data["fields"]):
+            if isinstance(field, Mapping):
+                try:
+                    fields.append(TemplateField(**field))
+                except InputError as error:
+                    raise InputError(f"fields[{place}]: {error}") from None
+                except TypeError:
+                    raise InputError(f"fields[{place}]: keys must be text") from None
+            else:
+                fields.append(field)
+        return {**data, "fields": fields}
+
+    @model_validator(mode="after")
+    def _fields_differ(self) -> Template:
+        if not self.fields:
+            raise InputError("a template needs at least one field, found none")
+        seen: set[str] = set()
+        for field in self.fields:
+            if field.name in seen:
+                raise InputError(f"two fields have the name '{field.name}'")
+            seen.add(field.name)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The template as it is written to a file."""
+        fields = [field.to_dict() for field in self.fields]
+        return {"fields": fields, **(self.model_extra or {})}
+
+
+class Correctness(Criterion):
+    """Whether an answer is correct by a template: a judge extracts, code compares.
+
+    The judge is not told the expected values.
+    """
+
+    requirement: str = "What the submission gives as its answer, whether that is right or wrong."
+    template: Template
+
+    def ask(self) -> Question:
+        fields = self.template.fields
+        lines = [f"- {f.name} ({_NAMES[f.comparison]}): {f.description or f.name}" for f in fields]
+        schema = {
+            "type": "object",
+            "properties": {field.name: field.schema_of_value for field in fields},
+            "required": [field.name for field in fields],
+            "additionalProperties": False,
+        }
+        return Question(
+            self.requirement,
+            (),
+            {"anyOf": [schema, {"type": "string", "enum": [ABSTENTION]}]},
+            "The verdict is an object with the fields above. Give what the submission itself says, "
+            "also where it is wrong; null where it does not say, or does not commit itself. Do not "
+            "add from what you know.",
+            "Fields:\n" + "\n".join(lines),
+        )
+
+    def read(self, answer: object) -> Reading:
+        """Understand what was extracted, and compare it.
+
+        Raises:
+            UnreadableReply: a field is missing or of another type.
+        """
+        if isinstance(answer, str):
+            if answer.strip().casefold() == ABSTENTION.casefold():
+                return Reading("abstained", ABSTENTION)
+            with contextlib.suppress(ValueError):
+                answer = json.loads(answer)
+        if not isinstance(answer, Mapping):
+            raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not an object")
+        found: dict[str, Any] = {}
+        detail: dict[str, Any] = {}
+        for field in self.template.fields:
+            if field.name not in answer:
+                raise UnreadableReply(f"the verdict lacks '{field.name}'")
+            found[field.name] = value = field.read(answer[field.name])
+            expected = field.to_dict()["expected"]
+            right = field.matches(value)
+            detail[field.name] = {"extracted": value, "expected": expected, "right": right}
+        label = "correct" if all(entry["right"] for entry in detail.values()) else "incorrect"
+        return Reading("judged", label, (), {"fields": detail}, found)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("correct", "incorrect")
+
+    def value(self, label: str) -> float | None:
+        return {"correct": 1.0, "incorrect": 0.0}.get(str(label))
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {"template": self.template.to_dict()}
+
+
+_NAMES = {
+    "exact": "text",
+    "normalized": "text",
+    "number": "a number",
+    "boolean": "true or false",
+    "set": "a list of texts",
+}
+
+
+def _normalized(text: str) -> str:
+    """Text without what two spellings of one thing may differ in."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"[\s\-\u2010-\u2015\u2212]+", "", folded).strip(_STRIPPED)
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+    return value.strip() if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _truth(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _texts(value: object) -> list[str] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    texts = [_text(entry) for entry in value]
+    return [text for text in texts if text is not None] if None not in texts else None
+
+
+def _is_set(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value)

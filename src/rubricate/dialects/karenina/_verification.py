@@ -1,0 +1,252 @@
+"""Verification: models answer, models judge; both through the engine.
+
+Every answering model is one run of the engine over the questions, and every parsing model one over
+all answers, each with a journal of its own. What cannot be had in one run leaves the others alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rubricate import agrade
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
+from rubricate.dialects.karenina._question import Question
+from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
+from rubricate.dialects.karenina._template import CORRECTNESS, Correctness
+from rubricate.dialects.karenina._traits import Trait
+from rubricate.dialects.karenina._writing import (
+    AnswerWriting,
+    TemplateWriting,
+    Writer,
+)
+from rubricate.errors import InputError, RunStopped
+from rubricate.judge import Judge, ModelJudge
+from rubricate.rubric import Failure, Rubric, Verdict, score
+from rubricate.run import ItemResult, Result
+
+__all__ = ["CONCURRENCY", "Answered", "answers", "judgements", "templates"]
+
+CONCURRENCY = 32
+_CODE = Failure(
+    "template_is_code",
+    "the file's template is Python code, which is not run; generate_all_templates writes one that "
+    "is data",
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer to a question, with the traits that it is judged by.
+
+    `verdict` has the text as its `answer`, or is `failed` with the cause.
+    """
+
+    question: Question
+    traits: Sequence[Trait]
+    model: str
+    verdict: Verdict
+
+
+async def templates(
+    questions: Sequence[Question], config: ModelConfig, *, run_dir: Path | None, concurrency: int
+) -> list[Verdict]:
+    """Have a model write a template for each question; each is the `answer` of a verdict.
+
+    Raises:
+        RunStopped: the model cannot be reached.
+    """
+    rubric = Rubric([TemplateWriting(name="template")])
+    items = [_to_write(rubric, question, question.raw_answer) for question in questions]
+    writer = Writer(config.model(), config.id)
+    folder = _folder(run_dir, "templates", config.id)
+    result = await _graded(items, writer, folder, concurrency)
+    if result.stopped is not None:
+        raise RunStopped(result.stopped, result=result)
+    return [item.criteria["template"] for item in result.items]
+
+
+async def answers(
+    questions: Sequence[tuple[Question, Sequence[Trait]]],
+    config: VerificationConfig,
+    *,
+    run_dir: Path | None,
+    concurrency: int,
+) -> tuple[list[Answered], dict[str, str]]:
+    """Have every model answer every question, question by question, then model by model.
+
+    Returns:
+        The answers, and which models were given up and why.
+
+    Raises:
+        InputError: no model is to answer.
+        RunStopped: no model answered anything.
+    """
+    if not config.answering_models:
+        raise InputError("answering_models: at least one model is needed to answer, found none")
+    rubric = Rubric([AnswerWriting(name="answer")])
+    items = [_to_write(rubric, question, question.question) for question, _ in questions]
+    writers = [Writer(model.model(), model.id) for model in config.answering_models]
+    share = _share(concurrency, len(writers))
+    runs = await _together(
+        _graded(items, writer, _folder(run_dir, "answers", writer.name), share)
+        for writer in writers
+    )
+    first = runs[0]
+    if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):
+        raise RunStopped(first.stopped, result=first)
+    found = [
+        Answered(question, traits, writer.name, _explained(run.items[place], "answer", run))
+        for place, (question, traits) in enumerate(questions)
+        for writer, run in zip(writers, runs, strict=True)
+    ]
+    return found, _stopped("answering", writers, runs)
+
+
+async def judgements(
+    answered: Sequence[Answered],
+    config: VerificationConfig,
+    *,
+    run_dir: Path | None,
+    concurrency: int,
+) -> VerificationResults:
+    """Have every parsing model judge every answer: correctness first, then the traits."""
+    rubrics = _rubrics(answered)
+    items: dict[int, DataItem] = {}
+    for place, (answer, rubric) in enumerate(zip(answered, rubrics, strict=True)):
+        if answer.verdict.status == "judged" and rubric is not None:
+            items[place] = DataItem(
+                str(answer.verdict.answer),
+                f"{answer.model}: {answer.question.question}",
+                rubric=rubric,
+                id=f"{answer.question.id} {answer.model}",
+                prompt=answer.question.question,
+            )
+    judges = [_named(ModelJudge(model.model()), model.id) for model in config.parsing_models]
+    share = _share(concurrency, len(judges))
+    runs = await _together(
+        _graded(list(items.values()), judge, _folder(run_dir, "judgements", judge.name), share)
+        for judge in judges
+        if items
+    )
+    at = {place: index for index, place in enumerate(items)}
+    results = []
+    for place, answer in enumerate(answered):
+        for index, judge in enumerate(judges):
+            verdicts: dict[str, Verdict] = {}
+            if place in at:
+                run = runs[index]
+                item = run.items[at[place]]
+                verdicts = {name: _explained(item, name, run) for name in item.criteria}
+            elif answer.verdict.error is not None:
+                verdicts = _without_answer(rubrics[place], answer.verdict.error)
+            results.append(_result(answer, judge.name, verdicts, rubrics[place]))
+    return VerificationResults(tuple(results), _stopped("parsing", judges, runs))
+
+
+def _rubrics(answered: Sequence[Answered]) -> list[Rubric | None]:
+    """What each answer is judged by, None for nothing; one and the same for equal ones."""
+    made: dict[tuple[int, ...], Rubric | None] = {}
+    for answer in answered:
+        key = _asked_of(answer)
+        if key not in made:
+            template = answer.question.template
+            criteria = [trait.criterion() for trait in answer.traits]
+            if template is not None:
+                correctness = Correctness(name=CORRECTNESS, weight=0.0, template=template)
+                criteria.insert(0, correctness)
+            made[key] = Rubric(criteria) if criteria else None
+    return [made[_asked_of(answer)] for answer in answered]
+
+
+def _asked_of(answer: Answered) -> tuple[int, ...]:
+    return (id(answer.question.template), *map(id, answer.traits))
+
+
+def _result(
+    answer: Answered, judge: str, verdicts: dict[str, Verdict], rubric: Rubric | None
+) -> VerificationResult:
+    question, correctness = answer.question, verdicts.pop(CORRECTNESS, None)
+    if correctness is None and question.template is None:
+        cause = question.template_failure or (_CODE if question.template_code else None)
+        correctness = Verdict(CORRECTNESS, "failed", error=cause) if cause else None
+    traits = [criterion for criterion in rubric or () if criterion.name != CORRECTNESS]
+    return VerificationResult(
+        question=question,
+        answering_model=answer.model,
+        parsing_model=judge,
+        answered=answer.verdict,
+        correctness=correctness,
+        verdicts=verdicts,
+        kinds={trait.name: trait.outcome for trait in answer.traits},
+        score=score(traits, [verdicts[str(trait.name)] for trait in traits]),
+    )
+
+
+def _without_answer(rubric: Rubric | None, cause: Failure) -> dict[str, Verdict]:
+    failure = Failure("no_answer", f"there is no answer to judge: {cause.kind}: {cause.message}")
+    names = rubric.names if rubric else ()
+    return {name: Verdict(name, "failed", error=failure) for name in names}
+
+
+def _explained(item: ItemResult, name: str, run: Result) -> Verdict:
+    """A verdict; where the run ended before it, with why the run ended."""
+    verdict = item.criteria[name]
+    if run.stopped is None or verdict.error is None or verdict.error.kind != "not_run":
+        return verdict
+    failure = Failure("not_run", f"{verdict.error.message}: {run.stopped}")
+    return replace(verdict, error=failure)
+
+
+def _stopped(what: str, judges: Sequence[Judge], runs: Sequence[Result]) -> dict[str, str]:
+    pairs = zip(judges, runs, strict=False)
+    return {f"{what} {judge.name}": run.stopped for judge, run in pairs if run.stopped}
+
+
+def _share(concurrency: int, runs: int) -> int:
+    """How many requests each of several runs may have in flight, so that all together keep to a
+    limit; one at least. What is no limit is left to the engine to refuse."""
+    return concurrency // runs or min(concurrency, 1)
+
+
+def _named(judge: ModelJudge, name: str) -> ModelJudge:
+    judge.name = name
+    return judge
+
+
+def _to_write(rubric: Rubric, question: Question, text: str) -> DataItem:
+    return DataItem(text, rubric=rubric, id=question.id, prompt=question.question)
+
+
+def _folder(run_dir: Path | None, stage: str, model: str) -> Path | None:
+    return None if run_dir is None else run_dir / f"{stage}-{quote(model, safe=' ')}"
+
+
+async def _graded(
+    items: list[DataItem], judge: Judge, folder: Path | None, concurrency: int
+) -> Result:
+    """Run the engine; a run that a model's trouble ended is a result too."""
+    dataset = RubricDataset("", items=items)
+    try:
+        return await agrade(dataset, judge, run_dir=folder, concurrency=concurrency)
+    except RunStopped as stopped:
+        if stopped.result is None:  # only where results are streamed
+            raise
+        return stopped.result
+    finally:
+        await judge.aclose()
+
+
+async def _together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """The results of several runs at once; the first error ends all."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run) for run in work]
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]

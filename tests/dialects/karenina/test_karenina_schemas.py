@@ -1,0 +1,268 @@
+"""Traits, model configurations and templates: what they are, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate import (
+    Criterion,
+    InputError,
+    MetricCriterion,
+    MissingKeyError,
+    RegexCriterion,
+    ScaleCriterion,
+)
+from rubricate.dialects.karenina.schemas import (
+    ManualRubricTrait,
+    MetricRubricTrait,
+    ModelConfig,
+    Rubric,
+    RubricTrait,
+    Template,
+    TemplateField,
+    VerificationConfig,
+)
+
+
+def test_a_trait_is_a_criterion_of_the_core():
+    scale = RubricTrait(name="Clarity", kind="score").criterion()
+    assert isinstance(scale, ScaleCriterion)
+    assert (scale.low, scale.high, scale.requirement) == (1, 5, "Clarity")
+    assert type(RubricTrait(name="Safe", description="Is it?", kind="boolean").criterion()) is (
+        Criterion
+    )
+    assert isinstance(ManualRubricTrait(name="n", pattern="x").criterion(), RegexCriterion)
+    metric = MetricRubricTrait(name="n", tp_instructions=["x"]).criterion()
+    assert isinstance(metric, MetricCriterion)
+
+
+def test_a_bad_direction_turns_the_value_or_the_weight():
+    scale = RubricTrait(name="Length", kind="score", higher_is_better=False).criterion()
+    assert scale.value("5") == 0.0
+    fault = RubricTrait(name="Rambles", kind="binary", weight=2.0, higher_is_better=False)
+    assert fault.criterion().weight == -2.0
+
+
+def test_invert_goes_by_two_names():
+    trait = ManualRubricTrait(name="n", pattern="x", invert_result=True)
+    assert trait == ManualRubricTrait(name="n", pattern="x", invert=True)
+    assert trait.invert_result is True
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: RubricTrait(name="Clarity", kind="scor"),
+            "RubricTrait 'Clarity'.kind: unknown kind 'scor' (known: score, binary); "
+            "did you mean 'score'?",
+        ),
+        (lambda: RubricTrait(name="Clarity"), "RubricTrait 'Clarity'.kind: missing"),
+        (lambda: RubricTrait(kind="score"), "RubricTrait.name: missing"),
+        (lambda: RubricTrait(name=" ", kind="score"), "name: must not be empty"),
+        (
+            lambda: RubricTrait(name="answer template", kind="score"),
+            "'answer template' is what results call correctness; choose another name",
+        ),
+        (
+            lambda: RubricTrait(name="C", kind="score", min_score=5, max_score=1),
+            "RubricTrait 'C': min_score must be less than max_score, found 5 and 1",
+        ),
+        (
+            lambda: RubricTrait(name="C", kind="binary", max_score=5),
+            "min_score and max_score go with kind='score'",
+        ),
+        (
+            lambda: RubricTrait(name="C", kind="score", desciption="d"),
+            "unknown key 'desciption': did you mean 'description'?",
+        ),
+        (
+            lambda: RubricTrait(name="C", kind="score", deep_judgment_enabled=True),
+            "there is no setting 'deep_judgment_enabled' here",
+        ),
+        (lambda: ManualRubricTrait(name="P", pattern="(a"), "at position 0 in '(a'"),
+        (
+            lambda: ManualRubricTrait(name="P", pattern="a", invert=True, invert_result=False),
+            "invert and invert_result are the same setting, and differ",
+        ),
+        (lambda: MetricRubricTrait(name="M", tp_instructions=[]), "at least one item is needed"),
+        (
+            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], metrics=["accuracy"]),
+            "the metric 'accuracy' needs true negatives",
+        ),
+        (
+            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], metrics=["recal"]),
+            "did you mean 'recall'?",
+        ),
+        (
+            lambda: MetricRubricTrait(name="M", tp_instructions=["a"], tn_instructions=["A"]),
+            "'A' is in both tp_instructions and tn_instructions",
+        ),
+        (
+            lambda: MetricRubricTrait(
+                name="M", tp_instructions=["a"], evaluation_mode="full_matrix"
+            ),
+            "evaluation_mode is 'tp_only' without tn_instructions, found 'full_matrix'",
+        ),
+        (lambda: Rubric("R", []), "the rubric 'R' needs at least one trait"),
+        (lambda: Rubric("R", ["Clarity"]), "the rubric 'R': trait 1 is a str, not a RubricTrait"),
+        (
+            lambda: Rubric("R", [RubricTrait(name="C", kind="score")] * 2),
+            "the rubric 'R' has two traits with the name 'C': 1 and 2",
+        ),
+        (
+            lambda: ModelConfig(model_provider="opanai", model_name="m"),
+            "unknown model_provider 'opanai' (known: openai, ",
+        ),
+        (
+            lambda: ModelConfig(model_provider="openai", model_name="m", interface="manual"),
+            "ModelConfig: unknown interface 'manual' (known: langchain, openrouter, "
+            "openai_endpoint)",
+        ),
+        (
+            lambda: ModelConfig(id="i", model_name="m", interface="openai_endpoint"),
+            "ModelConfig 'i': base_url goes with interface='openai_endpoint', which needs it",
+        ),
+        (
+            lambda: ModelConfig(model_provider="openai", model_name="m", temperature=-1),
+            "temperature: must be 0 or more",
+        ),
+        (
+            lambda: VerificationConfig(
+                parsing_models=[ModelConfig(model_provider="openai", model_name="m")] * 2
+            ),
+            "parsing_models: two models have the id 'm'",
+        ),
+        (lambda: VerificationConfig(parsing_models=[]), "at least one model is needed to judge"),
+        (
+            lambda: VerificationConfig(parsing_models=["openai/m"]),
+            "parsing_models[0]: expected a ModelConfig, found str",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line_when_it_is_built(build, message):
+    with pytest.raises(InputError) as caught:
+        build()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "endpoint"),
+    [
+        ({"model_provider": "openai"}, "openai/m", "https://api.openai.com/v1"),
+        ({"model_provider": "google_genai"}, "gemini/m", "https://generativelanguage"),
+        ({"interface": "openrouter"}, "openrouter/m", "https://openrouter.ai/api/v1"),
+        (
+            {"interface": "openrouter", "model_provider": "openai"},
+            "openrouter/openai/m",
+            "https://openrouter.ai/api/v1",
+        ),
+        (
+            {"interface": "openai_endpoint", "base_url": "http://localhost:9/v1"},
+            "m",
+            "http://localhost:9/v1",
+        ),
+    ],
+)
+def test_a_configuration_is_one_of_the_engines_models(settings, name, endpoint, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"):
+        monkeypatch.setenv(variable, "not-a-key")
+    config = ModelConfig(model_name="m", temperature=0.3, **settings)
+    assert config.id == "m"
+    model = config.model()
+    assert model.name == name
+    assert model.endpoint.startswith(endpoint)
+    assert model.fingerprint()["temperature"] == 0.3
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):
+        ModelConfig(model_provider="openai", model_name="m").model()
+
+
+# Templates
+
+
+@pytest.mark.parametrize(
+    ("field", "right", "wrong"),
+    [
+        ({"comparison": "exact", "expected": "Au"}, ["Au", " Au "], ["au", "Au.", None]),
+        (
+            {"comparison": "normalized", "expected": "BCL2", "also_accepted": ["Bcl two"]},
+            ["bcl-2", "BCL 2.", "“BCL2”", "BCL‑2", "bcl TWO"],
+            ["BCL3", "BCL", None],
+        ),
+        (
+            {"comparison": "number", "expected": 46, "tolerance": 0.5},
+            [46, 46.5, "46", "4.6e1"],
+            [46.51, 45, None],
+        ),
+        ({"comparison": "boolean", "expected": False}, [False], [True, None]),
+        (
+            {"comparison": "set", "expected": ["Red", "green"]},
+            [["green", "red"], ["red", "RED", "green"]],
+            [["red"], ["red", "green", "blue"], [], None],
+        ),
+    ],
+)
+def test_a_field_compares_as_it_says(field, right, wrong):
+    checked = TemplateField(name="f", **field)
+    for values, expected in ((right, True), (wrong, False)):
+        for value in values:
+            assert checked.matches(checked.read(value)) is expected, value
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"comparison": "number", "expected": "46"}, "must be a number for 'number'"),
+        ({"comparison": "number", "expected": True}, "must be a number"),
+        ({"comparison": "number", "expected": float("nan")}, "must be a number"),
+        ({"comparison": "boolean", "expected": 1}, "must be true or false"),
+        ({"comparison": "exact", "expected": 4}, "must be text"),
+        ({"comparison": "normalized", "expected": "--"}, "must be text"),
+        ({"comparison": "set", "expected": "red"}, "must be a list of texts"),
+        ({"comparison": "fuzzy", "expected": "red"}, "comparison"),
+        ({"comparison": "exact", "expected": "a", "tolerance": 1}, "tolerance: goes with"),
+        ({"comparison": "number", "expected": 1, "tolerance": -1}, "tolerance: must be 0 or more"),
+        ({"comparison": "number", "expected": 1, "also_accepted": ["one"]}, "also_accepted"),
+    ],
+)
+def test_a_field_that_cannot_be_compared_is_refused(field, message):
+    with pytest.raises(InputError, match=message):
+        Template(fields=[{"name": "f", **field}])
+
+
+def test_a_template_needs_fields_with_names_that_differ():
+    with pytest.raises(InputError, match="at least one field"):
+        Template(fields=[])
+    with pytest.raises(InputError, match="two fields have the name 'f'"):
+        Template(fields=[{"name": "f", "comparison": "exact", "expected": "a"}] * 2)
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).filter(
+    lambda text: any(map(str.isalnum, text))
+)
+FIELDS = st.one_of(
+    st.fixed_dictionaries({"comparison": st.just("exact"), "expected": TEXTS}),
+    st.fixed_dictionaries({"comparison": st.just("normalized"), "expected": TEXTS}),
+    st.fixed_dictionaries(
+        {
+            "comparison": st.just("number"),
+            "expected": st.floats(allow_nan=False, allow_infinity=False),
+        }
+    ),
+    st.fixed_dictionaries({"comparison": st.just("boolean"), "expected": st.booleans()}),
+    st.fixed_dictionaries({"comparison": st.just("set"), "expected": st.lists(TEXTS)}),
+)
+
+
+@given(FIELDS)
+def test_every_field_accepts_its_own_value_and_survives_a_file(field):
+    template = Template(fields=[{"name": "f", **field}])
+    (checked,) = template.fields
+    assert checked.matches(checked.read(field["expected"]))
+    assert Template(**template.to_dict()) == template
