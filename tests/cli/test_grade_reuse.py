@@ -59,3 +59,9 @@ def test_a_spent_budget_ends_the_run_with_what_was_judged(grade, tmp_path):
         done, summary = grade(endpoint, "--max-cost", "0.5")
     assert done.returncode == 1
     assert "the price of this model is not known" in done.stderr
+
+
+def test_a_home_that_cannot_be_written_costs_the_cache_and_no_more(rubricate, write_dataset):
+    write_dataset()
+    done = rubricate("grade", "data.json", XDG_CACHE_HOME="/dev/null/nowhere")
+    assert done.returncode == 0

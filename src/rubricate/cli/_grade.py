@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import re
 import signal
 import sys
@@ -160,7 +161,12 @@ def _cache(settings: GradeSettings) -> Path | None:
         if settings.cache is not None:
             raise InputError("--cache and --no-cache exclude each other: give one of them")
         return None
-    return Path(settings.cache) if settings.cache else user_cache_path("rubricate")
+    if settings.cache is not None:
+        return Path(settings.cache)
+    folder = user_cache_path("rubricate")
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
 
 
 def _default_run_dir(settings: GradeSettings) -> Path:
