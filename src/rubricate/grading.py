@@ -13,13 +13,15 @@ from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, JudgeLike, Model, choose_judge
 from rubricate.report import summarize
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
-from rubricate.run import ItemResult, Progress, Result, RetryPolicy, RunFolder, run
+from rubricate.run import ItemResult, Limits, Progress, Result, RetryPolicy, RunFolder, run
 
 __all__ = ["GradingOptions", "JudgingOptions", "agrade", "agrade_one", "grade", "grade_one"]
 
 CONCURRENCY = 32
 TIMEOUT = 120.0
 ATTEMPTS = 6
+DEADLINE = 600.0
+MAX_OUTAGE = 120.0
 
 
 _T = TypeVar("_T")
@@ -32,6 +34,8 @@ class JudgingOptions(TypedDict, total=False):
     temperature: float | None
     timeout: float
     attempts: int
+    deadline: float
+    max_outage: float
     cannot_assess: CannotAssess | str
     partial: float
 
@@ -43,6 +47,8 @@ class GradingOptions(JudgingOptions, total=False):
     run_dir: str | Path | None
     limit: int | None
     concurrency: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
     on_progress: Callable[[Progress], None] | None
 
 
@@ -55,9 +61,13 @@ async def agrade(
     limit: int | None = None,
     base_url: str | None = None,
     concurrency: int = CONCURRENCY,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
     temperature: float | None = 0.0,
     timeout: float = TIMEOUT,
     attempts: int = ATTEMPTS,
+    deadline: float = DEADLINE,
+    max_outage: float = MAX_OUTAGE,
     cannot_assess: CannotAssess | str = "skip",
     partial: float = 0.5,
     on_progress: Callable[[Progress], None] | None = None,
@@ -76,10 +86,15 @@ async def agrade(
         limit: grade only so many items, from the first.
         base_url: the address of an OpenAI-compatible server, for a judge given by name.
         concurrency: the most requests in flight at once.
+        requests_per_minute, tokens_per_minute: what the endpoint may be asked, with all runs of
+            this process together. Default: what its headers and refusals (429) tell.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
         timeout: seconds that one request may take, for a judge given by name.
-        attempts: how often a request that fails for a passing reason is sent, at most. One refused
-            for its rate (429) is sent again for ten minutes, however often that is.
+        attempts: how often a request that fails while others get through is sent, at most. One
+            refused for its rate (429) is sent until the deadline, however often that is.
+        deadline: seconds that one judgement may take with all its requests; it is `failed` after.
+        max_outage: seconds that an endpoint which has worked may stay without any answer. Nothing
+            is lost until then; after, the run is stopped, and can be taken up later.
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
             `partial` or `fail`.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
@@ -93,6 +108,8 @@ async def agrade(
     """
     if not isinstance(dataset, RubricDataset):
         raise InputError(f"expected a RubricDataset, found {type(dataset).__name__}")
+    limits = Limits(concurrency, requests_per_minute, tokens_per_minute)
+    retries = RetryPolicy(attempts=attempts, deadline=deadline, max_outage=max_outage)
     strategy = check_cannot_assess(cannot_assess, partial)
     if rubric is not None:
         dataset = RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
@@ -109,8 +126,8 @@ async def agrade(
             chosen,
             folder=folder,
             limit=limit,
-            concurrency=concurrency,
-            retries=RetryPolicy(attempts=attempts),
+            limits=limits,
+            retries=retries,
             cannot_assess=strategy,
             partial=partial,
             on_progress=on_progress or (lambda progress: None),

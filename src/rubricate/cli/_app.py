@@ -92,12 +92,25 @@ def grade(
     concurrency: Annotated[
         int | None, typer.Option(help="The most requests in flight at once. [32]")
     ] = None,
+    requests_per_minute: Annotated[
+        float | None, typer.Option(help="What the endpoint may be sent. [as its answers tell]")
+    ] = None,
+    tokens_per_minute: Annotated[
+        float | None, typer.Option(help="What the endpoint may be asked for. [as above]")
+    ] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature. [0]")] = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one request may take. [120]")
     ] = None,
     attempts: Annotated[
         int | None, typer.Option(help="How often a failing request is sent, at most. [6]")
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds that one judgement may take in all. [600]")
+    ] = None,
+    max_outage: Annotated[
+        float | None,
+        typer.Option(help="Seconds without any answer after which a run is stopped. [120]"),
     ] = None,
     cannot_assess: Annotated[
         str | None, typer.Option(help="What an abstention scores: skip, zero, partial, fail.")

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Any
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
+from rubricate.judge.models import (
+    Completion,
+    HTTPModel,
+    Message,
+    Model,
+    PythonModel,
+    Quota,
+    Request,
+    Send,
+)
 
 if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
@@ -21,6 +30,7 @@ __all__ = [
     "Model",
     "ModelJudge",
     "PythonModel",
+    "Quota",
     "Request",
     "Send",
     "choose_judge",

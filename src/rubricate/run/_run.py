@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 
 from rubricate.dataset import RubricDataset
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import RunStopped
 from rubricate.judge import Judge
 from rubricate.rubric import CannotAssess
 from rubricate.run._executor import Execution, Progress, execute
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal
+from rubricate.run._limits import Limits
 from rubricate.run._plan import plan
 from rubricate.run._results import ItemResult, Result
 from rubricate.run._retries import RetryPolicy
@@ -27,7 +28,7 @@ async def run(
     *,
     folder: RunFolder | None,
     limit: int | None,
-    concurrency: int,
+    limits: Limits,
     retries: RetryPolicy,
     cannot_assess: CannotAssess,
     partial: float,
@@ -42,7 +43,7 @@ async def run(
         judge: who grades.
         folder: where the journal and the results go; None keeps all in memory.
         limit: how many items at most, from the first.
-        concurrency: how many calls are in flight at most.
+        limits: what the endpoint is asked at most.
         retries: when a failed request is sent again.
         cannot_assess, partial: how abstentions are scored.
         on_progress: told after every verdict and every retry.
@@ -53,10 +54,6 @@ async def run(
         InputError: the dataset cannot be graded; nothing has been sent.
         RunStopped: the run ended early; its `result` has what was judged.
     """
-    if concurrency < 1:
-        raise InputError(f"the concurrency must be at least 1, found {concurrency}")
-    if retries.attempts < 1:
-        raise InputError(f"the attempts must be at least 1, found {retries.attempts}")
     begin = time.perf_counter()
     planned = plan(dataset, limit)
     progress = Progress(total=sum(len(entry.rubric) for entry in planned))
@@ -66,7 +63,7 @@ async def run(
         progress.trouble = message
         on_progress(progress)
 
-    sender = Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
+    sender = Sender(limits=limits, retries=retries, on_trouble=trouble)
 
     def result(stopped: str | None) -> Result:
         return Result(
@@ -99,7 +96,7 @@ async def run(
         )
 
     stopped: str | None = "cancelled"
-    with Journal(folder.journal if folder else None) as journal:
+    with sender, Journal(folder.journal if folder else None) as journal:
         if folder:
             folder.write_rubric(planned)
         try:
@@ -109,7 +106,7 @@ async def run(
                 journal,
                 sender,
                 execution,
-                concurrency=min(concurrency, progress.total),
+                concurrency=min(limits.concurrency, progress.total),
                 progress=progress,
                 on_progress=on_progress,
                 stop=stop,

@@ -22,6 +22,7 @@ from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
     completion_text,
     parse_body,
+    quota,
     retry_after,
     status_error,
     token_counts,
@@ -63,6 +64,8 @@ class HTTPModel:
         InputError: the name is not known and no address is given, or a value cannot be used.
         MissingKeyError: the provider's key variable is not set.
     """
+
+    repeatable = True
 
     def __init__(
         self,
@@ -154,7 +157,7 @@ class HTTPModel:
             ) as response:
                 status = response.status
                 raw = await response.read()
-                wait = retry_after(response.headers)
+                headers = response.headers
         except TimeoutError:
             raise ModelError("timeout", f"no answer within {self._timeout:g} s") from None
         except aiohttp.ClientPayloadError as error:
@@ -168,7 +171,7 @@ class HTTPModel:
             ) from None
         seconds = time.perf_counter() - begin
         if status != 200:
-            raise self._refusal(status, raw, wait)
+            raise self._refusal(status, raw, retry_after(headers))
         try:
             body = parse_body(raw)
             text = completion_text(body)
@@ -177,7 +180,8 @@ class HTTPModel:
         read, cached, written, billed = token_counts(body)
         if billed is None and self._provider is not None:
             billed = price(self._provider, self._model, read, cached, written)
-        return Completion(text, Usage(1, read, cached, written, billed, seconds))
+        usage = Usage(1, read, cached, written, billed, seconds)
+        return Completion(text, usage, quota(headers))
 
     def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
         refusal = self._redacted(status_error(status, raw, wait))
