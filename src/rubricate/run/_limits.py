@@ -36,10 +36,10 @@ FAILURES_IN_A_ROW = 5
 """Failures with no answer between that are taken for an outage."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two tries while there is an outage; they double from the first to the longest."""
-GROWTH, GROWTH_A_SECOND = 0.0001, 0.01
-"""By what share of itself the pace grows with each answer, and in a second at least; twice that
-after 500 more answers without a refusal, and so on."""
-SHORT, FEW = 0.5, 10
+GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
+"""By what share of itself the pace grows with each answer, and in a second at least (the last
+until it has been measured once); twice that after 500 more answers without a refusal, and so on."""
+SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
 LEAST_RATE = 0.1
 """Requests a second that are sent at least, however often the endpoint refuses."""
@@ -271,7 +271,8 @@ class Limiter:
             self._room += 1.0 if self._room < self._threshold else 1.0 / self._room
         pace = self._pace
         if pace is not None and self._started:
-            share = max(GROWTH, GROWTH_A_SECOND / pace.rate)
+            a_second = GROWTH_A_SECOND if self._measured else GROWTH_AT_FIRST
+            share = max(GROWTH, a_second / pace.rate)
             pace.rate *= 1.0 + min(0.1, share * 2.0 ** min(20, self._since_cut // 500))
             pace.size = max(1.0, pace.rate)
         if expected:
@@ -302,6 +303,8 @@ class Limiter:
     def _cut_pace(self, now: float) -> None:
         elapsed, count = now - self._mark, max(1, self._since_mark)
         first = not self._started or self._pace is None
+        if not first:
+            count += self._in_flight - 1  # most of those on the way will be answered
         self._started = True
         if first or self._pace is None:
             elapsed = max(elapsed, 1.0)
