@@ -11,7 +11,7 @@ from typing import Any, TypeVar, Unpack
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
-from rubricate.judge import Judge, JudgeLike, Model
+from rubricate.judge import CriteriaPerCall, Examples, Judge, JudgeLike, Model
 from rubricate.rubric import CannotAssess, Rubric
 from rubricate.run import (
     CACHE_NAME,
@@ -26,6 +26,8 @@ from rubricate.run import estimate as estimate_run
 from rubricate.streaming import (
     ATTEMPTS,
     CONCURRENCY,
+    DEADLINE,
+    MAX_OUTAGE,
     TIMEOUT,
     GradingOptions,
     JudgingOptions,
@@ -38,6 +40,8 @@ from rubricate.streaming import (
 __all__ = [
     "ATTEMPTS",
     "CONCURRENCY",
+    "DEADLINE",
+    "MAX_OUTAGE",
     "TIMEOUT",
     "GradingOptions",
     "JudgingOptions",
@@ -66,12 +70,18 @@ async def agrade(
     limit: int | None = None,
     base_url: str | None = None,
     concurrency: int = CONCURRENCY,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
+    criteria_per_call: CriteriaPerCall = 1,
+    examples: Examples | None = None,
     max_cost: float | None = None,
     max_time: float | None = None,
     temperature: float | None = 0.0,
     timeout: float = TIMEOUT,
     prices: str | Path | None = None,
     attempts: int = ATTEMPTS,
+    deadline: float = DEADLINE,
+    max_outage: float = MAX_OUTAGE,
     cannot_assess: CannotAssess | str = "skip",
     partial: float = 0.5,
     allow_code: bool = False,
@@ -95,13 +105,21 @@ async def agrade(
         limit: grade only so many items, from the first.
         base_url: the address of an OpenAI-compatible server, for a judge given by name.
         concurrency: the most requests in flight at once.
+        requests_per_minute, tokens_per_minute: what the endpoint may be asked, with all runs of
+            this process together. Default: what its headers and refusals (429) tell.
+        criteria_per_call: how many criteria of an item a language model is asked about in one
+            request; `all` for all of them. More than one is cheaper, and judges them less apart.
+        examples: labelled examples that a language model is shown; they refit the embedded judge.
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
         timeout: seconds that one request may take, for a judge given by name.
         prices: a file of prices, for a judge given by name; see docs/running.md.
-        attempts: how often a request that fails for a passing reason is sent, at most. One refused
-            for its rate (429) is sent again for ten minutes, however often that is.
+        attempts: how often a request that fails while others get through is sent, at most. One
+            refused for its rate (429) is sent until the deadline, however often that is.
+        deadline: seconds that one judgement may take with all its requests; it is `failed` after.
+        max_outage: seconds that an endpoint which has worked may stay without any answer. Nothing
+            is lost until then; after, the run is stopped, and can be taken up later.
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
             `partial` or `fail`.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
@@ -126,12 +144,18 @@ async def agrade(
         limit=limit,
         base_url=base_url,
         concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        criteria_per_call=criteria_per_call,
+        examples=examples,
         max_cost=max_cost,
         max_time=max_time,
         temperature=temperature,
         timeout=timeout,
         prices=prices,
         attempts=attempts,
+        deadline=deadline,
+        max_outage=max_outage,
         cannot_assess=cannot_assess,
         partial=partial,
         allow_code=allow_code,

@@ -31,6 +31,14 @@ Text = str | Sequence[Mapping[str, Any]]
 """A prompt or a completion: text, or a list of chat messages."""
 
 OnFailure = Literal["none", "nan", "raise"]
+TOLD_TO_THE_JUDGE = (
+    "base_url",
+    "temperature",
+    "timeout",
+    "prices",
+    "criteria_per_call",
+    "examples",
+)
 
 
 class RewardError(RubricateError):
@@ -100,7 +108,13 @@ class RewardFunction:
         self._prompt = prompt
         self._on_failure = on_failure
         self._judge = chosen_judge(judge, options)
-        by_name = ("base_url", "temperature", "timeout", "prices")  # told to the judge by now
+        by_name = (
+            "base_url",
+            "temperature",
+            "timeout",
+            "prices",
+            "criteria_per_call",
+        )  # told to the judge by now
         left = {name: value for name, value in options.items() if name not in by_name}
         self._options = cast("GradingOptions", left)
         self._sender: tuple[asyncio.AbstractEventLoop, Sender] | None = None
@@ -197,6 +211,7 @@ class RewardFunction:
         """The running loop's way to models; a new one after one has stopped for good."""
         loop = asyncio.get_running_loop()
         if self._sender is None or self._sender[0] is not loop or self._sender[1].stopped_by:
+            self._let_go()
             self._sender = (loop, shared_sender(self._options))
         return self._sender[1]
 
@@ -224,13 +239,19 @@ class RewardFunction:
     def close(self) -> None:
         """Let go of connections and of the background loop. It can be used again afterwards."""
         if self._background is not None:
-            self._background.run(self._judge.aclose())
+            self._background.run(self.aclose())
             self._background.close()
             self._background = None
 
     async def aclose(self) -> None:
         """Let go of the connections of the running loop, after `acall` or `ascore_batch`."""
+        self._let_go()
         await self._judge.aclose()
+
+    def _let_go(self) -> None:
+        if self._sender is not None:
+            self._sender[1].leave()
+            self._sender = None
 
     def __enter__(self) -> RewardFunction:
         return self

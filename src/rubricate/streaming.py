@@ -11,12 +11,21 @@ from typing import Any, TypedDict, Unpack
 from rubricate._documents import suggestion
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import GroupJudge, Judge, JudgeLike, Model, choose_judge
+from rubricate.judge import (
+    CriteriaPerCall,
+    Examples,
+    GroupJudge,
+    Judge,
+    JudgeLike,
+    Model,
+    choose_judge,
+)
 from rubricate.report import Summary, Tallies
 from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
 from rubricate.run import (
     Budget,
     ItemResult,
+    Limits,
     Outcome,
     Progress,
     RetryPolicy,
@@ -29,6 +38,8 @@ from rubricate.run import (
 __all__ = [
     "ATTEMPTS",
     "CONCURRENCY",
+    "DEADLINE",
+    "MAX_OUTAGE",
     "TIMEOUT",
     "GradingOptions",
     "JudgingOptions",
@@ -44,6 +55,8 @@ __all__ = [
 CONCURRENCY = 32
 TIMEOUT = 120.0
 ATTEMPTS = 6
+DEADLINE = 600.0
+MAX_OUTAGE = 120.0
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -54,6 +67,10 @@ class JudgingOptions(TypedDict, total=False):
     timeout: float
     prices: str | Path | None
     attempts: int
+    deadline: float
+    max_outage: float
+    criteria_per_call: CriteriaPerCall
+    examples: Examples | None
     cannot_assess: CannotAssess | str
     partial: float
     allow_code: bool
@@ -63,6 +80,8 @@ class RewardOptions(JudgingOptions, total=False):
     """How to judge batch after batch; the arguments of these names of `agrade`."""
 
     concurrency: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
     cache: str | Path | None
     max_cost: float | None
     max_time: float | None
@@ -150,8 +169,8 @@ class ResultStream:
             only_failed=options.get("retry_failed", False),
             budget=Budget(options.get("max_cost"), options.get("max_time")),
             limit=options.get("limit"),
-            concurrency=options.get("concurrency", CONCURRENCY),
-            retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
+            limits=_limits(options),
+            retries=_retries(options),
             cannot_assess=strategy,
             partial=partial,
             allow_code=options.get("allow_code", False),
@@ -217,9 +236,22 @@ class ResultStream:
 
 def shared_sender(options: GradingOptions) -> Sender:
     """A way to models that several streams share, with its limits."""
-    return Sender(
-        concurrency=options.get("concurrency", CONCURRENCY),
-        retries=RetryPolicy(attempts=options.get("attempts", ATTEMPTS)),
+    return Sender(limits=_limits(options), retries=_retries(options))
+
+
+def _limits(options: GradingOptions) -> Limits:
+    return Limits(
+        options.get("concurrency", CONCURRENCY),
+        options.get("requests_per_minute"),
+        options.get("tokens_per_minute"),
+    )
+
+
+def _retries(options: JudgingOptions) -> RetryPolicy:
+    return RetryPolicy(
+        attempts=options.get("attempts", ATTEMPTS),
+        deadline=options.get("deadline", DEADLINE),
+        max_outage=options.get("max_outage", MAX_OUTAGE),
     )
 
 
@@ -244,4 +276,6 @@ def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> GroupJudge:
         temperature=options.get("temperature", 0.0),
         timeout=options.get("timeout", TIMEOUT),
         prices=options.get("prices"),
+        criteria_per_call=options.get("criteria_per_call", 1),
+        examples=options.get("examples"),
     )

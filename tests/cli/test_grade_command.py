@@ -385,16 +385,54 @@ def test_the_embedded_judge_grades_the_shipped_examples(
     assert {row["status"] for row in rows} <= {"judged", "abstained"}
 
 
-def test_train_refits_the_embedded_judge_and_shows_out_of_fold_figures(
+def test_examples_refit_the_embedded_judge_and_shows_out_of_fold_figures(
     rubricate, tmp_path, shipped_example: Callable[[str], Path]
 ):
     data = shipped_example("physics.json")
-    done = rubricate("grade", data, "--train", data, "--run-dir", "run")
+    done = rubricate("grade", data, "--examples", data, "--run-dir", "run")
     assert done.returncode == 0, done.stderr
     assert "out of fold" in " ".join(done.stdout.split())
 
 
-def test_train_with_another_judge_is_an_error(rubricate, write_dataset):
+def test_examples_are_shown_to_a_language_model(rubricate, write_dataset, endpoint):
     data = write_dataset()
-    error = one_error_line(rubricate("grade", data, "--train", data, "--judge", "openai/x"))
-    assert "embedded judge" in error
+    labelled = write_dataset(
+        "labelled.json",
+        items=[
+            {"submission": text, "description": "", "ground_truth": ["MET", "UNMET"]}
+            for text in ("It is fast.", "So it is, very.", "Nobody knows about it.")
+        ],
+    )
+    done = rubricate(
+        *("grade", data, "--judge", "m", "--base-url", endpoint.url, "--examples", labelled),
+        *("--examples-count", "2", "--examples-pick", "nearest"),
+    )
+    assert done.returncode == 0, done.stderr
+    systems = [request.body["messages"][0]["content"] for request in endpoint.requests]
+    assert all(system.count("\nSubmission: ") == 2 for system in systems)
+
+
+def test_examples_without_labels_are_an_error_that_names_the_file(rubricate, write_dataset):
+    items = [{"submission": "text", "description": ""}]
+    data, bare = write_dataset(), write_dataset("bare.json", items=items)
+    error = one_error_line(rubricate("grade", data, "--examples", bare))
+    assert "bare.json: examples need labels" in error
+
+
+@pytest.mark.parametrize(("size", "requests"), [("1", 4), ("2", 2), ("all", 2)])
+def test_criteria_per_call_are_asked_about_together(
+    rubricate, write_dataset, endpoint, tmp_path, size: str, requests: int
+):
+    options = ("--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+    done = rubricate("grade", write_dataset(), *options, "--criteria-per-call", size)
+    assert done.returncode == 0, done.stderr
+    assert len(endpoint.requests) == requests
+    assert [row["label"] for row in results(tmp_path / "run")] == ["MET", "UNMET", "UNMET", "MET"]
+    again = rubricate("grade", write_dataset(), *options, "--criteria-per-call", size)
+    assert again.returncode == 0
+    assert len(endpoint.requests) == requests
+
+
+def test_criteria_per_call_is_for_language_models(rubricate, write_dataset):
+    error = one_error_line(rubricate("grade", write_dataset(), "--criteria-per-call", "2"))
+    assert "criteria per call are for a language model; builtin is none" in error

@@ -11,7 +11,7 @@ import pytest
 import rubricate
 from rubricate import CodeCriterion, Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.grading import GradingOptions
-from rubricate.judge import Completion
+from rubricate.judge import Completion, Examples, ModelJudge, PythonModel
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -38,6 +38,26 @@ def test_option_limit_grades_only_the_first_items(make_dataset, endpoint):
     result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url, limit=2)
     assert [item.description for item in result] == ["answer 0", "answer 1"]
     assert len(endpoint.requests) == 4
+
+
+@pytest.mark.parametrize(("size", "requests"), [(1, 6), (2, 3), ("all", 3)])
+def test_option_criteria_per_call_asks_together(make_dataset, endpoint, size: Any, requests: int):
+    result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url, criteria_per_call=size)
+    assert len(endpoint.requests) == requests
+    assert result.failed == 0
+    assert result.usage.requests == requests
+
+
+def test_option_examples_are_shown_to_a_language_model(make_dataset, endpoint):
+    labelled = make_dataset(4)
+    for item in labelled:
+        item.ground_truth = ["MET", "UNMET"]
+    examples = Examples(labelled, count=2)
+    rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, examples=examples)
+    system = endpoint.requests[0].body["messages"][0]["content"]
+    assert system.count("\nSubmission: ") == 2
+    with pytest.raises(InputError, match="examples are for a language model or the embedded"):
+        rubricate.grade(make_dataset(1), ModelJudge(PythonModel(met)), examples=examples)
 
 
 def test_option_allow_code_runs_code_that_a_rubric_names():
@@ -94,6 +114,63 @@ def test_option_concurrency_lets_so_many_calls_run_at_once(make_dataset):
     calls: list[int] = []
     three = asyncio.Barrier(3)
     assert rubricate.grade(make_dataset(5), judge, concurrency=3).failed == 0
+
+
+def paced(make_dataset: Any, **rates: float) -> tuple[Usage, float]:
+    """What a run at a pace took, and in how many seconds."""
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        begin = time.monotonic()
+        result = rubricate.grade(make_dataset(8), "m", base_url=endpoint.url, **rates)
+        return result.usage, time.monotonic() - begin
+
+
+def test_option_requests_per_minute_paces_a_run(make_dataset):
+    usage, seconds = paced(make_dataset, requests_per_minute=600.0)
+    # A second's worth may go at once, the rest at ten a second.
+    assert usage.requests == 16
+    assert seconds >= 0.9 * (16 - 10) / 10
+
+
+def test_option_tokens_per_minute_paces_a_run(make_dataset):
+    usage, seconds = paced(make_dataset, tokens_per_minute=120_000.0)
+    tokens = usage.input_tokens + usage.output_tokens
+    assert tokens > 4000
+    assert seconds >= 0.8 * (tokens - 2000) / 2000
+
+
+def test_option_requests_per_minute_holds_for_all_runs_in_a_loop(make_dataset, endpoint):
+    async def main() -> float:
+        begin = time.monotonic()
+        runs = [
+            rubricate.agrade(make_dataset(8), "m", base_url=endpoint.url, requests_per_minute=600.0)
+            for _ in range(2)
+        ]
+        await asyncio.gather(*runs)
+        return time.monotonic() - begin
+
+    assert asyncio.run(main()) >= 0.9 * (32 - 10) / 10
+
+
+def test_option_deadline_bounds_a_judgement_with_all_its_requests(make_dataset):
+    def respond(request: Any) -> Rule:
+        return Rule(status=429) if "Answer 1" in request.submission else Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url, deadline=0.2)
+    kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
+    assert kinds == [None, None, "rate_limit", "rate_limit", None, None]
+
+
+def test_option_max_outage_stops_a_run_whose_endpoint_stays_dead(make_dataset):
+    def respond(request: Any) -> Rule:
+        return Rule(verdict="MET") if len(endpoint.requests) <= 5 else Rule(status=503)
+
+    with (
+        ScriptedEndpoint(respond=respond) as endpoint,
+        pytest.raises(RunStopped, match=r"has not answered for \d+ s: HTTP 503") as caught,
+    ):
+        rubricate.grade(make_dataset(9), "m", base_url=endpoint.url, max_outage=0.5)
+    assert caught.value.result.calls - caught.value.result.failed <= 5
 
 
 @pytest.mark.parametrize(
@@ -186,6 +263,10 @@ def test_option_stop_ends_the_run(make_dataset):
         ({"limit": 0}, "limit must be at least 1"),
         ({"concurrency": 0}, "concurrency must be at least 1"),
         ({"attempts": 0}, "attempts must be at least 1"),
+        ({"requests_per_minute": 0}, "requests per minute must be more than 0"),
+        ({"tokens_per_minute": -1}, "tokens per minute must be more than 0"),
+        ({"deadline": 0}, "deadline must be more than 0"),
+        ({"max_outage": -1}, "outage must be 0 seconds or more"),
         ({"cannot_assess": "skp"}, "did you mean 'skip'"),
         ({"partial": 1.5}, "partial must be between 0 and 1"),
         ({"base_url": "host"}, "must start with http"),

@@ -1,10 +1,8 @@
-"""When a request is sent again, after how long, and how many are in flight."""
+"""When a request is sent again, and after how long."""
 
 from __future__ import annotations
 
-import asyncio
 import random
-import time
 from typing import get_args
 
 import pytest
@@ -13,11 +11,10 @@ from hypothesis import strategies as st
 
 from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.run import RetryPolicy
-from rubricate.run._limits import Limiter
 
 PROPERTY = settings(derandomize=True, deadline=None)
 PASSING = {"connection", "timeout", "rate_limit", "server", "truncated"}
-POLICY = RetryPolicy(attempts=4, first_wait=0.5, longest_wait=8.0, patience=60.0)
+POLICY = RetryPolicy(attempts=4, first_wait=0.5, longest_wait=8.0, deadline=60.0)
 
 
 def wait(
@@ -40,7 +37,7 @@ def test_a_request_is_sent_so_many_times_at_most():
     assert [wait(attempt=n) is None for n in range(1, 6)] == [False, False, False, True, True]
 
 
-def test_a_rate_limit_is_bounded_by_patience_and_not_by_attempts():
+def test_a_rate_limit_is_bounded_by_the_deadline_and_not_by_attempts():
     assert wait("rate_limit", attempt=50, elapsed=59.0) is not None
     assert wait("rate_limit", attempt=50, elapsed=61.0) is None
     assert wait("rate_limit", elapsed=50.0, retry_after=20.0) is None
@@ -65,49 +62,3 @@ def test_what_the_endpoint_asks_for_is_never_undercut(asked: float, kind, seed: 
 
 def test_an_endpoint_that_asks_for_too_long_is_given_up():
     assert wait("server", retry_after=61.0) is None
-
-
-def test_a_pause_holds_back_all_and_can_grow():
-    async def main() -> list[float]:
-        limiter = Limiter(4)
-        begin = time.monotonic()
-        passed: list[float] = []
-
-        async def send() -> None:
-            async with limiter:
-                passed.append(time.monotonic() - begin)
-
-        limiter.pause(0.05)
-        tasks = [asyncio.create_task(send()) for _ in range(4)]
-        await asyncio.sleep(0.02)
-        limiter.pause(0.1)
-        limiter.pause(0.01)
-        await asyncio.gather(*tasks)
-        return passed
-
-    passed = asyncio.run(main())
-    assert len(passed) == 4
-    assert min(passed) >= 0.12
-
-
-def test_a_slot_is_free_again_after_an_error_and_after_a_cancelled_wait():
-    async def main() -> None:
-        limiter = Limiter(1)
-        with pytest.raises(ValueError, match="mine"):
-            async with limiter:
-                raise ValueError("mine")
-        limiter.pause(30)
-
-        async def send() -> None:
-            async with limiter:
-                raise AssertionError("not reached")
-
-        task = asyncio.create_task(send())
-        await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        limiter._paused_until = 0.0
-        async with asyncio.timeout(5), limiter:
-            pass
-
-    asyncio.run(main())

@@ -55,11 +55,12 @@ def test_an_endpoint_that_dies_on_the_way_stops_the_run():
         return Rule(verdict="MET") if len(endpoint.requests) <= 5 else Rule(status=503)
 
     with ScriptedEndpoint(respond=respond) as endpoint:
-        error = stopped(dataset, "m", base_url=endpoint.url, attempts=2, concurrency=4)
+        error = stopped(dataset, "m", base_url=endpoint.url, concurrency=4, max_outage=1.0)
+    assert "has not answered for" in str(error)
     assert "HTTP 503" in str(error)
     assert statuses(error.result).count("judged") == 5
-    # Ten calls in a row were given up, of two requests each, and some were in flight beside them.
-    assert len(endpoint.requests) <= 5 + 2 * (10 + 4)
+    # Once it is found to be down, one request at a time looks whether it is back.
+    assert len(endpoint.requests) <= 5 + 4 + 5 + 4
 
 
 def refused_on_the_way(make_dataset: Any, folder: Path, n: int) -> tuple[RunStopped, int]:

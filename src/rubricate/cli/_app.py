@@ -78,8 +78,18 @@ def grade(
     base_url: Annotated[
         str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
     ] = None,
-    train: Annotated[
-        str | None, typer.Option(help="A labelled dataset to refit the embedded judge on.")
+    examples: Annotated[
+        str | None,
+        typer.Option(help="Labelled items to show to a model, or to refit the embedded judge on."),
+    ] = None,
+    examples_count: Annotated[
+        int | None, typer.Option(help="How many examples a model is shown. [4]")
+    ] = None,
+    examples_pick: Annotated[
+        str | None, typer.Option(help="Which: balanced over the labels (default), or nearest.")
+    ] = None,
+    criteria_per_call: Annotated[
+        str | None, typer.Option(help="Criteria asked about in one request: a number, or all. [1]")
     ] = None,
     run_dir: Annotated[
         str | None,
@@ -118,12 +128,25 @@ def grade(
     concurrency: Annotated[
         int | None, typer.Option(help="The most requests in flight at once. [32]")
     ] = None,
+    requests_per_minute: Annotated[
+        float | None, typer.Option(help="What the endpoint may be sent. [as its answers tell]")
+    ] = None,
+    tokens_per_minute: Annotated[
+        float | None, typer.Option(help="What the endpoint may be asked for. [as above]")
+    ] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature. [0]")] = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one request may take. [120]")
     ] = None,
     attempts: Annotated[
         int | None, typer.Option(help="How often a failing request is sent, at most. [6]")
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds that one judgement may take in all. [600]")
+    ] = None,
+    max_outage: Annotated[
+        float | None,
+        typer.Option(help="Seconds without any answer after which a run is stopped. [120]"),
     ] = None,
     cannot_assess: Annotated[
         str | None, typer.Option(help="What an abstention scores: skip, zero, partial, fail.")
@@ -147,6 +170,8 @@ def grade(
 
     given = {key: value for key, value in locals().items() if key not in ("config",)}
     given = {key: value for key, value in given.items() if isinstance(value, str | int | float)}
+    if criteria_per_call is not None and criteria_per_call.isdecimal():
+        given["criteria_per_call"] = int(criteria_per_call)
     raise typer.Exit(grade_command(load_settings(given, config)))
 
 

@@ -29,7 +29,7 @@ from rubricate.dataset import (
 )
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import agrade_stream, estimate
-from rubricate.judge import Judge, choose_judge
+from rubricate.judge import Examples, Judge, choose_judge
 from rubricate.report import Summary, estimate_figures, estimate_text
 from rubricate.rubric import Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED
@@ -62,7 +62,7 @@ def grade_command(settings: GradeSettings) -> int:
         return _dry_run(settings, dataset, judge, run_dir)
     if isinstance(dataset, ItemTable) and dataset.skipped:
         _report_skipped(dataset.skipped, run_dir, notes)
-    if settings.judge is None and settings.train is None and found.needs_judge:
+    if settings.judge is None and settings.examples is None and found.needs_judge:
         notes.print(NO_JUDGE, style="dim", highlight=False)
     summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
     _show(summary, settings)
@@ -115,22 +115,24 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 
 def _judge(settings: GradeSettings) -> Judge:
-    if settings.train is not None:
-        if settings.judge not in (None, "builtin"):
-            raise InputError(f"--train refits the embedded judge, not '{settings.judge}'")
-        from rubricate.judge import BuiltinJudge
-
-        labelled = RubricDataset.from_file(settings.train)
+    examples = None
+    if settings.examples is not None:
         try:
-            return BuiltinJudge.trained_on(labelled)
+            examples = Examples(
+                RubricDataset.from_file(settings.examples),
+                count=settings.examples_count,
+                pick=settings.examples_pick,
+            )
         except InputError as error:
-            raise error.within(file=settings.train) from None
+            raise error.within(file=settings.examples) from None
     return choose_judge(
         settings.judge,
         base_url=settings.base_url,
         temperature=settings.temperature,
         timeout=settings.timeout,
         prices=settings.prices,
+        criteria_per_call=settings.criteria_per_call,
+        examples=examples,
     )
 
 
@@ -173,8 +175,8 @@ def _default_run_dir(settings: GradeSettings) -> Path:
     """The same folder for the same data and judge, so that a second call takes up the first."""
     data = table_name(settings.data or "data")
     judge = settings.judge or "builtin"
-    if settings.train is not None:
-        judge += f"-{Path(settings.train).stem}"
+    if settings.examples is not None:
+        judge += f"-{Path(settings.examples).stem}"
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{data}-{judge}").strip("-.")
     return Path("runs") / (slug or "run")
 
@@ -204,7 +206,11 @@ async def _graded(
                 max_time=settings.max_time,
                 limit=settings.limit,
                 concurrency=settings.concurrency,
+                requests_per_minute=settings.requests_per_minute,
+                tokens_per_minute=settings.tokens_per_minute,
                 attempts=settings.attempts,
+                deadline=settings.deadline,
+                max_outage=settings.max_outage,
                 cannot_assess=settings.cannot_assess,
                 partial=settings.partial,
                 allow_code=settings.allow_code,

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from rubricate._documents import read_document, suggestion, validate
 from rubricate.errors import InputError
-from rubricate.grading import ATTEMPTS, CONCURRENCY, TIMEOUT
+from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEOUT
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "train", "cache", "prices")
+_PATHS = ("data", "rubric", "run_dir", "examples", "cache", "prices")
 
 
 class GradeSettings(BaseModel):
@@ -34,8 +34,14 @@ class GradeSettings(BaseModel):
     """Who grades; see `rubricate judges`. Default: the embedded judge."""
     base_url: str | None = None
     """The address of an OpenAI-compatible server that has the judge."""
-    train: str | None = None
-    """A labelled dataset to refit the embedded judge on."""
+    examples: str | None = None
+    """A labelled dataset: its items are shown to a language model, and refit the embedded judge."""
+    examples_count: int = 4
+    """How many of them a language model is shown."""
+    examples_pick: Literal["balanced", "nearest"] = "balanced"
+    """Which: spread over the labels, or those most like the graded text."""
+    criteria_per_call: int | Literal["all"] = 1
+    """How many criteria of an item a language model is asked about in one request."""
     run_dir: str | None = None
     """The run folder. Default: runs/DATA-JUDGE."""
     fresh: bool = False
@@ -58,12 +64,20 @@ class GradeSettings(BaseModel):
     """Grade only so many items, from the first."""
     concurrency: int = CONCURRENCY
     """The most requests in flight at once."""
+    requests_per_minute: float | None = None
+    """The requests that the endpoint may be sent in a minute."""
+    tokens_per_minute: float | None = None
+    """The tokens, of prompts and replies, that the endpoint may be asked for in a minute."""
     temperature: float | None = 0.0
     """Sampling temperature; null leaves it to the endpoint."""
     timeout: float = TIMEOUT
     """Seconds that one request may take."""
     attempts: int = ATTEMPTS
-    """How often a request that fails for a passing reason is sent, at most."""
+    """How often a request that fails while others get through is sent, at most."""
+    deadline: float = DEADLINE
+    """Seconds that one judgement may take with all its requests."""
+    max_outage: float = MAX_OUTAGE
+    """Seconds that an endpoint may stay without any answer before the run is stopped."""
     cannot_assess: str = "skip"
     """What an abstention does to the score: skip, zero, partial or fail."""
     partial: float = 0.5

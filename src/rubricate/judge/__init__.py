@@ -8,7 +8,16 @@ from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._replies import Reply, read_reply, reply_objects
-from rubricate.judge.models import Completion, HTTPModel, Message, Model, PythonModel, Request, Send
+from rubricate.judge.models import (
+    Completion,
+    HTTPModel,
+    Message,
+    Model,
+    PythonModel,
+    Quota,
+    Request,
+    Send,
+)
 
 if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
@@ -30,6 +39,7 @@ __all__ = [
     "Model",
     "ModelJudge",
     "PythonModel",
+    "Quota",
     "Reply",
     "Request",
     "Send",

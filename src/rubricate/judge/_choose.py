@@ -8,6 +8,7 @@ from typing import Any
 
 from rubricate.errors import InputError
 from rubricate.judge._computed import with_computed
+from rubricate.judge._examples import Examples
 from rubricate.judge._grouped import (
     CriteriaPerCall,
     GroupedModelJudge,
@@ -32,11 +33,13 @@ def choose_judge(
     timeout: float = 120.0,
     prices: str | Path | None = None,
     criteria_per_call: CriteriaPerCall = 1,
+    examples: Examples | None = None,
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
     `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
-    by name; `criteria_per_call` is for every language model.
+    by name; `criteria_per_call` is for every language model. `examples` are shown to a language
+    model, and refit the embedded judge.
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -45,11 +48,18 @@ def choose_judge(
     chosen = _chosen(judge, base_url, temperature, timeout, own)
     size = check_criteria_per_call(criteria_per_call)
     if isinstance(chosen, Model):
-        chosen = (
-            ModelJudge(chosen) if size == 1 else GroupedModelJudge(chosen, criteria_per_call=size)
-        )
-    elif size != 1:
+        if size == 1:
+            return with_computed(ModelJudge(chosen, examples=examples))
+        grouped = GroupedModelJudge(chosen, criteria_per_call=size, examples=examples)
+        return with_computed(grouped)
+    if size != 1:
         raise InputError(f"criteria per call are for a language model; {chosen.name} is none")
+    if examples is not None:
+        if judge not in (None, "builtin"):
+            raise InputError("examples are for a language model or the embedded judge")
+        from rubricate.judge._builtin import BuiltinJudge
+
+        chosen = BuiltinJudge.trained_on(examples.dataset)
     return with_computed(chosen)
 
 

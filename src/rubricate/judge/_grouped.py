@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
@@ -153,4 +154,4 @@ def _with_corrections(request: Request, wrong: Sequence[str]) -> Request:
     system, user = request.messages
     lines = "\n".join(f"- criterion {number}: {what}" for number, what in enumerate(wrong, 1))
     content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
-    return Request((system, Message(role="user", content=content)), request.schema)
+    return replace(request, messages=(system, Message(role="user", content=content)))

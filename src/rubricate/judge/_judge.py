@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Protocol, runtime_checkable
 
@@ -176,4 +177,4 @@ def _asked_again(request: Request, reply: str, wrong: str, form: str) -> Request
         Message(role="assistant", content=reply or "(empty)"),
         Message(role="user", content=correction),
     )
-    return Request((*first, *again), request.schema)
+    return replace(request, messages=(*first, *again))

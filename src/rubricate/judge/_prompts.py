@@ -55,6 +55,7 @@ def render_group(
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
+        tags=False,
     )
 
 

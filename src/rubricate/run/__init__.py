@@ -4,6 +4,7 @@ from rubricate.run._budget import Budget
 from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import Progress
 from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
+from rubricate.run._limits import Limits
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, run
@@ -16,6 +17,7 @@ __all__ = [
     "Budget",
     "Estimate",
     "ItemResult",
+    "Limits",
     "Outcome",
     "Progress",
     "Range",

@@ -1,43 +1,382 @@
-"""How many requests an endpoint gets at once, and when it gets none."""
+"""How many requests an endpoint gets, and how fast: as told, and as learnt from its answers.
+
+Every run in the process that asks one endpoint shares one `Limiter`. It starts at the concurrency
+that it is given and learns from there:
+
+- A 429 tells that the endpoint's allowance is used up. What was accepted between two of them is
+  the rate at which it fills again, so requests are paced to that from then on, and the pace grows
+  by hundredths until the next one. The requests in flight shrink by a fifth and grow by one for
+  each round of answers. Where 429s come all the same, they do not depend on the pace, and it is
+  given up.
+- Headers that tell what is left of an allowance set the pace before there is any 429.
+- Failures in a row, with no answer between, are an outage: one request at a time is let through to
+  see whether it is over, after waits that double.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from types import TracebackType
+from collections import deque
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-__all__ = ["Limiter"]
+from rubricate.errors import InputError
+from rubricate.judge import Quota
+from rubricate.rubric import Usage
+from rubricate.run._latency import Latencies
+
+__all__ = ["Limiter", "Limits", "limiter_of"]
+
+FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
+"""How a run starts: so many requests at once, then so many a second, and such a share more for each
+answer, until so many answers came. An endpoint with a low limit has refused by then, and few
+requests were in vain."""
+FAILURES_IN_A_ROW = 5
+"""Failures with no answer between that are taken for an outage."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
+"""Seconds between two tries while there is an outage; they double from the first to the longest."""
+GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
+"""By what share of itself the pace grows with each answer, and in a second at least (the last
+until it has been measured once); twice that after 500 more answers without a refusal, and so on."""
+SHORT, FEW = 0.5, 16
+"""Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
+LEAST_RATE = 0.1
+"""Requests a second that are sent at least, however often the endpoint refuses."""
+USELESS_AFTER, USELESS_SHARE = 40, 0.05
+"""The pace is given up where after so many answers more than this share is still refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an endpoint is asked at most.
+
+    Attributes:
+        concurrency: requests in flight at once.
+        requests_per_minute, tokens_per_minute: of the endpoint; None where that is not known.
+            Tokens are those of prompts and replies, estimated before and corrected after.
+
+    Raises:
+        InputError: a value is not positive.
+    """
+
+    concurrency: int = 32
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
+        for what in ("requests", "tokens"):
+            value = getattr(self, f"{what}_per_minute")
+            if value is not None and not value > 0:
+                raise InputError(f"the {what} per minute must be more than 0, found {value}")
+
+
+class _Bucket:
+    """An allowance that fills at a rate, up to what a second brings (at least 1 unit)."""
+
+    __slots__ = ("_at", "level", "rate", "size")
+
+    def __init__(self, rate: float, *, level: float, size: float | None = None) -> None:
+        self.rate = rate
+        self.size = max(1.0, rate) if size is None else size
+        self.level = level
+        self._at = time.monotonic()
+
+    def wait(self, now: float, amount: float) -> float:
+        """Seconds until there is so much; a full bucket is enough for any amount."""
+        if self.level < self.size:
+            self.level = min(self.size, self.level + (now - self._at) * self.rate)
+        self._at = now
+        return max(0.0, (min(amount, self.size) - self.level) / self.rate)
 
 
 class Limiter:
-    """Bounds the requests in flight, and holds all back while the endpoint asks for a pause.
+    """Lets requests through to one endpoint, first come, first served.
 
-    Args:
-        concurrency: the most requests in flight at once.
+    Between `acquire` and `release` a request is in flight. What came of it is told by one of
+    `accepted`, `refused` and `failed`.
+
+    Attributes:
+        latencies: how long answers take.
+        silent_since: when the outage began (monotonic clock); None while there is none.
     """
 
-    def __init__(self, concurrency: int) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.latencies = Latencies()
+        self.silent_since: float | None = None
+        self._runs: list[Limits] = []
+        self._most = 0
+        self._in_flight = 0
+        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
         self._paused_until = 0.0
+        # Given, learnt and planned allowances of requests, and those of tokens.
+        self._given: _Bucket | None = None
+        self._pace: _Bucket | None = None
+        self._planned: _Bucket | None = None
+        self._tokens: _Bucket | None = None
+        self._planned_tokens: _Bucket | None = None
+        self._reply_tokens = 100.0
+        # What is learnt: the room for requests in flight, and from what.
+        self._room = self._threshold = float("inf")
+        self._started = False
+        self._answers = 0
+        self._last_cut = self._mark = time.monotonic()
+        self._since_mark = self._since_cut = 0
+        self._pace_answers = self._pace_refused = 0
+        self._pace_again_at = 0
+        self._measured = 0.0
+        self._first_window: tuple[int, float] | None = None
+        self._row = 0
+        self._pause = FIRST_PAUSE
+        if limits is not None:
+            self.join(limits)
 
-    def pause(self, seconds: float) -> None:
-        """Send nothing for so long."""
-        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+    # Who asks
 
-    async def __aenter__(self) -> None:
-        await self._slots.acquire()
+    def join(self, limits: Limits) -> None:
+        """Take a run in: the highest concurrency and the lowest rates of all that run count."""
+        self._runs.append(limits)
+        self._agree()
+
+    def leave(self, limits: Limits) -> None:
+        """Let a run go."""
+        self._runs.remove(limits)
+        self._agree()
+
+    def _agree(self) -> None:
+        self._most = max((run.concurrency for run in self._runs), default=0)
+        requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
+        tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
+        self._given = _told(self._given, requests)
+        self._tokens = _told(self._tokens, tokens)
+        if not self._started and self._pace is None:
+            self._pace = _Bucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+        self._wake()
+
+    # Letting through
+
+    def tokens(self, characters: int) -> float:
+        """About how many tokens a request of so many characters will take, with its reply."""
+        return characters / 4 + self._reply_tokens
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether `acquire` needs to know the tokens."""
+        return self._tokens is not None or self._planned_tokens is not None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more request could go at once."""
+        return not self._waiting and self._wait(time.monotonic(), 0.0) == 0.0
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether the endpoint fails, or asks for a pause."""
+        return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
+
+    async def acquire(self, tokens: float = 0.0) -> None:
+        """Wait until a request of about so many tokens may go."""
+        if not self._waiting and self._wait(time.monotonic(), tokens) == 0.0:
+            self._let(tokens)
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append((waiter, tokens))
+        self._wake()
         try:
-            # A pause can grow while it is waited out, so it is looked at again each time.
-            while (wait := self._paused_until - time.monotonic()) > 0:  # noqa: ASYNC110
-                await asyncio.sleep(wait)
-        except BaseException:
-            self._slots.release()
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():  # let through, and cancelled after
+                self.release()
             raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._slots.release()
+    def release(self) -> None:
+        """A request is not in flight any more."""
+        self._in_flight -= 1
+        if self._waiting:
+            self._wake()
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing through for so long."""
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+
+    def _wait(self, now: float, tokens: float) -> float:
+        """Seconds until the next request may go; infinite until one in flight is back."""
+        if self._in_flight >= min(self._most, max(1.0, self._room)):
+            return float("inf")
+        wait = self._paused_until - now if self._paused_until else 0.0
+        for bucket in (self._given, self._pace, self._planned):
+            if bucket is not None:
+                wait = max(wait, bucket.wait(now, 1.0))
+        if tokens:
+            for bucket in (self._tokens, self._planned_tokens):
+                if bucket is not None:
+                    wait = max(wait, bucket.wait(now, tokens))
+        return max(0.0, wait)
+
+    def _let(self, tokens: float) -> None:
+        self._in_flight += 1
+        for bucket in (self._given, self._pace, self._planned):
+            if bucket is not None:
+                bucket.level -= 1.0
+        if tokens:
+            for bucket in (self._tokens, self._planned_tokens):
+                if bucket is not None:
+                    bucket.level -= tokens
+
+    def _wake(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = time.monotonic()
+        while self._waiting:
+            waiter, tokens = self._waiting[0]
+            if waiter.done():  # cancelled
+                self._waiting.popleft()
+                continue
+            wait = self._wait(now, tokens)
+            if wait == float("inf"):
+                return
+            if wait > 0.0:
+                self._timer = asyncio.get_running_loop().call_later(wait, self._wake)
+                return
+            self._waiting.popleft()
+            self._let(tokens)
+            waiter.set_result(None)
+
+    # Learning
+
+    def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
+        """A request sent then was answered; `expected` tokens were reckoned with."""
+        self.latencies.add(usage.seconds)
+        self.is_alive()
+        self._answers += 1
+        self._since_cut += 1
+        if sent >= self._mark:
+            self._since_mark += 1
+        elif self._first_window is not None and self._pace is not None:
+            # Sent before the first refusal and accepted: the first estimate was too low.
+            count, elapsed = self._first_window
+            self._first_window = count + 1, elapsed
+            self._pace.rate = self._pace.size = max(1.0, 0.95 * max(FEW, count + 1) / elapsed)
+        self._pace_answers += 1
+        if not self._started:
+            if self._answers >= FIRST_ANSWERS:
+                self._started, self._pace = True, None
+            elif self._pace is not None:
+                self._pace.level += FIRST_MORE
+        if self._room < self._most:
+            self._room += 1.0 if self._room < self._threshold else 1.0 / self._room
+        pace = self._pace
+        if pace is not None and self._started:
+            a_second = GROWTH_A_SECOND if self._measured else GROWTH_AT_FIRST
+            share = max(GROWTH, a_second / pace.rate)
+            pace.rate *= 1.0 + min(0.1, share * 2.0 ** min(20, self._since_cut // 500))
+            pace.size = max(1.0, pace.rate)
+        if expected:
+            self._reply_tokens += 0.05 * (usage.output_tokens - self._reply_tokens)
+            for bucket in (self._tokens, self._planned_tokens):
+                if bucket is not None:
+                    bucket.level -= usage.input_tokens + usage.output_tokens - expected
+
+    def is_alive(self) -> None:
+        """The endpoint answered, be it with an error: there is no outage."""
+        self._row = 0
+        self._pause = FIRST_PAUSE
+        self.silent_since = None
+
+    def refused(self, sent: float, wait: float | None) -> None:
+        """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
+        if wait:
+            self.pause(wait)
+        self._pace_refused += 1
+        if sent < self._last_cut or self._answers < self._pace_again_at:
+            return  # sent before what was learnt from the last one, or nothing can be learnt
+        now = time.monotonic()
+        self._room = self._threshold = max(1.0, 0.8 * self._in_flight)
+        self._cut_pace(now)
+        self._last_cut = now
+        self._since_cut = 0
+
+    def _cut_pace(self, now: float) -> None:
+        elapsed, count = now - self._mark, max(1, self._since_mark)
+        first = not self._started or self._pace is None
+        if not first:
+            count += self._in_flight - 1  # most of those on the way will be answered
+        self._started = True
+        if first or self._pace is None:
+            elapsed = max(elapsed, 1.0)
+            rate, self._first_window = max(FEW, count) / elapsed, (count, elapsed)
+            self._measured = 0.0
+        elif elapsed < SHORT and count < FEW:  # its answers count with the next ones
+            self._pace.level = 0.0
+            return
+        elif self._measured == 0.0:
+            rate = self._measured = count / elapsed
+            self._first_window = None
+            self._pace_answers = self._pace_refused = 0
+        else:
+            answered = self._pace_answers + self._pace_refused
+            if answered >= USELESS_AFTER and self._pace_refused > USELESS_SHARE * answered:
+                self._pace, self._room = None, float("inf")
+                self._pace_again_at = self._answers + 10 * USELESS_AFTER
+                return
+            self._measured = max(self._measured, count / elapsed)
+            rate = max(count / elapsed, 0.5 * self._measured)
+        self._pace = _Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
+        self._mark, self._since_mark = now, 0
+
+    def planned(self, quota: Quota) -> None:
+        """Keep to what the endpoint's headers say is left, from half of the allowance on."""
+        self._planned = _from_quota(self._planned, quota.requests, self._in_flight)
+        self._planned_tokens = _from_quota(self._planned_tokens, quota.tokens, 0)
+
+    def failed(self, sent: float) -> None:
+        """A request sent then got no answer, or an error of the endpoint's own."""
+        self._row += 1
+        if self._row < FAILURES_IN_A_ROW:
+            return
+        now = time.monotonic()
+        if self.silent_since is None:
+            self.silent_since = now
+            self._threshold = min(self._room, self._most)
+        elif sent < self._last_cut:
+            return
+        else:
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._room = 1.0
+        self._last_cut = now
+        self.pause(self._pause)
+
+
+def _told(bucket: _Bucket | None, per_minute: list[float]) -> _Bucket | None:
+    """The bucket for the lowest of these rates; the one there is where it has that rate."""
+    if not per_minute:
+        return None
+    rate = min(per_minute) / 60.0
+    return bucket if bucket and bucket.rate == rate else _Bucket(rate, level=max(1.0, rate))
+
+
+def _from_quota(
+    bucket: _Bucket | None, quota: tuple[float, float, float] | None, in_flight: int
+) -> _Bucket | None:
+    if quota is None:
+        return bucket
+    limit, left, full_in = quota
+    missing = limit - left
+    if left > 0.5 * limit or missing <= 0 or full_in <= 0:
+        return None
+    return _Bucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
+
+
+_LIMITERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()
+
+
+def limiter_of(endpoint: str) -> Limiter:
+    """The limiter that all runs in the running loop share for an endpoint."""
+    limiters = _LIMITERS.setdefault(asyncio.get_running_loop(), {})
+    if endpoint not in limiters:
+        limiters[endpoint] = Limiter()
+    return limiters[endpoint]

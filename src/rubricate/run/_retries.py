@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from rubricate.errors import ModelError
+from rubricate.errors import InputError, ModelError
 
 __all__ = ["RetryPolicy"]
 
@@ -15,17 +15,31 @@ class RetryPolicy:
     """Exponential back-off with full jitter; what the endpoint says goes before.
 
     Attributes:
-        attempts: how often a request is sent at most. A request refused for its rate (429) is
-            bounded by `patience` instead.
+        attempts: how often a request that fails while others get through is sent at most. One
+            refused for its rate (429) is bounded by `deadline` alone.
         first_wait: the longest wait before the second attempt, in seconds; it doubles.
         longest_wait: the longest wait that doubling leads to, in seconds.
-        patience: how long a call may go on being refused for its rate, in seconds.
+        deadline: how long a call may take with all its attempts, in seconds.
+        max_outage: how long an endpoint that has answered may stay without any answer before it
+            is taken for dead, in seconds. Failures in an outage do not count as attempts.
+
+    Raises:
+        InputError: a value cannot be used.
     """
 
     attempts: int = 6
     first_wait: float = 0.5
     longest_wait: float = 30.0
-    patience: float = 600.0
+    deadline: float = 600.0
+    max_outage: float = 120.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise InputError(f"the attempts must be at least 1, found {self.attempts}")
+        if not self.deadline > 0:
+            raise InputError(f"the deadline must be more than 0 seconds, found {self.deadline}")
+        if not self.max_outage >= 0:
+            raise InputError(f"the outage must be 0 seconds or more, found {self.max_outage}")
 
     def wait(
         self, error: ModelError, attempt: int, elapsed: float, chance: random.Random
@@ -38,17 +52,12 @@ class RetryPolicy:
             elapsed: seconds since the first one.
             chance: where the jitter comes from.
         """
-        if not error.retryable:
+        asked = error.retry_after or 0.0
+        if not error.retryable or elapsed + asked > self.deadline:
             return None
-        if error.kind == "rate_limit":
-            if elapsed + (error.retry_after or 0.0) > self.patience:
-                return None
-        elif attempt >= self.attempts:
+        if error.kind != "rate_limit" and attempt >= self.attempts:
             return None
-        longest = min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
-        wait = chance.uniform(longest / 2, longest)
         if error.retry_after is not None:
-            if error.retry_after > self.patience:
-                return None
-            wait = error.retry_after + chance.uniform(0.0, self.first_wait)
-        return wait
+            return asked + chance.uniform(0.0, self.first_wait)
+        longest = min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
+        return chance.uniform(longest / 2, longest)

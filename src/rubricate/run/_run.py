@@ -9,7 +9,6 @@ from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from rubricate.dataset import Gradable
-from rubricate.errors import InputError
 from rubricate.judge import GroupJudge
 from rubricate.rubric import CannotAssess
 from rubricate.run._answers import Answers
@@ -17,6 +16,7 @@ from rubricate.run._budget import Budget
 from rubricate.run._executor import Execution, JudgedItem, Progress
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal, moved_aside
+from rubricate.run._limits import Limits
 from rubricate.run._plan import Plan
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
@@ -38,7 +38,7 @@ async def run(
     only_failed: bool,
     budget: Budget,
     limit: int | None,
-    concurrency: int,
+    limits: Limits,
     retries: RetryPolicy,
     cannot_assess: CannotAssess,
     partial: float,
@@ -64,7 +64,7 @@ async def run(
         only_failed: ask for nothing but what failed before.
         budget: what may be spent.
         limit: how many items at most, from the first.
-        concurrency: how many calls are in flight at most.
+        limits: what the endpoint is asked at most.
         retries: when a failed request is sent again.
         cannot_assess, partial: how abstentions are scored.
         allow_code: whether code that rubrics only name is imported and run.
@@ -77,10 +77,6 @@ async def run(
     Raises:
         InputError: the dataset cannot be graded; nothing has been sent.
     """
-    if concurrency < 1:
-        raise InputError(f"the concurrency must be at least 1, found {concurrency}")
-    if retries.attempts < 1:
-        raise InputError(f"the attempts must be at least 1, found {retries.attempts}")
     begin = time.perf_counter()
     plan = Plan(dataset, limit, allow_code=allow_code)
     progress = Progress(total=plan.verdicts)
@@ -88,8 +84,6 @@ async def run(
     def trouble(message: str) -> None:
         progress.trouble = message
         on_progress(progress)
-
-    sender = sender or Sender(concurrency=concurrency, retries=retries, on_trouble=trouble)
 
     def result(item: JudgedItem) -> ItemResult:
         planned = item.planned
@@ -110,6 +104,8 @@ async def run(
 
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
+        if sender is None:
+            sender = stack.enter_context(Sender(limits=limits, retries=retries, on_trouble=trouble))
         if folder and fresh:
             moved_aside(folder.journal)
         journal = stack.enter_context(Journal(folder.journal if folder else None))
@@ -123,7 +119,7 @@ async def run(
             judge,
             answers,
             sender,
-            concurrency=min(concurrency, plan.verdicts),
+            concurrency=min(limits.concurrency, plan.verdicts),
             budget=budget,
             only_failed=only_failed,
             progress=progress,

@@ -7,28 +7,36 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import TracebackType
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._limits import Limiter
+from rubricate.run._late import complete_in_time
+from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
 
 __all__ = ["Sender"]
 
-FAILURES_IN_A_ROW = 10
-"""Calls given up one after another before an endpoint that has worked is taken for dead."""
-
-
+GIVEN_UP_IN_A_ROW, GIVEN_UP_IN_OUTAGE = 10, 2
+"""Calls given up one after another before an endpoint that has worked is taken for dead; in an
+outage that has lasted too long, two are enough."""
 REFUSALS_AT_FIRST = 5
 """Requests refused as wrong, with none ever accepted, before a run is given up: 200 more would be
 refused the same way."""
+ALONE = 0.3
+"""Seconds that the first request goes alone at most, if it gets no answer at all."""
 
 
 class Sender:
-    """Sends requests for one run.
+    """Sends requests for one run; a context manager, in the loop that sends.
 
     The first request goes alone: a wrong key, a dead endpoint and the endpoint's way of structured
     output are found out with one request, not with as many as may be in flight.
+
+    Args:
+        limits: what each endpoint is asked at most, together with other runs in this loop.
+        retries: when a failed request is sent again.
+        on_trouble: told of every failure that is retried, in words.
 
     Attributes:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
@@ -37,76 +45,162 @@ class Sender:
     def __init__(
         self,
         *,
-        concurrency: int,
+        limits: Limits,
         retries: RetryPolicy,
         on_trouble: Callable[[str], None] = lambda message: None,
     ) -> None:
-        self._concurrency = concurrency
+        self._limits = limits
         self._retries = retries
         self._on_trouble = on_trouble
         self._limiters: dict[str, Limiter] = {}
         self._chance = random.Random(0)
-        self._scout = asyncio.Lock()
+        self._open = False
+        self._first: asyncio.Future[None] | None = None
         self._has_answered = False
         self._has_accepted = False
-        self._failures = 0
+        self._given_up = 0
         self._refusals = 0
         self.stopped_by: ModelError | None = None
 
+    def __enter__(self) -> Sender:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Give the endpoints' limits back; they are joined again by the next request."""
+        for limiter in self._limiters.values():
+            limiter.leave(self._limits)
+        self._limiters.clear()
+
     async def __call__(self, model: Model, request: Request) -> Completion:
-        if self._has_answered:
-            return await self._send(model, request)
-        async with self._scout:
-            if not self._has_answered:
+        while not self._open:
+            if self._first is not None:
+                await asyncio.wait([self._first])
+                continue
+            self._first = asyncio.get_running_loop().create_future()
+            try:
                 return await self._send(model, request)
+            finally:
+                self._open |= self._has_answered
+                self._let_others()
         return await self._send(model, request)
+
+    def _let_others(self) -> None:
+        """Wake those that wait for the first request: to send, or one of them to be first."""
+        first, self._first = self._first, None
+        if first is not None and not first.done():
+            first.set_result(None)
+
+    def _open_late(self) -> None:
+        self._open = True
+        self._let_others()
 
     async def _send(self, model: Model, request: Request) -> Completion:
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
-            limiter = self._limiters[model.endpoint] = Limiter(self._concurrency)
+            limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
+            limiter.join(self._limits)
         begin = time.monotonic()
-        attempt = requests = 0
+        attempt = requests = timeouts = 0
         while True:
-            if self.stopped_by is not None:
-                raise self._repeated(self.stopped_by, requests)
             attempt += 1
             try:
-                async with limiter:
-                    if self.stopped_by is not None:  # while this one waited
-                        raise self._repeated(self.stopped_by, 0)
-                    completion = await model.complete(request)
+                completion = await self._attempt(limiter, model, request, 2.0**timeouts)
             except ModelError as error:
                 requests += error.requests
-                wait = self._retries.wait(error, attempt, time.monotonic() - begin, self._chance)
+                if self.stopped_by is not None:
+                    raise self._repeated(self.stopped_by, requests) from None
+                timeouts += error.kind == "timeout"
+                elapsed = time.monotonic() - begin
+                if self._waits_out_an_outage(limiter, error) and elapsed < self._retries.deadline:
+                    attempt -= 1
+                    wait: float | None = 0.0  # the limiter holds it back
+                elif limiter.silent_since is not None and error.retryable:
+                    wait = None
+                else:
+                    wait = self._retries.wait(error, attempt, elapsed, self._chance)
                 if wait is None:
-                    self._gave_up(error)
+                    self._gave_up(limiter, model, error)
                     error.requests = requests
                     raise
                 self._on_trouble(str(error))
-                if error.kind == "rate_limit" and error.retry_after is not None:
-                    limiter.pause(error.retry_after)
                 await asyncio.sleep(wait)
             else:
                 self._has_answered = self._has_accepted = True
-                self._failures = 0
-                usage = completion.usage
-                usage = replace(usage, requests=usage.requests + requests)
-                return replace(completion, usage=usage)
+                self._given_up = 0
+                if requests:
+                    usage = completion.usage
+                    usage = replace(usage, requests=usage.requests + requests)
+                    completion = replace(completion, usage=usage)
+                return completion
 
-    def _gave_up(self, error: ModelError) -> None:
+    async def _attempt(
+        self, limiter: Limiter, model: Model, request: Request, patience: float
+    ) -> Completion:
+        expected = 0.0
+        if limiter.counts_tokens:
+            expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
+        await limiter.acquire(expected)
+        if self.stopped_by is not None:  # while this one waited
+            limiter.release()
+            raise self._repeated(self.stopped_by, 0)
+        sent = time.monotonic()
+        late = None
+        if not self._open:
+            late = asyncio.get_running_loop().call_later(ALONE, self._open_late)
+        try:
+            completion = await complete_in_time(model, request, limiter, patience)
+        except ModelError as error:
+            if error.kind == "rate_limit":
+                limiter.refused(sent, error.retry_after)
+            elif not error.retryable:
+                limiter.is_alive()
+            elif self._has_answered:
+                limiter.failed(sent)
+            raise
+        finally:
+            if late is not None:
+                late.cancel()
+            limiter.release()
+        limiter.accepted(sent, completion.usage, expected)
+        if completion.quota is not None:
+            limiter.planned(completion.quota)
+        return completion
+
+    def _waits_out_an_outage(self, limiter: Limiter, error: ModelError) -> bool:
+        """Whether the failure is the endpoint's, not the call's, and may pass in time."""
+        if limiter.silent_since is None or not error.retryable or error.kind == "rate_limit":
+            return False
+        return time.monotonic() - limiter.silent_since < self._retries.max_outage
+
+    def _gave_up(self, limiter: Limiter, model: Model, error: ModelError) -> None:
         # Once a request has been accepted the key is good, and a 403 is about one prompt.
         fatal = error.fatal and not (error.status == 403 and self._has_accepted)
+        stopped_by = error
         if error.retryable:
-            self._failures += 1
-            fatal = not self._has_answered or self._failures >= FAILURES_IN_A_ROW
+            self._given_up += 1
+            most = GIVEN_UP_IN_A_ROW
+            if limiter.silent_since is not None:
+                most = GIVEN_UP_IN_OUTAGE
+                silent = time.monotonic() - limiter.silent_since
+                stopped_by = ModelError(
+                    error.kind, f"{model.endpoint} has not answered for {silent:.0f} s: {error}"
+                )
+            fatal = not self._has_answered or self._given_up >= most
         elif not fatal:
             self._has_answered = True
             self._refusals += 1
             fatal = error.kind == "bad_request" and not self._has_accepted
             fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
         if fatal and self.stopped_by is None:
-            self.stopped_by = error
+            self.stopped_by = stopped_by
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:

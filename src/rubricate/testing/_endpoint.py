@@ -126,7 +126,11 @@ class ScriptedEndpoint:
         form = (request.body.get("response_format") or {}).get("type", "text")
         if form not in self._formats:
             return _error(400, f"response_format of type '{form}' is not supported", {})
-        rule = self._rule(request)
+        if request.criteria:
+            rules = [self._rule(part) for part in request.criteria]
+            rule = next((r for r in rules if r.verdict is None), _together(rules))
+        else:
+            rule = self._rule(request)
         if rule.delay:
             await asyncio.sleep(rule.delay)
         if rule.fault is not None:
@@ -153,9 +157,7 @@ class ScriptedEndpoint:
             verdict = json.dumps(rule.verdict) if isinstance(rule.verdict, dict) else rule.verdict
             content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{verdict}</verdict>"
         elif content is None:
-            content = json.dumps(
-                {"reason": rule.reason, "evidence": rule.evidence, "verdict": rule.verdict}
-            )
+            content = json.dumps(_entry(rule))
         size = sum(len(str(message.get("content"))) for message in request.body["messages"])
         cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
         self._prefixes.add(request.prefix)
@@ -177,6 +179,16 @@ class ScriptedEndpoint:
             },
         }
         return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+def _entry(rule: Rule) -> dict[str, Any]:
+    return {"reason": rule.reason, "evidence": rule.evidence, "verdict": rule.verdict}
+
+
+def _together(rules: Sequence[Rule]) -> Rule:
+    """What answers several criteria at once, each by its own rule."""
+    entries = {str(number): _entry(rule) for number, rule in enumerate(rules, start=1)}
+    return Rule(reply=json.dumps(entries), delay=max(rule.delay for rule in rules))
 
 
 def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:

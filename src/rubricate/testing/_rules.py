@@ -31,6 +31,7 @@ class JudgeRequest:
         labels: the verdicts (or scores) that the prompt allows, in its order.
         items: what the verdict is to classify, for metric criteria.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
+        criteria: where several criteria are asked about at once, each as a request of its own.
     """
 
     body: dict[str, Any]
@@ -40,6 +41,7 @@ class JudgeRequest:
     labels: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     prefix: str = ""
+    criteria: tuple[JudgeRequest, ...] = ()
 
     @classmethod
     def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
@@ -47,24 +49,34 @@ class JudgeRequest:
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
         asked = next((text for text in texts if "<submission-" in text), "")
-        material, _, question = asked.rpartition("\nCriterion:\n")
-        found = re.search(r"<submission-(\w+)>\n(.*)\n</submission-\1>", material, re.DOTALL)
-        question = question.partition("\n\nAnswer with one JSON object")[0]
-        question, _, verdicts = question.partition("\n\nPossible verdicts:\n")
-        criterion, _, items = question.partition("\n\nItems:\n")
-        labels = re.findall(r"^- (.*?)(?:: .*)?$", verdicts, re.MULTILINE)
+        found = _SUBMISSION.search(asked)
+        submission, rest = (found.group(2), asked[found.end() :]) if found else ("", "")
+        before = "".join(texts[: texts.index(asked)]) + asked[: found.end()] if found else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+        rest = rest.partition("\n\nAnswer with one JSON object")[0]
+        first, *others = _CRITERION.split(rest)
+        if others and "criteria, each to be judged by itself" in first:
+            entries = [
+                cls(body, headers, submission, *_question(part, {}), before) for part in others
+            ]
+            return cls(body, headers, submission, prefix=before, criteria=tuple(entries))
+        question = others[0] if others else ""
         answers = schema.get("properties", {})
-        allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
-        return cls(
-            body,
-            headers,
-            found.group(2) if found else "",
-            criterion,
-            tuple(map(str, allowed)),
-            tuple(re.findall(r"^- (.*)$", items, re.MULTILINE)),
-            "".join(texts[: texts.index(asked)]) + material if asked else "",
-        )
+        return cls(body, headers, submission, *_question(question, answers), before)
+
+
+_SUBMISSION = re.compile(r"<submission-(\w+)>\n(.*)\n</submission-\1>", re.DOTALL)
+_CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")
+
+
+def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The requirement, labels and items of a question."""
+    text, _, verdicts = text.partition("\n\nPossible verdicts:\n")
+    criterion, _, items = text.partition("\n\nItems:\n")
+    labels = re.findall(r"^- (.*?)(?:: .*)?$", verdicts.partition("\n\n")[0], re.MULTILINE)
+    allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
+    listed = re.findall(r"^- (.*)$", items.partition("\n\n")[0], re.MULTILINE)
+    return criterion, tuple(map(str, allowed)), tuple(listed)
 
 
 class Rule(BaseModel):

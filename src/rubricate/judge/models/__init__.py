@@ -5,7 +5,7 @@ the same `Model` protocol.
 """
 
 from rubricate.judge.models._http import HTTPModel
-from rubricate.judge.models._model import Completion, Message, Model, Request, Send
+from rubricate.judge.models._model import Completion, Message, Model, Quota, Request, Send
 from rubricate.judge.models._prices import ModelPrice, read_prices
 from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider
 from rubricate.judge.models._python import PythonModel
@@ -20,6 +20,7 @@ __all__ = [
     "ModelPrice",
     "Provider",
     "PythonModel",
+    "Quota",
     "Request",
     "Send",
     "read_prices",

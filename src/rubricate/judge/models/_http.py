@@ -23,6 +23,7 @@ from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
     completion_text,
     parse_body,
+    quota,
     retry_after,
     status_error,
     token_counts,
@@ -66,6 +67,8 @@ class HTTPModel:
         InputError: the name is not known and no address is given, or a value cannot be used.
         MissingKeyError: the provider's key variable is not set.
     """
+
+    repeatable = True
 
     def __init__(
         self,
@@ -124,7 +127,7 @@ class HTTPModel:
             }
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
-        else:
+        elif request.tags:
             messages[-1]["content"] += "\n\n" + TAGGED_INSTRUCTION
         return payload
 
@@ -159,7 +162,7 @@ class HTTPModel:
             ) as response:
                 status = response.status
                 raw = await response.read()
-                wait = retry_after(response.headers)
+                headers = response.headers
         except TimeoutError:
             raise ModelError("timeout", f"no answer within {self._timeout:g} s") from None
         except aiohttp.ClientPayloadError as error:
@@ -173,7 +176,7 @@ class HTTPModel:
             ) from None
         seconds = time.perf_counter() - begin
         if status != 200:
-            raise self._refusal(status, raw, wait)
+            raise self._refusal(status, raw, retry_after(headers))
         try:
             body = parse_body(raw)
             text = completion_text(body)
@@ -181,7 +184,9 @@ class HTTPModel:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
         usage = Usage(1, read, cached, written, billed, seconds)
-        return Completion(text, replace(usage, cost=self.price(usage)) if billed is None else usage)
+        if billed is None:
+            usage = replace(usage, cost=self.price(usage))
+        return Completion(text, usage, quota(headers))
 
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
 from rubricate.rubric import Usage
 
-__all__ = ["Completion", "Message", "Model", "Request", "Send"]
+__all__ = ["Completion", "Message", "Model", "Quota", "Request", "Send"]
 
 
 class Message(TypedDict):
@@ -20,18 +20,38 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt: the messages, and the JSON Schema that the reply should follow."""
+    """One prompt.
+
+    Attributes:
+        messages: what is sent.
+        schema: the JSON Schema that the reply should follow.
+        tags: whether a reply may be written in tags, where an endpoint knows no structured output.
+    """
 
     messages: tuple[Message, ...]
     schema: dict[str, Any]
+    tags: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What an endpoint says is left of its allowances.
+
+    Each is (the whole allowance, what is left of it, seconds until it is whole again), or None
+    where the endpoint says nothing.
+    """
+
+    requests: tuple[float, float, float] | None = None
+    tokens: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply: its text and what it took."""
+    """One reply: its text, what it took, and what the endpoint says is left, if it does."""
 
     text: str
     usage: Usage = field(default_factory=Usage)
+    quota: Quota | None = None
 
 
 @runtime_checkable
@@ -41,6 +61,9 @@ class Model(Protocol):
     Attributes:
         name: what people call it, such as `openai/gpt-4.1-mini`.
         endpoint: what it shares its limits with: models of one endpoint are limited together.
+
+    A model may also have an attribute `repeatable`: if it is true, a request that waits far longer
+    than others for its answer may be cancelled and sent again, or sent a second time beside it.
     """
 
     name: str

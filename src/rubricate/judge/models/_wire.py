@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import email.utils
 import math
+import re
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from rubricate.errors import ModelError, ModelErrorKind
+from rubricate.judge.models._model import Quota
 
 __all__ = [
     "TAGGED_INSTRUCTION",
     "completion_text",
     "parse_body",
+    "quota",
     "retry_after",
     "status_error",
     "token_counts",
@@ -96,7 +100,10 @@ def _count(value: object) -> int:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the endpoint asks to wait (`Retry-After`, as seconds or as a date)."""
+    """Seconds that the endpoint asks to wait (`Retry-After`, as seconds or as a date).
+
+    A date is compared with the answer's own `Date`, so that this machine's clock does not matter.
+    """
     milliseconds = headers.get("retry-after-ms")
     value = headers.get("Retry-After")
     try:
@@ -107,12 +114,59 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         else:
             return None
     except ValueError:
-        try:
-            when = email.utils.parsedate_to_datetime(value or "")
-        except (ValueError, OverflowError):
+        when = _date(value)
+        if when is None:
             return None
-        seconds = when.timestamp() - time.time()
+        seconds = when - (_date(headers.get("Date")) or time.time())
     return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _date(value: str | None) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(value or "").timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def quota(headers: Mapping[str, str]) -> Quota | None:
+    """What the headers say is left (`x-ratelimit-*`, `anthropic-ratelimit-*`), if they do."""
+    if "x-ratelimit-limit-requests" in headers or "x-ratelimit-limit-tokens" in headers:
+        form = "x-ratelimit-{1}-{0}"
+    elif "anthropic-ratelimit-requests-limit" in headers:
+        form = "anthropic-ratelimit-{0}-{1}"
+    else:
+        return None
+    return Quota(_allowance(headers, form, "requests"), _allowance(headers, form, "tokens"))
+
+
+def _allowance(
+    headers: Mapping[str, str], form: str, what: str
+) -> tuple[float, float, float] | None:
+    limit, left, reset = (
+        headers.get(form.format(what, part)) for part in ("limit", "remaining", "reset")
+    )
+    if limit is None or left is None or reset is None:
+        return None
+    try:
+        numbers = float(limit), float(left), _reset(reset, headers.get("Date"))
+    except ValueError:
+        return None
+    return numbers if all(math.isfinite(number) for number in numbers) else None
+
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+
+
+def _reset(value: str, date: str | None) -> float:
+    """Seconds until an allowance is whole: `6m0s`, `20ms`, `1.5`, or an ISO 8601 moment."""
+    parts = _DURATION.fullmatch(value)
+    if parts and value:
+        hours, minutes, seconds, milliseconds = (float(part or 0) for part in parts.groups())
+        return 3600 * hours + 60 * minutes + seconds + milliseconds / 1000
+    if "T" in value:
+        moment = datetime.fromisoformat(value).timestamp()
+        return max(0.0, moment - (_date(date) or time.time()))
+    return float(value)
 
 
 def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:

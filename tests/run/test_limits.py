@@ -1,0 +1,219 @@
+"""How an endpoint's limits are kept: those given, and those learnt from its answers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import PythonModel, Usage
+from rubricate.errors import ModelError
+from rubricate.judge import Completion, Quota
+from rubricate.run import Limits
+from rubricate.run._limits import Limiter, limiter_of
+from rubricate.testing import Rule, ScriptedEndpoint
+
+ANSWER = '{"reason": "r", "evidence": [], "verdict": "MET"}'
+
+
+def test_a_pause_holds_back_all_and_can_grow():
+    async def main() -> list[float]:
+        limiter = Limiter(Limits(4))
+        begin = time.monotonic()
+        passed: list[float] = []
+
+        async def send() -> None:
+            await limiter.acquire()
+            passed.append(time.monotonic() - begin)
+            limiter.release()
+
+        limiter.pause(0.05)
+        tasks = [asyncio.create_task(send()) for _ in range(4)]
+        await asyncio.sleep(0.02)
+        limiter.pause(0.1)
+        limiter.pause(0.01)
+        await asyncio.gather(*tasks)
+        return passed
+
+    passed = asyncio.run(main())
+    assert len(passed) == 4
+    assert min(passed) >= 0.12
+
+
+def test_a_slot_is_free_again_after_a_cancelled_wait():
+    async def main() -> None:
+        limiter = Limiter(Limits(1))
+        await limiter.acquire()
+        waiting = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()  # while it waits
+        limiter.release()
+        waiting[1].cancel()  # when it has just been let through
+        await asyncio.gather(*waiting[:2], return_exceptions=True)
+        async with asyncio.timeout(5):
+            await waiting[2]
+        limiter.release()
+        assert limiter.has_room
+
+    asyncio.run(main())
+
+
+def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
+    in_flight = most = 0
+
+    async def judge(messages: Any) -> str:
+        nonlocal in_flight, most
+        in_flight += 1
+        most = max(most, in_flight)
+        await asyncio.sleep(0.01)
+        in_flight -= 1
+        return ANSWER
+
+    async def main() -> None:
+        model = PythonModel(judge)
+        runs = [rubricate.agrade(make_dataset(8), model, concurrency=3) for _ in range(3)]
+        await asyncio.gather(*runs)
+        assert limiter_of(model.endpoint)._most == 0  # all have left
+
+    asyncio.run(main())
+    assert most == 3
+
+
+def limited_model(rate: float, answered: list[float], refused: list[float]) -> PythonModel:
+    """A model that lets a tenth of a second's worth of requests through, then `rate` a second."""
+    begin = time.monotonic()
+
+    async def judge(messages: Any) -> str:
+        now = time.monotonic()
+        if len(answered) >= 0.1 * rate + (now - begin) * rate:
+            refused.append(now)
+            raise ModelError("rate_limit", "HTTP 429", retry_after=0.05)
+        answered.append(now)
+        await asyncio.sleep(0.002)
+        return ANSWER
+
+    return PythonModel(judge)
+
+
+def test_the_pace_that_a_key_allows_is_learnt_from_its_refusals(make_dataset):
+    answered: list[float] = []
+    refused: list[float] = []
+    result = rubricate.grade(make_dataset(300), limited_model(200.0, answered, refused))
+    assert result.failed == 0
+    assert len(answered) == 600
+    assert len(refused) <= 0.06 * 600
+    settled = answered[300]
+    assert sum(moment > settled for moment in refused) <= 0.02 * 300
+
+
+def test_refusals_that_do_not_depend_on_the_pace_do_not_slow_a_run_down(make_dataset):
+    asked = 0
+
+    async def judge(messages: Any) -> str:
+        nonlocal asked
+        asked += 1
+        if asked % 10 == 0:
+            raise ModelError("rate_limit", "HTTP 429", retry_after=0.01)
+        return ANSWER
+
+    begin = time.monotonic()
+    result = rubricate.grade(make_dataset(300), judge)
+    assert result.failed == 0
+    assert asked == 666
+    assert time.monotonic() - begin < 30  # about 2 s; at the pace between refusals, for ever
+
+
+def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
+    async def main() -> float:
+        limiter = Limiter(Limits(8))
+        limiter.planned(Quota(requests=(100.0, 3.0, 9.7)))  # 10 a second, 3 left
+        begin = time.monotonic()
+        for _ in range(6):
+            await limiter.acquire()
+            limiter.release()
+        return time.monotonic() - begin
+
+    assert asyncio.run(main()) >= 0.25
+
+
+def test_an_allowance_that_is_nearly_whole_does_not_slow_down():
+    async def main() -> None:
+        limiter = Limiter(Limits(8))
+        limiter.planned(Quota(requests=(1.0, 0.0, 60.0)))
+        assert not limiter.has_room
+        limiter.planned(Quota(requests=(100.0, 90.0, 6.0), tokens=(1000.0, 900.0, 6.0)))
+        assert limiter.has_room
+        assert not limiter.counts_tokens
+
+    asyncio.run(main())
+
+
+def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
+    async def main() -> None:
+        limiter = Limiter(Limits(8))
+        for _ in range(8):
+            await limiter.acquire()
+        sent = time.monotonic()
+        for _ in range(8):
+            limiter.failed(sent)
+            limiter.release()
+        assert limiter.silent_since is not None
+        assert not limiter.has_room
+        limiter._paused_until = 0.0
+        await limiter.acquire()
+        assert not limiter.has_room
+        limiter.release()
+        limiter.accepted(time.monotonic(), Usage(1, seconds=0.01))
+        assert limiter.silent_since is None
+        await limiter.acquire()
+        assert limiter.has_room
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, concurrency: int):
+    monkeypatch.setattr("rubricate.run._limits.FIRST_PAUSE", 0.05)
+    down_at: list[float] = []
+    down = 0
+
+    def respond(request: Any) -> Rule:
+        nonlocal down
+        if len(endpoint.requests) <= 10:
+            return Rule(verdict="MET")
+        down_at.append(time.monotonic())
+        if down_at[-1] - down_at[0] < 1.0:
+            down += 1
+            return Rule(status=503)
+        return Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(
+            make_dataset(20), "m", base_url=endpoint.url, concurrency=concurrency
+        )
+    assert result.failed == 0
+    assert down <= 2 * concurrency + 5 + 6
+
+
+def test_a_prompt_that_the_endpoint_cannot_take_fails_alone(make_dataset):
+    rules = [Rule(submission="Answer 3:", status=500), Rule(verdict="MET", delay=0.002)]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(make_dataset(40), "m", base_url=endpoint.url, attempts=3)
+    failed = [item.id for item, verdict in result.verdicts() if verdict.status == "failed"]
+    assert failed == [result.items[3].id] * 2
+
+
+def test_what_a_completion_says_of_the_allowance_reaches_the_limiter(make_dataset):
+    async def judge(messages: Any) -> Completion:
+        return Completion(ANSWER, quota=Quota(tokens=(1e6, 1.0, 60.0)))
+
+    async def main() -> None:
+        model = PythonModel(judge)
+        limiter = limiter_of(model.endpoint)
+        await rubricate.agrade(make_dataset(1), model)
+        assert limiter.counts_tokens
+
+    asyncio.run(main())
