@@ -67,6 +67,7 @@ class _Watch:
     """
 
     __slots__ = (
+        "_answers",
         "_begin",
         "_cancelling",
         "_interrupted",
@@ -88,6 +89,7 @@ class _Watch:
         self._limiter, self._patience = limiter, patience
         self._task, self._cancelling = task, task.cancelling()
         self._begin = time.monotonic()
+        self._answers = limiter.latencies.count
         self._interrupted = False
         self.second: asyncio.Task[None] | None = None
         self.answer: Completion | None = None
@@ -101,7 +103,8 @@ class _Watch:
         if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
             return
         if waited >= self._patience * latencies.lost_after:
-            if self.second is not None or latencies.spend():
+            overtaken = latencies.is_overtaken(self._answers)
+            if self.second is not None or overtaken or latencies.spend():
                 self._interrupt()
         elif (
             self.second is None
