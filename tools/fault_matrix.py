@@ -84,6 +84,7 @@ class Bench:
         self.answered: Counter[tuple[str, str]] = Counter()
         self.endpoint = ScriptedEndpoint(respond=self._respond)
         self.output = b""
+        self.delay = 0.01
         data = {
             "prompt": "p",
             "rubric": [
@@ -101,7 +102,7 @@ class Bench:
         if self._fault and unlucky and (rule := self._fault(len(self.endpoint.requests))):
             return rule
         self.answered[pair] += 1
-        return Rule(verdict=right(*pair), delay=0.01)
+        return Rule(verdict=right(*pair), delay=self.delay)
 
     def start(self, *options: str, url: str | None = None, **more: Any) -> subprocess.Popen[bytes]:
         """Begin a run."""
@@ -192,13 +193,15 @@ def stopped_by(number: signal.Signals, after: float, folder: Path) -> Outcome:
 def two_processes(folder: Path) -> Outcome:
     """Two processes grade into one run folder at once: one does, the other is refused."""
     bench = Bench(folder)
+    bench.delay = 0.4  # so that the second begins before the first has ended
     with bench.endpoint:
         first = bench.start()
         while len(bench.answered) < 5:
             time.sleep(0.002)
         second = bench.start()
         refused, code = bench.finish(second), bench.finish(first)
-    return bench.outcome("two processes", f"one finishes, code {code}; one refused, code {refused}")
+    end = f"one ends with code {code}, the other is refused with code {refused}"
+    return bench.outcome("two processes", end)
 
 
 def clock_jump(folder: Path) -> Outcome:
@@ -234,7 +237,7 @@ def rows() -> dict[str, Callable[[Path], Outcome]]:
     table |= {"DNS failure": no_such_host, "disk full": disk_full}
     for number in (signal.SIGINT, signal.SIGTERM):
         table[number.name] = partial(stopped_by, number, 0.4)
-    for after in sorted(round(chance.uniform(0.05, 0.9), 2) for _ in range(5)):
+    for after in sorted(share / 100 for share in chance.sample(range(5, 90), 5)):
         table[f"kill -9 at {after:.0%}"] = partial(stopped_by, signal.SIGKILL, after)
     return table | {"two processes": two_processes, "clock jump": clock_jump}
 
