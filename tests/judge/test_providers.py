@@ -123,6 +123,25 @@ def test_an_unusable_url_variable_is_an_error_that_names_it(monkeypatch: pytest.
         HTTPModel("openai/m")
 
 
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://api.openai.com/other", True),
+        ("http://api.openai.com/v1", False),
+        ("https://api.openai.com.evil.example/v1", False),
+        ("https://gateway.example/v1", False),
+    ],
+)
+def test_a_providers_key_goes_to_no_foreign_address(
+    url: str, sent: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    model = HTTPModel("openai/m", base_url=url)
+    assert model.key_variable == ("OPENAI_API_KEY" if sent else "RUBRICATE_API_KEY")
+    assert model._key == (KEY if sent else None)
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
 def test_a_timeout_that_is_no_time_is_an_error(timeout: float):
     with pytest.raises(InputError, match="timeout"):

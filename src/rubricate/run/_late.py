@@ -14,10 +14,14 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._limits import Limiter
 
-__all__ = ["complete_in_time"]
+__all__ = ["LostRequest", "complete_in_time"]
 
 LOOK_EVERY = 1.0
 """Seconds until a waiting request is looked at first, and between looks."""
+
+
+class LostRequest(ModelError):
+    """A request that was given up because others were answered far sooner."""
 
 
 async def complete_in_time(
@@ -33,7 +37,8 @@ async def complete_in_time(
         patience: by how much more than usual this request may be late.
 
     Raises:
-        ModelError: the model's own, or `timeout` where the request is taken for lost.
+        LostRequest: it is taken for lost.
+        ModelError: the model's own.
     """
     if not getattr(model, "repeatable", False):
         return await model.complete(request)
@@ -67,6 +72,7 @@ class _Watch:
     """
 
     __slots__ = (
+        "_answers",
         "_begin",
         "_cancelling",
         "_interrupted",
@@ -88,6 +94,7 @@ class _Watch:
         self._limiter, self._patience = limiter, patience
         self._task, self._cancelling = task, task.cancelling()
         self._begin = time.monotonic()
+        self._answers = limiter.latencies.count
         self._interrupted = False
         self.second: asyncio.Task[None] | None = None
         self.answer: Completion | None = None
@@ -101,7 +108,8 @@ class _Watch:
         if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
             return
         if waited >= self._patience * latencies.lost_after:
-            if self.second is not None or latencies.spend():
+            overtaken = latencies.is_overtaken(self._answers)
+            if self.second is not None or overtaken or latencies.spend():
                 self._interrupt()
         elif (
             self.second is None
@@ -135,7 +143,7 @@ class _Watch:
     def lost(self) -> ModelError:
         """What a request that is given up failed with."""
         waited = time.monotonic() - self._begin
-        error = ModelError("timeout", f"no answer within {waited:.1f} s, far longer than others")
+        error = LostRequest("timeout", f"no answer within {waited:.1f} s, far longer than others")
         error.requests += self.second is not None
         return error
 

@@ -129,7 +129,7 @@ class Limiter:
         self._pace_again_at = 0
         self._measured = 0.0
         self._first_window: tuple[int, float] | None = None
-        self._row = 0
+        self._row = self._stuck = 0
         self._pause = FIRST_PAUSE
         if limits is not None:
             self.join(limits)
@@ -195,6 +195,7 @@ class Limiter:
     def release(self) -> None:
         """A request is not in flight any more."""
         self._in_flight -= 1
+        self._stuck = max(0, self._stuck - 1)
         if self._waiting:
             self._wake()
 
@@ -204,7 +205,7 @@ class Limiter:
 
     def _wait(self, now: float, tokens: float) -> float:
         """Seconds until the next request may go; infinite until one in flight is back."""
-        if self._in_flight >= min(self._most, max(1.0, self._room)):
+        if self._in_flight >= min(self._most, max(1.0, self._room) + self._stuck):
             return float("inf")
         wait = self._paused_until - now if self._paused_until else 0.0
         for bucket in (self._given, self._pace, self._planned):
@@ -283,7 +284,7 @@ class Limiter:
 
     def is_alive(self) -> None:
         """The endpoint answered, be it with an error: there is no outage."""
-        self._row = 0
+        self._row = self._stuck = 0
         self._pause = FIRST_PAUSE
         self.silent_since = None
 
@@ -347,6 +348,7 @@ class Limiter:
         else:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
         self._room = 1.0
+        self._stuck = self._in_flight - 1  # sent before; they may take their time to fail
         self._last_cut = now
         self.pause(self._pause)
 

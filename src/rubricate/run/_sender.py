@@ -11,7 +11,7 @@ from types import TracebackType
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._late import complete_in_time
+from rubricate.run._late import LostRequest, complete_in_time
 from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
 
@@ -162,7 +162,7 @@ class Sender:
                 limiter.refused(sent, error.retry_after)
             elif not error.retryable:
                 limiter.is_alive()
-            elif self._has_answered:
+            elif self._has_answered and not isinstance(error, LostRequest):
                 limiter.failed(sent)
             raise
         finally:

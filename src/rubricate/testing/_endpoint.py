@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import threading
@@ -216,6 +217,13 @@ def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:
 async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:
     if rule.fault == "hang":
         await asyncio.sleep(3600)
+    if rule.fault == "drip":
+        response = web.StreamResponse(headers={"Content-Length": "100000"})
+        await response.prepare(raw)
+        with contextlib.suppress(ConnectionError):  # until the client leaves
+            for _ in range(36_000):
+                await response.write(b" ")
+                await asyncio.sleep(0.1)
     if rule.fault == "not_json":
         return web.Response(text="<html>gateway</html>", content_type="text/html")
     if rule.fault == "truncate":

@@ -14,9 +14,10 @@ from rubricate.errors import InputError
 
 __all__ = ["Fault", "JudgeRequest", "Rule", "load_rules"]
 
-Fault = Literal["reset", "hang", "truncate", "not_json"]
-"""`reset`: the connection breaks before an answer. `hang`: no answer ever comes. `truncate`: the
-body ends before it should. `not_json`: status 200 with a body that is not JSON."""
+Fault = Literal["reset", "hang", "drip", "truncate", "not_json"]
+"""`reset`: the connection breaks before an answer. `hang`: no answer ever comes. `drip`: the body
+comes byte by byte and never ends. `truncate`: the body ends before it should. `not_json`: status
+200 with a body that is not JSON."""
 
 
 @dataclass(frozen=True, slots=True)

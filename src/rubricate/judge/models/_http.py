@@ -31,6 +31,8 @@ from rubricate.judge.models._wire import (
 from rubricate.rubric import Usage
 
 if TYPE_CHECKING:
+    import ssl
+
     import aiohttp
 
 __all__ = ["HTTPModel"]
@@ -84,7 +86,7 @@ class HTTPModel:
         self.name = name
         self._url, self._model = _address(name, base_url)
         self.endpoint = self._url
-        self._key, self.key_variable = api_key(name, elsewhere=base_url is not None)
+        self._key, self.key_variable = api_key(name, base_url)
         self._provider = split_name(name)[0] if base_url is None else None
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
@@ -220,11 +222,19 @@ class HTTPModel:
             if self._key:
                 headers["Authorization"] = f"Bearer {self._key}"
             session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._verified()),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 headers=headers,
             )
         return session
+
+    def _verified(self) -> ssl.SSLContext | bool:
+        """How certificates are verified: by the system's authorities and `SSL_CERT_FILE`."""
+        if not self._url.startswith("https:"):
+            return True
+        import ssl
+
+        return ssl.create_default_context()
 
     def _clean(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from rubricate._documents import suggestion
 from rubricate.errors import InputError, MissingKeyError
@@ -103,24 +104,42 @@ def base_url(name: str, given: str | None) -> tuple[str, str]:
     return (moved or provider.base_url).rstrip("/"), model
 
 
-def api_key(name: str, *, elsewhere: bool) -> tuple[str | None, str]:
+def api_key(name: str, given: str | None) -> tuple[str | None, str]:
     """The key for a judge's name and the variable it is in.
+
+    A provider's key goes to the provider's own host, or where its address variable
+    (`OPENAI_BASE_URL`) points. To any other address goes the key in `RUBRICATE_API_KEY`, if any.
 
     Args:
         name: the judge's name.
-        elsewhere: whether an address was given; a key is then optional.
+        given: the address that was given, if one was; a key is then optional.
 
     Raises:
         MissingKeyError: the provider needs a key and the variable is not set.
         InputError: the key cannot be sent.
     """
     provider, _ = split_name(name)
+    if provider is not None and given is not None and not _is_at(provider, given):
+        provider = None
     variable = provider.key_variable if provider else GENERIC_KEY
     key = os.environ.get(variable, "").strip() or None
-    if key is None and provider is not None and provider.key_required and not elsewhere:
+    if key is None and provider is not None and provider.key_required and given is None:
         raise MissingKeyError(
             f"the judge '{name}' needs an API key: set the environment variable {variable}"
         )
     if key is not None and not (key.isascii() and key.isprintable()):
         raise InputError(f"the API key in {variable} has characters that no key can have")
     return key, variable
+
+
+def _is_at(provider: Provider, url: str) -> bool:
+    """Whether an address is the provider's own: the same scheme, host and port."""
+    try:
+        theirs, asked = urlsplit(provider.base_url), urlsplit(url)
+        return (theirs.scheme, theirs.hostname, theirs.port) == (
+            asked.scheme,
+            asked.hostname,
+            asked.port,
+        )
+    except ValueError:
+        return False

@@ -1,0 +1,278 @@
+"""Put rubricate through every fault, with real processes and sockets, and say what came of it.
+
+    python tools/fault_matrix.py            # runs the matrix, prints the table
+    python tools/fault_matrix.py --write    # and puts it into docs/reliability.md
+
+Each row runs `rubricate grade` as a process against a scripted endpoint that knows the right
+verdict of every (item, criterion), and looks at what the run folder holds when it has ended, or
+when it has been taken up again after it was stopped. `tests/run/test_fault_matrix.py` runs the
+same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+
+ITEMS, CRITERIA, CONCURRENCY = 30, 3, 8
+KEY = "sk-planted-key-0123456789"
+BATCH = 64
+"""Answers that the journal commits at once; a killed run repeats those and the calls in flight."""
+BOUND = BATCH + CONCURRENCY
+PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
+BEGIN, END = "<!-- the table of tools/fault_matrix.py -->", "<!-- end of the table -->"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one fault came to.
+
+    Attributes:
+        end: how the run under the fault ended: `finishes`, or how it stopped.
+        lost: verdicts that are not there in the end, of `ITEMS * CRITERIA`.
+        wrong: verdicts that differ from the right ones.
+        repeated: judgements that were paid for again though an answer had been given.
+        bound: what `repeated` may be at most.
+        leaks: files and outputs that the planted key stands in.
+    """
+
+    fault: str
+    end: str
+    lost: int
+    wrong: int
+    repeated: int
+    bound: int = 0
+    leaks: int = 0
+
+    @property
+    def held(self) -> bool:
+        """Whether what is promised was kept."""
+        clean = self.lost == self.wrong == self.leaks == 0
+        return clean and self.repeated <= self.bound and "Traceback" not in self.end
+
+
+def right(item: str, criterion: str) -> str:
+    """The right verdict of a pair."""
+    digest = hashlib.blake2b(f"{item}/{criterion}".encode(), digest_size=1).digest()
+    return "MET" if digest[0] % 2 else "UNMET"
+
+
+class Bench:
+    """One endpoint, one dataset and one run folder, and the command that grades."""
+
+    def __init__(self, folder: Path, fault: Callable[[int], Rule | None] | None = None) -> None:
+        self.folder, self.run_dir = folder, folder / "run"
+        self._fault = fault
+        self._seen: Counter[tuple[str, str]] = Counter()
+        self.answered: Counter[tuple[str, str]] = Counter()
+        self.endpoint = ScriptedEndpoint(respond=self._respond)
+        self.output = b""
+        self.delay = 0.01
+        data = {
+            "prompt": "p",
+            "rubric": [
+                {"name": f"c{n}", "requirement": f"criterion c{n}"} for n in range(CRITERIA)
+            ],
+            "items": [{"submission": f"text i{n}", "description": f"i{n}"} for n in range(ITEMS)],
+        }
+        (folder / "data.json").write_text(json.dumps(data))
+
+    def _respond(self, request: JudgeRequest) -> Rule:
+        pair = request.submission.rpartition(" ")[2], request.criterion.rpartition(" ")[2]
+        self._seen[pair] += 1
+        digest = hashlib.blake2b(repr(pair).encode(), digest_size=2).digest()
+        unlucky = int.from_bytes(digest, "big") % 10 == 0 and self._seen[pair] == 1
+        if self._fault and unlucky and (rule := self._fault(len(self.endpoint.requests))):
+            return rule
+        self.answered[pair] += 1
+        return Rule(verdict=right(*pair), delay=self.delay)
+
+    def start(self, *options: str, url: str | None = None, **more: Any) -> subprocess.Popen[bytes]:
+        """Begin a run."""
+        command = [sys.executable, "-c", "from rubricate.cli import main; main()", "grade"]
+        command += ["data.json", "--judge", "m", "--base-url", url or self.endpoint.url]
+        command += ["--run-dir", "run", "--concurrency", str(CONCURRENCY), *options]
+        environment = {**os.environ, "RUBRICATE_API_KEY": KEY}
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment | more.pop("env", {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            **more,
+        )
+
+    def finish(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait for a run; its exit code."""
+        output, _ = process.communicate(timeout=120)
+        self.output += output
+        return process.returncode
+
+    def outcome(self, fault: str, end: str, bound: int = 0) -> Outcome:
+        """What the run folder holds now."""
+        rows = [json.loads(line) for line in (self.run_dir / "results.jsonl").open()]
+        good = [row for row in rows if row["status"] == "judged"]
+        wrong = sum(row["label"] != right(row["description"], row["criterion"]) for row in good)
+        files = [path.read_bytes() for path in self.run_dir.iterdir() if path.is_file()]
+        leaks = sum(KEY.encode() in content for content in [*files, self.output])
+        repeated = sum(self.answered.values()) - len(self.answered)
+        if b"Traceback" in self.output:
+            end += " with a Traceback"
+        lost = ITEMS * CRITERIA - len(good)
+        return Outcome(fault, end, lost, wrong, repeated, bound, leaks)
+
+
+def endpoint_fault(name: str, rule: Rule, folder: Path) -> Outcome:
+    """A tenth of the calls meet the fault the first time."""
+    bench = Bench(folder, lambda count: rule if count > CONCURRENCY else None)
+    with bench.endpoint:
+        code = bench.finish(bench.start())
+    return bench.outcome(name, "finishes" if code == 0 else f"exit code {code}")
+
+
+def no_such_host(folder: Path) -> Outcome:
+    """The name cannot be resolved; then it can."""
+    bench = Bench(folder)
+    with bench.endpoint:
+        options = ["--attempts", "2"]
+        code = bench.finish(bench.start(*options, url="http://no-such-host.invalid/v1"))
+        bench.finish(bench.start())
+    return bench.outcome("DNS failure", f"stops, code {code}; then resumed")
+
+
+def disk_full(folder: Path) -> Outcome:
+    """The journal cannot grow: the process may write files of 40 kB at most."""
+    bench = Bench(folder)
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    with bench.endpoint:
+        code = bench.finish(bench.start(preexec_fn=small_files))
+        named = b"journal.sqlite" in bench.output
+        bench.finish(bench.start())
+    end = f"stops, code {code}, {'names the file' if named else 'names no file'}; then resumed"
+    return bench.outcome("disk full", end, BOUND)
+
+
+def stopped_by(number: signal.Signals, after: float, folder: Path) -> Outcome:
+    """The process gets a signal after a share of its calls, then it is run again."""
+    bench = Bench(folder)
+    with bench.endpoint:
+        process = bench.start()
+        deadline = time.monotonic() + 60
+        while len(bench.answered) < after * ITEMS * CRITERIA and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(number)
+        code = bench.finish(process)
+        bench.finish(bench.start())
+    name = "kill -9" if number == signal.SIGKILL else number.name
+    where = f" at {after:.0%}" if number == signal.SIGKILL else ""
+    bound = BOUND if number == signal.SIGKILL else CONCURRENCY
+    return bench.outcome(f"{name}{where}", f"stops, code {code}; then resumed", bound)
+
+
+def two_processes(folder: Path) -> Outcome:
+    """Two processes grade into one run folder at once: one does, the other is refused."""
+    bench = Bench(folder)
+    bench.delay = 0.4  # so that the second begins before the first has ended
+    with bench.endpoint:
+        first = bench.start()
+        while len(bench.answered) < 5:
+            time.sleep(0.002)
+        second = bench.start()
+        refused, code = bench.finish(second), bench.finish(first)
+    end = f"one ends with code {code}, the other is refused with code {refused}"
+    return bench.outcome("two processes", end)
+
+
+def clock_jump(folder: Path) -> Outcome:
+    """The wall clock jumps a day ahead and back at every look, while an endpoint asks to wait."""
+    (folder / "sitecustomize.py").write_text(
+        "import random, time\n_now = time.time\n"
+        "time.time = lambda: _now() + random.choice((-86400, 0, 86400))\n"
+    )
+    date = {"Retry-After": "Wed, 21 Oct 2015 07:28:01 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    rule = Rule(status=429, headers=date)
+    bench = Bench(folder, lambda count: rule if count > CONCURRENCY else None)
+    with bench.endpoint:
+        code = bench.finish(bench.start(env={"PYTHONPATH": str(folder)}))
+    return bench.outcome("clock jump", "finishes" if code == 0 else f"exit code {code}")
+
+
+def rows() -> dict[str, Callable[[Path], Outcome]]:
+    """Every fault by name; call it with an empty folder."""
+    chance = random.Random(5)
+    faults = {
+        "429 with Retry-After": Rule(status=429, headers={"Retry-After": "0.2"}),
+        "500": Rule(status=500),
+        "reset": Rule(fault="reset"),
+        "truncated body": Rule(fault="truncate"),
+        "malformed JSON": Rule(fault="not_json"),
+        "off-schema reply": Rule(reply='{"reason": "r", "verdict": "PERHAPS"}'),
+        "hang": Rule(fault="hang"),
+        "slow drip": Rule(fault="drip"),
+    }
+    table: dict[str, Callable[[Path], Outcome]] = {
+        name: partial(endpoint_fault, name, rule) for name, rule in faults.items()
+    }
+    table |= {"DNS failure": no_such_host, "disk full": disk_full}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        table[number.name] = partial(stopped_by, number, 0.4)
+    for after in sorted(share / 100 for share in chance.sample(range(5, 90), 5)):
+        table[f"kill -9 at {after:.0%}"] = partial(stopped_by, signal.SIGKILL, after)
+    return table | {"two processes": two_processes, "clock jump": clock_jump}
+
+
+def table_of(outcomes: list[Outcome]) -> str:
+    """The outcomes as a Markdown table."""
+    lines = [
+        f"| fault ({ITEMS * CRITERIA} verdicts) | the run | lost | wrong | repeated | at most |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {one.fault} | {one.end} | {one.lost} | {one.wrong} | {one.repeated} | {one.bound} |"
+        for one in outcomes
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the matrix; exit code 1 where a promise was not kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the table into the page")
+    write = parser.parse_args().write
+    outcomes = []
+    for name, run in rows().items():
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes.append(replace(run(Path(folder)), fault=name))
+            sys.stderr.write(f"{outcomes[-1]}\n")
+    table = table_of(outcomes)
+    print(table)
+    if write:
+        before, _, rest = PAGE.read_text().partition(BEGIN)
+        after = rest.partition(END)[2]
+        PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    sys.exit(0 if all(outcome.held for outcome in outcomes) else 1)
+
+
+if __name__ == "__main__":
+    main()
