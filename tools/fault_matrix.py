@@ -127,7 +127,8 @@ class Bench:
 
     def outcome(self, fault: str, end: str, bound: int = 0) -> Outcome:
         """What the run folder holds now."""
-        rows = [json.loads(line) for line in (self.run_dir / "results.jsonl").open()]
+        lines = (self.run_dir / "results.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
         good = [row for row in rows if row["status"] == "judged"]
         wrong = sum(row["label"] != right(row["description"], row["criterion"]) for row in good)
         files = [path.read_bytes() for path in self.run_dir.iterdir() if path.is_file()]
