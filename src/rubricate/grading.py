@@ -72,6 +72,7 @@ async def agrade(
     concurrency: int = CONCURRENCY,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
+    leader_first: bool | None = None,
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
     max_cost: float | None = None,
@@ -107,6 +108,8 @@ async def agrade(
         concurrency: the most requests in flight at once.
         requests_per_minute, tokens_per_minute: what the endpoint may be asked, with all runs of
             this process together. Default: what its headers and refusals (429) tell.
+        leader_first: whether an item's first request goes before its others, so that they are
+            served from the endpoint's cache. Default: where the endpoint is known to have one.
         criteria_per_call: how many criteria of an item a language model is asked about in one
             request; `all` for all of them. More than one is cheaper, and judges them less apart.
         examples: labelled examples that a language model is shown; they refit the embedded judge.
@@ -146,6 +149,7 @@ async def agrade(
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
+        leader_first=leader_first,
         criteria_per_call=criteria_per_call,
         examples=examples,
         max_cost=max_cost,

@@ -69,6 +69,7 @@ class JudgingOptions(TypedDict, total=False):
     attempts: int
     deadline: float
     max_outage: float
+    leader_first: bool | None
     criteria_per_call: CriteriaPerCall
     examples: Examples | None
     cannot_assess: CannotAssess | str
@@ -167,6 +168,7 @@ class ResultStream:
             cache=cache_file(options.get("cache")),
             fresh=options.get("fresh", False),
             only_failed=options.get("retry_failed", False),
+            leader_first=_leader_first(chosen, options),
             budget=Budget(options.get("max_cost"), options.get("max_time")),
             limit=options.get("limit"),
             limits=_limits(options),
@@ -237,6 +239,11 @@ class ResultStream:
 def shared_sender(options: GradingOptions) -> Sender:
     """A way to models that several streams share, with its limits."""
     return Sender(limits=_limits(options), retries=_retries(options))
+
+
+def _leader_first(judge: GroupJudge, options: JudgingOptions) -> bool:
+    given = options.get("leader_first")
+    return judge.caches_prefixes if given is None else given
 
 
 def _limits(options: GradingOptions) -> Limits:

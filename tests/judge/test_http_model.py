@@ -18,6 +18,7 @@ from rubricate import Criterion
 from rubricate.errors import ModelError
 from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
 from rubricate.judge._prompts import render
+from rubricate.judge.models._http import _Form
 from rubricate.testing import Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
@@ -530,3 +531,16 @@ def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[
     criterion = Criterion(name="a", requirement="r")
     one, two = (ModelJudge(HTTPModel(**options)) for options in (given, {**given, **other}))
     assert one.key(Case("s"), criterion) != two.key(Case("s"), criterion)
+
+
+def test_claude_behind_openrouter_is_told_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    request = render(Case("a text", "a task"), Criterion(requirement="Is short"))
+    plain = HTTPModel("openrouter/openai/m")._payload(request, _Form("json_schema", 0.0))
+    marked = HTTPModel("openrouter/anthropic/m")._payload(request, _Form("json_schema", 0.0))
+    first, second = marked["messages"][1]["content"]
+    assert first["cache_control"] == {"type": "ephemeral"}
+    assert first["text"] + second["text"] == plain["messages"][1]["content"]
+    assert first["text"].endswith("</submission-" + first["text"].rsplit("-", 1)[1])
+    assert "Is short" in second["text"]
+    assert "Is short" not in first["text"]

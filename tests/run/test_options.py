@@ -11,7 +11,7 @@ import pytest
 import rubricate
 from rubricate import CodeCriterion, Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.grading import GradingOptions
-from rubricate.judge import Completion, Examples, ModelJudge, PythonModel
+from rubricate.judge import Completion, Examples, ModelJudge, PythonModel, choose_judge
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -38,6 +38,45 @@ def test_option_limit_grades_only_the_first_items(make_dataset, endpoint):
     result = rubricate.grade(make_dataset(5), "m", base_url=endpoint.url, limit=2)
     assert [item.description for item in result] == ["answer 0", "answer 1"]
     assert len(endpoint.requests) == 4
+
+
+@pytest.mark.parametrize("leader_first", [True, False, None])
+def test_option_leader_first_lets_an_items_first_request_fill_the_cache(
+    make_dataset, leader_first: bool | None
+):
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        options: Any = {} if leader_first is None else {"leader_first": leader_first}
+        result = rubricate.grade(make_dataset(4), "m", base_url=endpoint.url, **options)
+    prefixes = [request.prefix for request in endpoint.requests]
+    assert len(prefixes) == 8
+    if leader_first:
+        cached = sum(len(prefix) // 4 for prefix in set(prefixes))
+        assert result.usage.cached_tokens == cached
+    else:
+        assert result.usage.cached_tokens < sum(len(prefix) // 4 for prefix in set(prefixes))
+
+
+def test_option_leader_first_leaves_nothing_out_whatever_becomes_of_the_leader(make_dataset):
+    rules = [
+        Rule(criterion="kilometres", reply="unreadable"),
+        Rule(submission="Answer 1", status=400),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(
+            make_dataset(6), "m", base_url=endpoint.url, leader_first=True, concurrency=3
+        )
+    statuses = [verdict.status for _, verdict in result.verdicts()]
+    assert statuses.count("judged") == 5
+    assert statuses.count("failed") == 7
+
+
+def test_option_leader_first_is_on_where_the_endpoint_is_known_to_cache(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert choose_judge("openai/m").caches_prefixes
+    assert not choose_judge("anthropic/m").caches_prefixes
+    assert not choose_judge(None).caches_prefixes
+    assert not choose_judge("m", base_url="http://localhost/v1").caches_prefixes
 
 
 @pytest.mark.parametrize(("size", "requests"), [(1, 6), (2, 3), ("all", 3)])

@@ -88,6 +88,14 @@ def grade(
     examples_pick: Annotated[
         str | None, typer.Option(help="Which: balanced over the labels (default), or nearest.")
     ] = None,
+    leader_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--leader-first/--no-leader-first",
+            help="Send an item's first request before its others, for the endpoint's cache. "
+            "[where it is known to have one]",
+        ),
+    ] = None,
     criteria_per_call: Annotated[
         str | None, typer.Option(help="Criteria asked about in one request: a number, or all. [1]")
     ] = None,

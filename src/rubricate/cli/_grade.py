@@ -206,6 +206,7 @@ async def _graded(
                 max_time=settings.max_time,
                 limit=settings.limit,
                 concurrency=settings.concurrency,
+                leader_first=settings.leader_first,
                 requests_per_minute=settings.requests_per_minute,
                 tokens_per_minute=settings.tokens_per_minute,
                 attempts=settings.attempts,

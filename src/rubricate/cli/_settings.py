@@ -40,6 +40,9 @@ class GradeSettings(BaseModel):
     """How many of them a language model is shown."""
     examples_pick: Literal["balanced", "nearest"] = "balanced"
     """Which: spread over the labels, or those most like the graded text."""
+    leader_first: bool | None = None
+    """Whether an item's first request goes before its others. Default: where the endpoint is known
+    to keep the beginning of prompts."""
     criteria_per_call: int | Literal["all"] = 1
     """How many criteria of an item a language model is asked about in one request."""
     run_dir: str | None = None

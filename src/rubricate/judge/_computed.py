@@ -113,6 +113,10 @@ class _WithComputed:
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         return await self._for(criterion).judge(case, criterion, send)
 
+    @property
+    def caches_prefixes(self) -> bool:
+        return getattr(self._judge, "caches_prefixes", False)
+
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         asked = [place for place, criterion in enumerate(criteria) if criterion.needs_judge]
         groups = [[place] for place in range(len(criteria)) if place not in asked]

@@ -25,6 +25,11 @@ CriteriaPerCall = int | Literal["all"]
 class GroupJudge(Judge, Protocol):
     """A judge that can judge several criteria of an item in one call."""
 
+    @property
+    def caches_prefixes(self) -> bool:
+        """Whether what the prompts of an item have in common is cheaper after the first of them."""
+        ...
+
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         """The places of the criteria that go together; each criterion is in one group."""
         ...

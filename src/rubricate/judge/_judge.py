@@ -72,6 +72,11 @@ class ModelJudge:
         self._reasks = reasks
         self._examples = examples
 
+    @property
+    def caches_prefixes(self) -> bool:
+        """Whether the model's endpoint is known to keep the beginning of prompts."""
+        return getattr(self.model, "caches_prefixes", False)
+
     def _shown(self, case: Case) -> tuple[Example, ...]:
         return () if self._examples is None else self._examples.for_case(case)
 

@@ -34,6 +34,7 @@ def render(case: Case, criterion: Criterion, examples: tuple[Example, ...] = ())
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
+        shared=len(material),
     )
 
 
@@ -56,6 +57,7 @@ def render_group(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
         tags=False,
+        shared=len(material),
     )
 
 

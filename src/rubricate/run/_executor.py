@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -98,6 +99,8 @@ class JudgedItem:
     planned: PlannedItem
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    followers: list[Call] = field(default_factory=list)
+    """Those that wait for the item's first call."""
 
 
 class Execution:
@@ -113,6 +116,8 @@ class Execution:
         concurrency: how many calls are in flight at most.
         budget: what may be spent.
         only_failed: ask for nothing but what failed before.
+        leader_first: make an item's first call before its others, so that they find what they
+            have in common in the endpoint's cache.
         progress: is kept up to date.
         on_progress: told whenever there are new verdicts.
         stop: ends the execution when it is set.
@@ -131,6 +136,7 @@ class Execution:
         concurrency: int,
         budget: Budget,
         only_failed: bool,
+        leader_first: bool,
         progress: Progress,
         on_progress: Callable[[Progress], None],
         stop: asyncio.Event,
@@ -143,6 +149,10 @@ class Execution:
         self._concurrency = concurrency
         self._budget = budget
         self._only_failed = only_failed
+        self._leader_first = leader_first
+        self._leaders = 0  # in flight, with followers that wait for them
+        self._followers: deque[tuple[JudgedItem, Call]] = deque()
+        self._more = asyncio.Event()
         self._progress = progress
         self._on_progress = on_progress
         self._stop = stop
@@ -222,8 +232,30 @@ class Execution:
             item = self._open[planned.index] = self._opened(planned)
             if item.verdicts:
                 self._on_progress(self._progress)
-            for call in item.calls or (None,):
+            calls = item.calls
+            if self._leader_first:
+                asking = [call for call in calls if call[0].criterion.needs_judge]
+                item.followers = asking[1:]
+                calls = [call for call in calls if call not in item.followers]
+            for call in calls or (None,):
                 yield item, call
+
+    async def _next(self) -> tuple[JudgedItem, Call | None] | None:
+        """The next call: of an item that has been led first, else of the next item."""
+        while True:
+            if self._followers:
+                return self._followers.popleft()
+            found = next(self._pending, None)
+            if found is not None or not self._leaders:
+                return found
+            await self._more.wait()
+
+    def _led(self, item: JudgedItem) -> None:
+        """Let an item's other calls go, behind its first one."""
+        self._followers.extend((item, call) for call in item.followers)
+        item.followers = []
+        self._more.set()
+        self._more.clear()
 
     async def _work(self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
@@ -261,11 +293,19 @@ class Execution:
         self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore
     ) -> None:
         while self._goes_on():
-            item, call = next(self._pending, (None, None))
-            if item is None:
+            found = await self._next()
+            if found is None or not self._goes_on():
                 return
-            if call is not None and not await self._made(item, call):
-                return
+            item, call = found
+            leads = bool(item.followers) and call is not None and call[0].criterion.needs_judge
+            self._leaders += leads
+            try:
+                if call is not None and not await self._made(item, call):
+                    return
+            finally:
+                if leads:
+                    self._leaders -= 1
+                    self._led(item)
             if len(item.verdicts) == len(item.planned.rubric):
                 await room.acquire()
                 done.put_nowait(item)

@@ -36,6 +36,7 @@ async def run(
     cache: Path | None,
     fresh: bool,
     only_failed: bool,
+    leader_first: bool,
     budget: Budget,
     limit: int | None,
     limits: Limits,
@@ -62,6 +63,7 @@ async def run(
         fresh: begin with an empty journal (an earlier one is moved aside), and do not look into
             the cache.
         only_failed: ask for nothing but what failed before.
+        leader_first: make an item's first call before its others.
         budget: what may be spent.
         limit: how many items at most, from the first.
         limits: what the endpoint is asked at most.
@@ -122,6 +124,7 @@ async def run(
             concurrency=min(limits.concurrency, plan.verdicts),
             budget=budget,
             only_failed=only_failed,
+            leader_first=leader_first,
             progress=progress,
             on_progress=on_progress,
             stop=stop,

@@ -124,6 +124,7 @@ class ScriptedEndpoint:
             headers["Authorization"] = "(given)"
         request = JudgeRequest.parse(orjson.loads(await raw.read()), headers)
         self.requests.append(request)
+        cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
         form = (request.body.get("response_format") or {}).get("type", "text")
         if form not in self._formats:
             return _error(400, f"response_format of type '{form}' is not supported", {})
@@ -138,7 +139,7 @@ class ScriptedEndpoint:
             return await _broken(raw, rule)
         if rule.status is not None:
             return _error(rule.status, rule.message, rule.headers)
-        return self._answer(request, rule, form)
+        return self._answer(request, rule, form, cached)
 
     def _rule(self, request: JudgeRequest) -> Rule:
         if self._respond is not None and (rule := self._respond(request)) is not None:
@@ -151,7 +152,7 @@ class ScriptedEndpoint:
                 return rule
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
 
-    def _answer(self, request: JudgeRequest, rule: Rule, form: str) -> web.Response:
+    def _answer(self, request: JudgeRequest, rule: Rule, form: str, cached: int) -> web.Response:
         content = rule.reply
         if content is None and form == "text":
             quotes = "".join(f"<evidence>{quote}</evidence>\n" for quote in rule.evidence)
@@ -160,7 +161,6 @@ class ScriptedEndpoint:
         elif content is None:
             content = json.dumps(_entry(rule))
         size = sum(len(str(message.get("content"))) for message in request.body["messages"])
-        cached = len(request.prefix) // 4 if request.prefix in self._prefixes else 0
         self._prefixes.add(request.prefix)
         body = {
             "id": f"scripted-{len(self.requests)}",

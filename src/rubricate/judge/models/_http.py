@@ -88,6 +88,9 @@ class HTTPModel:
         self.endpoint = self._url
         self._key, self.key_variable = api_key(name, base_url)
         self._provider = split_name(name)[0] if base_url is None else None
+        self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
+        # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
+        self._marks = name.startswith("openrouter/anthropic/") and base_url is None
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
         self._timeout = timeout
@@ -120,6 +123,9 @@ class HTTPModel:
     def _payload(self, request: Request, form: _Form) -> dict[str, Any]:
         messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
         payload: dict[str, Any] = {"model": self._model, "messages": messages}
+        if self._marks and request.shared:
+            first = next(message for message in messages if message["role"] == "user")
+            first["content"] = _marked(first["content"], request.shared)
         if form.temperature is not None:
             payload["temperature"] = form.temperature
         if form.rung == "json_schema":
@@ -130,7 +136,11 @@ class HTTPModel:
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
         elif request.tags:
-            messages[-1]["content"] += "\n\n" + TAGGED_INSTRUCTION
+            last = messages[-1]["content"]
+            if isinstance(last, list):
+                last[-1]["text"] += "\n\n" + TAGGED_INSTRUCTION
+            else:
+                messages[-1]["content"] = last + "\n\n" + TAGGED_INSTRUCTION
         return payload
 
     def _simpler(self, form: _Form, error: ModelError) -> _Form | None:
@@ -255,6 +265,12 @@ class HTTPModel:
             await session.close()
         for loop in [loop for loop in self._sessions if loop.is_closed()]:
             await self._sessions.pop(loop).close()
+
+
+def _marked(text: str, shared: int) -> list[dict[str, Any]]:
+    """A message in two parts, the first of which is marked to be kept in the endpoint's cache."""
+    kept = {"type": "text", "text": text[:shared], "cache_control": {"type": "ephemeral"}}
+    return [kept, {"type": "text", "text": text[shared:]}]
 
 
 def _address(name: str, given: str | None) -> tuple[str, str]:

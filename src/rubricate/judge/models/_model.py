@@ -26,11 +26,14 @@ class Request:
         messages: what is sent.
         schema: the JSON Schema that the reply should follow.
         tags: whether a reply may be written in tags, where an endpoint knows no structured output.
+        shared: how many characters of the first user message are the same for all criteria of the
+            item.
     """
 
     messages: tuple[Message, ...]
     schema: dict[str, Any]
     tags: bool = True
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Model(Protocol):
 
     A model may also have an attribute `repeatable`: if it is true, a request that waits far longer
     than others for its answer may be cancelled and sent again, or sent a second time beside it.
+    An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time.
     """
 
     name: str

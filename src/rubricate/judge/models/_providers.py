@@ -22,6 +22,8 @@ class Provider:
         key_variable: the environment variable of its API key.
         key_required: False for servers on one's own machine.
         url_variable: the environment variable that moves it elsewhere, if there is a usual one.
+        caches_prefixes: whether it keeps the beginning of prompts by itself, so that what an
+            item's prompts have in common is cheaper after the first of them.
     """
 
     prefix: str
@@ -29,22 +31,30 @@ class Provider:
     key_variable: str
     key_required: bool = True
     url_variable: str | None = None
+    caches_prefixes: bool = False
 
 
 _ROWS = (
     Provider(
-        "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", url_variable="OPENAI_BASE_URL"
+        "openai",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        url_variable="OPENAI_BASE_URL",
+        caches_prefixes=True,
     ),
     Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "GEMINI_API_KEY",
+        caches_prefixes=True,
     ),
-    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Provider(
+        "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", caches_prefixes=True
+    ),
     Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", caches_prefixes=True),
     Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     Provider(
         "ollama",
@@ -59,6 +69,7 @@ _ROWS = (
         "VLLM_API_KEY",
         key_required=False,
         url_variable="VLLM_BASE_URL",
+        caches_prefixes=True,
     ),
 )
 PROVIDERS: dict[str, Provider] = {row.prefix: row for row in _ROWS}
