@@ -46,7 +46,7 @@ class ComputedJudge:
         assert isinstance(criterion, ComputedCriterion)
         limit = criterion.time_limit
         try:
-            found = await _within(
+            found = criterion.compute_at_once(case.submission) or await _within(
                 limit + GRACE, lambda: criterion.compute(case.submission, case.item)
             )
             return self._verdict(criterion, found)

@@ -37,6 +37,10 @@ class ComputedCriterion(Criterion):
         """What is checked, in words."""
         return self.requirement
 
+    def compute_at_once(self, submission: str) -> Computed | None:
+        """The answer, where it can be had in a moment; None where that takes longer."""
+        return None
+
     def compute(
         self, submission: str, item: object = None
     ) -> Computed | Verdict | Awaitable[Computed | Verdict]:

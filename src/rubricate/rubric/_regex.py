@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RegexCriterion"]
 
+MOMENT = 0.005
+"""Seconds that matching may hold up everything else; a longer search goes to a thread."""
 FLAGS = ("ASCII", "DOTALL", "MULTILINE", "VERBOSE")
 
 
@@ -69,14 +71,23 @@ class RegexCriterion(ComputedCriterion):
         found = "does not match" if self.invert else "matches"
         return self.requirement or f"The submission {found} the pattern {self.pattern}"
 
+    def compute_at_once(self, submission: str) -> Computed | None:
+        try:
+            return self._searched(submission, MOMENT)
+        except TimeoutError:
+            return None
+
     def compute(self, submission: str, item: object = None) -> Computed:
         """Search the submission.
 
         Raises:
             TimeoutError: matching took longer than `time_limit`.
         """
+        return self._searched(submission, self.time_limit)
+
+    def _searched(self, submission: str, seconds: float) -> Computed:
         pattern = _compiled(self.pattern, self.flags, self.case_sensitive)
-        match = pattern.search(submission, timeout=self.time_limit, concurrent=True)
+        match = pattern.search(submission, timeout=seconds, concurrent=seconds > MOMENT)
         met = (match is None) == self.invert
         evidence = () if match is None else (Evidence(match.group(), match.start(), match.end()),)
         label = CriterionVerdict.MET if met else CriterionVerdict.UNMET
