@@ -14,6 +14,8 @@ from typing import Any
 
 def setup(job: dict[str, Any]) -> Any:
     """Import and build everything; timed apart from the run."""
+    import aiohttp  # noqa: F401  - the first call would import it
+
     import rubricate
     from rubricate import Criterion, Rubric, RubricDataset
     from rubricate.judge import ModelJudge

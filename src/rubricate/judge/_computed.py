@@ -96,6 +96,7 @@ class _WithComputed:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
+        self._grouping = judge if isinstance(judge, GroupJudge) else None
         self._computed = ComputedJudge()
         self._shown: Judge = self._computed
 
@@ -120,8 +121,8 @@ class _WithComputed:
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         asked = [place for place, criterion in enumerate(criteria) if criterion.needs_judge]
         groups = [[place] for place in range(len(criteria)) if place not in asked]
-        if isinstance(self._judge, GroupJudge):
-            inner = self._judge.groups([criteria[place] for place in asked])
+        if self._grouping is not None:
+            inner = self._grouping.groups([criteria[place] for place in asked])
             groups += [[asked[index] for index in group] for group in inner]
         else:
             groups += [[place] for place in asked]

@@ -20,6 +20,8 @@ from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
 
 __all__ = ["Judge", "ModelJudge"]
 
+NOTHING = Usage()
+
 
 @runtime_checkable
 class Judge(Protocol):
@@ -107,7 +109,7 @@ class ModelJudge:
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         request = self.request(case, criterion)
-        spent = Usage()
+        spent = NOTHING
         wrong = ""
         for _ in range(1 + self._reasks):
             try:
@@ -115,7 +117,7 @@ class ModelJudge:
             except ModelError as error:
                 spent += Usage(requests=error.requests)
                 return self._failed(criterion, error.kind, str(error), spent)
-            spent += completion.usage
+            spent = completion.usage if spent is NOTHING else spent + completion.usage
             try:
                 reply = self.read(completion.text)
                 reading = criterion.read(reply.answer)
@@ -137,7 +139,7 @@ class ModelJudge:
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=tuple(locate(quote, case.submission) for quote in quotes),
+            evidence=tuple([locate(quote, case.submission) for quote in quotes]),
             usage=spent,
             judge=self.name,
             detail=reading.detail,

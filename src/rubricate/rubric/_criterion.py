@@ -27,6 +27,7 @@ from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
 
 __all__ = ["BINARY_LABELS", "Criterion", "CriterionOption", "binary_reading", "binary_value"]
 
+_BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
 KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code"]
 
@@ -44,7 +45,7 @@ def binary_value(label: str) -> float | None:
             f"the criterion is binary but got invalid verdict '{label}'. "
             "Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'."
         )
-    return {"MET": 1.0, "UNMET": 0.0}.get(label)
+    return _BINARY_VALUES.get(label)
 
 
 def _present(data: dict[str, Any]) -> dict[str, Any]:

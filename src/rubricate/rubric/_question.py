@@ -86,6 +86,8 @@ def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
 def read_label(answer: object, labels: Sequence[str]) -> str:
     """The allowed label that `answer` is, letter case and surrounding space aside."""
     if isinstance(answer, str):
+        if answer in labels:
+            return str(answer)
         for label in labels:
             if answer.strip().casefold() == label.strip().casefold():
                 return label

@@ -338,7 +338,10 @@ class Execution:
             progress.in_flight -= len(call)
         took_requests = any(verdict.usage.requests for verdict in verdicts)
         for asked, judged in zip(call, verdicts, strict=True):
-            item.verdicts[asked.name] = verdict = replace(judged, criterion=asked.name)
+            verdict = judged
+            if verdict.criterion != asked.name:  # a criterion without a name of its own
+                verdict = replace(judged, criterion=asked.name)
+            item.verdicts[asked.name] = verdict
             shared = took_requests and verdict.status != "failed"
             self._answers.put(asked.key, verdict_record(verdict), shared=shared)
             progress.calls += 1

@@ -88,7 +88,7 @@ class Journal:
             )
         run(
             "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
-            " checksum INTEGER NOT NULL, finished REAL NOT NULL) WITHOUT ROWID"
+            " checksum INTEGER NOT NULL, finished REAL NOT NULL)"
         )
         if version != _FORMAT:
             run(f"PRAGMA user_version={_FORMAT}")

@@ -14,53 +14,77 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._limits import Limiter
 
-__all__ = ["LostRequest", "complete_in_time"]
+__all__ = ["LostRequest", "Watchdog"]
 
-LOOK_EVERY = 1.0
-"""Seconds until a waiting request is looked at first, and between looks."""
+LOOK_EVERY = 0.25
+"""Seconds between looks at the requests that wait."""
 
 
 class LostRequest(ModelError):
     """A request that was given up because others were answered far sooner."""
 
 
-async def complete_in_time(
-    model: Model, request: Request, limiter: Limiter, patience: float
-) -> Completion:
-    """Ask a model; where its answer is late, ask a second time beside it, the first answer wins.
+class Watchdog:
+    """Asks models, and looks again and again at all requests that wait for their answers."""
 
-    Both count in the usage. Models that are not `repeatable` are just asked.
+    def __init__(self) -> None:
+        self._watches: set[_Watch] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
-    Args:
-        model, request: what to ask, and whom.
-        limiter: the endpoint's; a second request goes only where it has room.
-        patience: by how much more than usual this request may be late.
+    async def complete(
+        self, model: Model, request: Request, limiter: Limiter, patience: float
+    ) -> Completion:
+        """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
 
-    Raises:
-        LostRequest: it is taken for lost.
-        ModelError: the model's own.
-    """
-    if not getattr(model, "repeatable", False):
-        return await model.complete(request)
-    watch = _Watch(model, request, limiter, patience)
-    try:
-        completion = await model.complete(request)
-    except asyncio.CancelledError:
-        if not watch.take_back():  # somebody else's cancellation
+        Both count in the usage. Models that are not `repeatable` are just asked.
+
+        Args:
+            model, request: what to ask, and whom.
+            limiter: the endpoint's; a second request goes only where it has room.
+            patience: by how much more than usual this request may be late.
+
+        Raises:
+            LostRequest: it is taken for lost.
+            ModelError: the model's own.
+        """
+        if not getattr(model, "repeatable", False):
+            return await model.complete(request)
+        watch = _Watch(model, request, limiter, patience)
+        self._watches.add(watch)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+        try:
+            completion = await model.complete(request)
+        except asyncio.CancelledError:
+            if not watch.take_back():  # somebody else's cancellation
+                raise
+            if watch.answer is None:
+                raise watch.lost() from None
+            completion = watch.answer
+        except ModelError as error:
+            watch.take_back()
+            error.requests += watch.second is not None
             raise
-        if watch.answer is None:
-            raise watch.lost() from None
-        completion = watch.answer
-    except ModelError as error:
-        watch.take_back()
-        error.requests += watch.second is not None
-        raise
-    finally:
-        watch.end()
-    if watch.second is not None:
-        usage = completion.usage
-        completion = replace(completion, usage=replace(usage, requests=usage.requests + 1))
-    return completion
+        finally:
+            self._watches.discard(watch)
+            watch.end()
+            if not self._watches:  # another loop may be the next to ask
+                self._stop()
+        if watch.second is not None:
+            usage = completion.usage
+            completion = replace(completion, usage=replace(usage, requests=usage.requests + 1))
+        return completion
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for watch in tuple(self._watches):
+            watch.look(now)
+        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _Watch:
@@ -75,14 +99,13 @@ class _Watch:
         "_answers",
         "_begin",
         "_cancelling",
+        "_ended",
         "_interrupted",
         "_limiter",
-        "_loop",
         "_model",
         "_patience",
         "_request",
         "_task",
-        "_timer",
         "answer",
         "second",
     )
@@ -95,16 +118,16 @@ class _Watch:
         self._task, self._cancelling = task, task.cancelling()
         self._begin = time.monotonic()
         self._answers = limiter.latencies.count
-        self._interrupted = False
+        self._interrupted = self._ended = False
         self.second: asyncio.Task[None] | None = None
         self.answer: Completion | None = None
-        self._loop = task.get_loop()
-        self._timer = self._loop.call_later(LOOK_EVERY, self._look)
 
-    def _look(self) -> None:
+    def look(self, now: float) -> None:
+        """Send the request a second time, or give it up, if it is late."""
         limiter, latencies = self._limiter, self._limiter.latencies
-        waited = time.monotonic() - self._begin
-        self._timer = self._loop.call_later(LOOK_EVERY, self._look)
+        waited = now - self._begin
+        if self._ended or self._interrupted:
+            return
         if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
             return
         if waited >= self._patience * latencies.lost_after:
@@ -117,7 +140,7 @@ class _Watch:
             and limiter.has_room
             and latencies.spend()
         ):
-            self.second = self._loop.create_task(self._ask_again())
+            self.second = self._task.get_loop().create_task(self._ask_again())
 
     async def _ask_again(self) -> None:
         await self._limiter.acquire()
@@ -127,12 +150,11 @@ class _Watch:
             return  # the first may still be answered
         finally:
             self._limiter.release()
-        if not self._timer.cancelled():
+        if not (self._ended or self._interrupted):
             self.answer = answer
             self._interrupt()
 
     def _interrupt(self) -> None:
-        self._timer.cancel()
         self._interrupted = True
         self._task.cancel()
 
@@ -149,6 +171,6 @@ class _Watch:
 
     def end(self) -> None:
         """Stop watching; the request that lost is cancelled."""
-        self._timer.cancel()
+        self._ended = True
         if self.second is not None and self.answer is None:
             self.second.cancel()

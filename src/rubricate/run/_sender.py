@@ -11,7 +11,7 @@ from types import TracebackType
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._late import LostRequest, complete_in_time
+from rubricate.run._late import LostRequest, Watchdog
 from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
 
@@ -54,6 +54,7 @@ class Sender:
         self._on_trouble = on_trouble
         self._limiters: dict[str, Limiter] = {}
         self._chance = random.Random(0)
+        self._watchdog = Watchdog()
         self._open = False
         self._first: asyncio.Future[None] | None = None
         self._has_answered = False
@@ -156,7 +157,7 @@ class Sender:
         if not self._open:
             late = asyncio.get_running_loop().call_later(ALONE, self._open_late)
         try:
-            completion = await complete_in_time(model, request, limiter, patience)
+            completion = await self._watchdog.complete(model, request, limiter, patience)
         except ModelError as error:
             if error.kind == "rate_limit":
                 limiter.refused(sent, error.retry_after)

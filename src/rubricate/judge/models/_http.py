@@ -118,6 +118,8 @@ class HTTPModel:
                 if requests > 1:
                     self._form = form
                 self._form_is_settled = True
+                if requests == 1:
+                    return completion
                 return replace(completion, usage=replace(completion.usage, requests=requests))
 
     def _payload(self, request: Request, form: _Form) -> dict[str, Any]:
@@ -169,7 +171,7 @@ class HTTPModel:
         try:
             async with self._connected().post(
                 f"{self._url}/chat/completions",
-                data=orjson.dumps(payload),
+                data=aiohttp.BytesPayload(orjson.dumps(payload)),
                 allow_redirects=False,
             ) as response:
                 status = response.status
@@ -195,14 +197,14 @@ class HTTPModel:
         except ModelError as error:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
-        usage = Usage(1, read, cached, written, billed, seconds)
-        if billed is None:
-            usage = replace(usage, cost=self.price(usage))
-        return Completion(text, usage, quota(headers))
+        cost = self._price(read, cached, written) if billed is None else billed
+        return Completion(text, Usage(1, read, cached, written, cost, seconds), quota(headers))
 
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""
-        counts = usage.input_tokens, usage.cached_tokens, usage.output_tokens
+        return self._price(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+
+    def _price(self, *counts: int) -> float | None:
         if self._own_price is not None:
             return self._own_price.cost(*counts)
         return None if self._provider is None else price(self._provider, self._model, *counts)
@@ -235,6 +237,7 @@ class HTTPModel:
                 connector=aiohttp.TCPConnector(limit=0, ssl=self._verified()),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 headers=headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
             )
         return session
 
