@@ -2,7 +2,12 @@
 
 from rubricate.rubric._code import CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
-from rubricate.rubric._criterion import BINARY_LABELS, Criterion, CriterionOption
+from rubricate.rubric._criterion import (
+    BINARY_LABELS,
+    Criterion,
+    CriterionOption,
+    Measurement,
+)
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 from rubricate.rubric._regex import RegexCriterion
@@ -24,10 +29,13 @@ from rubricate.rubric._verdict import (
     Usage,
     Verdict,
 )
+from rubricate.rubric._votes import STRATEGIES, Aggregation, aggregate, check_weights
 
 __all__ = [
     "ABSTENTION",
     "BINARY_LABELS",
+    "STRATEGIES",
+    "Aggregation",
     "Answer",
     "CannotAssess",
     "CodeCriterion",
@@ -39,6 +47,7 @@ __all__ = [
     "CriterionVerdict",
     "Evidence",
     "Failure",
+    "Measurement",
     "MetricCriterion",
     "Question",
     "Reading",
@@ -50,7 +59,9 @@ __all__ = [
     "Tally",
     "Usage",
     "Verdict",
+    "aggregate",
     "check_cannot_assess",
+    "check_weights",
     "score",
     "source_of",
     "tally",
