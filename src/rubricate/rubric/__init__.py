@@ -9,6 +9,13 @@ from rubricate.rubric._criterion import (
     Measurement,
 )
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
+from rubricate.rubric._penalty import (
+    LengthPenalty,
+    Parts,
+    PenaltyType,
+    count_words,
+    split_thinking,
+)
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 from rubricate.rubric._regex import RegexCriterion
 from rubricate.rubric._rubric import Rubric
@@ -47,8 +54,11 @@ __all__ = [
     "CriterionVerdict",
     "Evidence",
     "Failure",
+    "LengthPenalty",
     "Measurement",
     "MetricCriterion",
+    "Parts",
+    "PenaltyType",
     "Question",
     "Reading",
     "RegexCriterion",
@@ -62,7 +72,9 @@ __all__ = [
     "aggregate",
     "check_cannot_assess",
     "check_weights",
+    "count_words",
     "score",
     "source_of",
+    "split_thinking",
     "tally",
 ]
