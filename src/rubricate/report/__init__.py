@@ -4,6 +4,7 @@ from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._summary import (
     AgreementFigures,
     CriterionFigures,
+    JudgeFigures,
     ScoreFigures,
     Summary,
     Tallies,
@@ -15,6 +16,7 @@ from rubricate.report._tables import to_pandas
 __all__ = [
     "AgreementFigures",
     "CriterionFigures",
+    "JudgeFigures",
     "ScoreFigures",
     "Summary",
     "Tallies",

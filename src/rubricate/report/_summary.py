@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import combinations
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._version import __version__
-from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Verdict
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Usage, Verdict
 from rubricate.stats import agreement_of_counts
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgreementFigures",
     "CriterionFigures",
+    "JudgeFigures",
     "ScoreFigures",
     "Summary",
     "Tallies",
@@ -66,6 +70,30 @@ class CriterionFigures(_Figures):
     """The mean value of the judged verdicts, in [0, 1]."""
     agreement: AgreementFigures | None
     """None where no item has a human label."""
+    judges_agree: float | None = None
+    """The share of pairs of votes that are the same answer; None where no two judges decided."""
+    tied: int = 0
+    """Verdicts whose votes were evenly split."""
+
+
+class JudgeFigures(_Figures):
+    """One judge of several that vote."""
+
+    name: str
+    weight: float | None
+    """How much its votes counted; None where all counted alike."""
+    votes: dict[str, int]
+    """How many of its votes have each status."""
+    with_verdict: float | None
+    """The share of its votes that are the verdict that all votes came to."""
+    agreement: AgreementFigures | None
+    """With the human labels."""
+    score: float | None
+    """The mean score that it alone would give."""
+    cost: float | None
+    """US dollars that its votes took when they were asked for; None where not known."""
+    seconds: float
+    """Waiting time of its votes, added up."""
 
 
 class ScoreFigures(_Figures):
@@ -83,6 +111,8 @@ class ScoreFigures(_Figures):
     """Mean share of applicable criteria that were judged."""
     human_mean: float | None
     """Mean score of the human labels, over items with a label on every criterion."""
+    penalty: float | None = None
+    """Mean length penalty, which is in all of these; None where length costs nothing."""
 
 
 class UsageFigures(_Figures):
@@ -134,6 +164,14 @@ class Summary(_Figures):
     score: ScoreFigures
     agreement: AgreementFigures | None
     """Over all criteria together."""
+    judges: list[JudgeFigures] = []
+    """The judges, where several vote."""
+    strategies: dict[str, str | int] = {}
+    """How their votes were put together."""
+    warnings: dict[str, int] = {}
+    """How many items have each kind of warning (see `ItemResult.warnings`)."""
+    first_warning: str | None = None
+    """The first of them, in words, with its item."""
     cannot_assess: str
     partial: float
     usage: UsageFigures
@@ -175,7 +213,10 @@ class Tallies:
         self._errors: Counter[str] = Counter()
         self._first_error: tuple[int, int, str] | None = None
         self._score, self._lowest, self._highest = _Mean(), _Mean(), _Mean()
-        self._coverage, self._human = _Mean(), _Mean()
+        self._coverage, self._human, self._penalty = _Mean(), _Mean(), _Mean()
+        self._judges: dict[str, _JudgeTally] = {}
+        self._warnings: Counter[str] = Counter()
+        self._first_warning: tuple[int, str] | None = None
 
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
@@ -188,6 +229,9 @@ class Tallies:
             if tally is None:
                 tally = self._criteria[name] = _CriterionTally(name, criterion, place)
             tally.add(criterion, place, verdict, item.labels.get(name))
+            for vote in verdict.votes:
+                judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
+                judge.add(criterion, vote, verdict, item.labels.get(name))
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -196,6 +240,13 @@ class Tallies:
         self._highest.add(item.score.highest)
         self._coverage.add(item.score.coverage)
         self._human.add(None if item.human_score is None else item.human_score.value)
+        self._penalty.add(item.score.penalty)
+        for name, alone in item.judge_scores.items():
+            self._judges[name].score.add(alone.value)
+        self._warnings.update(item.warnings.keys())
+        for warning in item.warnings.values():
+            if self._first_warning is None or item.index < self._first_warning[0]:
+                self._first_warning = (item.index, f"item {item.id}: {warning}")
 
     def _note(self, place: tuple[int, int], error: Failure) -> None:
         if error.kind == "not_run":
@@ -228,8 +279,16 @@ class Tallies:
                 scored=self._score.count,
                 coverage=self._coverage.value or 0.0,
                 human_mean=self._human.value,
+                penalty=None if outcome.length_penalty is None else self._penalty.value,
             ),
             agreement=everything.figures(),
+            judges=[
+                self._judges.get(name, _JudgeTally()).figures(name, outcome.weights)
+                for name in outcome.judges
+            ],
+            strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
+            warnings=dict(sorted(self._warnings.items())),
+            first_warning=self._first_warning[1] if self._first_warning else None,
             cannot_assess=outcome.cannot_assess,
             partial=outcome.partial,
             usage=UsageFigures(
@@ -263,6 +322,7 @@ class _CriterionTally:
         self._criterion = criterion
         self._labels: Counter[str] = Counter()
         self._value = _Mean()
+        self._tied = self._pairs = self._same_pairs = 0
 
     def add(
         self,
@@ -278,6 +338,11 @@ class _CriterionTally:
             self._labels[verdict.label] += 1
         self._value.add(verdict.value)
         self.agreement.add(criterion, verdict, human)
+        self._tied += verdict.tied
+        answers = [_answer(criterion, vote) for vote in verdict.votes]
+        for one, other in combinations([answer for answer in answers if answer is not None], 2):
+            self._pairs += 1
+            self._same_pairs += one == other
 
     def figures(self) -> CriterionFigures:
         criterion = self._criterion
@@ -295,6 +360,41 @@ class _CriterionTally:
             failed=self.statuses["failed"],
             value=self._value.value,
             agreement=self.agreement.figures(),
+            judges_agree=self._same_pairs / self._pairs if self._pairs else None,
+            tied=self._tied,
+        )
+
+
+class _JudgeTally:
+    """The votes of one judge over the items so far."""
+
+    def __init__(self) -> None:
+        self.score = _Mean()
+        self._statuses: Counter[str] = Counter()
+        self._with_verdict = _Mean()
+        self._agreement = _Agreement()
+        self._usage = Usage()
+
+    def add(
+        self, criterion: Criterion, vote: Verdict, verdict: Verdict, human: Verdict | None
+    ) -> None:
+        self._statuses[vote.status] += 1
+        self._agreement.add(criterion, vote, human)
+        self._usage += vote.usage
+        answers = _answer(criterion, vote), _answer(criterion, verdict)
+        if None not in answers:
+            self._with_verdict.add(answers[0] == answers[1])
+
+    def figures(self, name: str, weights: Mapping[str, float] | None) -> JudgeFigures:
+        return JudgeFigures(
+            name=name,
+            weight=None if weights is None else weights[name],
+            votes={status: self._statuses[status] for status in STATUSES},
+            with_verdict=self._with_verdict.value,
+            agreement=self._agreement.figures(),
+            score=self.score.value,
+            cost=self._usage.cost,
+            seconds=self._usage.seconds,
         )
 
 

@@ -130,6 +130,22 @@ class LengthPenalty:
                 raise InputError(f"{key} cannot be {value!r}")
         return cls(**data)
 
+    @classmethod
+    def parse(cls, given: str | Mapping[str, object]) -> LengthPenalty:
+        """A penalty from text such as `free_budget=6000,max_cap=8000`, or loaded YAML."""
+        if not isinstance(given, str):
+            return cls.from_dict(given)
+        data: dict[str, object] = {}
+        for part in filter(None, (part.strip() for part in given.split(","))):
+            key, equals, value = part.partition("=")
+            if not equals:
+                raise InputError(f"'{part}' is not of the form free_budget=6000")
+            try:
+                data[key.strip()] = json.loads(value)
+            except ValueError:
+                data[key.strip()] = value.strip()
+        return cls.from_dict(data)
+
     def of(self, submission: str) -> float:
         """The penalty for a submission, from 0 to `penalty_at_cap`."""
         return self.at(self.length(submission))
