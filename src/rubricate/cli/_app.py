@@ -236,6 +236,22 @@ def show(
 
 
 @app.command()
+def replay(
+    data: Annotated[
+        str, typer.Argument(help="A dataset whose items' metadata has verdicts under votes.")
+    ],
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only these judges; can be given several times. [all]")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show how recorded judges, and panels of them, agree with people; asks nobody."""
+    from rubricate.cli._replay import replay_command
+
+    raise typer.Exit(replay_command(data, judge or [], json_output=json_output))
+
+
+@app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
     force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,

@@ -9,6 +9,7 @@ from rubricate.judge._families import model_family
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._panel import JudgesLike, Panel, Weights
+from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge._replies import Reply, read_reply, reply_objects
 from rubricate.judge.models import (
     Completion,
@@ -44,6 +45,7 @@ __all__ = [
     "Panel",
     "PythonModel",
     "Quota",
+    "RecordedJudge",
     "Reply",
     "Request",
     "Send",
@@ -52,6 +54,7 @@ __all__ = [
     "model_family",
     "named_judge",
     "read_reply",
+    "recorded_judges",
     "reply_objects",
 ]
 

@@ -1,6 +1,7 @@
 """What people see: the summary, as data and on a terminal, and tables."""
 
 from rubricate.report._estimate import estimate_figures, estimate_text
+from rubricate.report._replay import replay_figures, replay_view
 from rubricate.report._summary import (
     AgreementFigures,
     CriterionFigures,
@@ -23,6 +24,8 @@ __all__ = [
     "UsageFigures",
     "estimate_figures",
     "estimate_text",
+    "replay_figures",
+    "replay_view",
     "summarize",
     "to_pandas",
 ]
