@@ -265,3 +265,27 @@ def test_a_rewards_judges_may_be_several(judges):
     with rubricate.RewardFunction(rubric, [judges("a"), judges("b")], strategy="any") as reward:
         assert reward(["one", "two"]) == [1.0, 1.0]
     assert judges.calls == {"a": 2, "b": 2}
+
+
+def test_an_estimate_counts_every_judges_requests_and_knows_what_is_known(
+    make_dataset, judges, tmp_path
+):
+    a, b = judges("a"), judges("b")
+    rubricate.grade(make_dataset(2), a, run_dir=tmp_path)
+    found = rubricate.estimate(make_dataset(2), [a, b], run_dir=tmp_path)
+    assert (found.verdicts, found.known, found.models) == (8, 4, {"b": 4})
+    assert judges.calls == {"a": 4}
+
+
+def test_only_failed_votes_are_asked_again_where_that_is_wanted(make_dataset, judges, tmp_path):
+    def panel(*, fails: bool) -> list[PythonModel]:
+        return [judges("a"), judges("b", fails=fails)]
+
+    options = {"min_votes": 2, "run_dir": tmp_path}
+    assert rubricate.grade(make_dataset(1), panel(fails=True), **options).failed == 2
+    again = rubricate.grade(make_dataset(1), panel(fails=False), retry_failed=True, **options)
+    assert again.failed == 0
+    assert judges.calls == {"a": 2, "b": 4}
+    third = [*panel(fails=False), judges("c")]
+    new = rubricate.grade(make_dataset(1), third, retry_failed=True, **options)
+    assert [verdict.error.kind for _, verdict in new.verdicts()] == ["not_run", "not_run"]

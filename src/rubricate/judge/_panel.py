@@ -162,7 +162,7 @@ class Panel:
 
     @property
     def caches_prefixes(self) -> bool:
-        """Whether the endpoint of any of the judges keeps what prompts begin with."""
+        """Whether an item's later prompts are cheaper than its first, for any of the judges."""
         return any(member.caches_prefixes for member in self.members)
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:

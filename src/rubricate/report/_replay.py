@@ -47,22 +47,15 @@ def replay_view(majority: Summary, weighted: Summary) -> Table:
         padding=(0, 1, 0, 0),
     )
     table.add_column("judge", overflow="fold")
-    for heading in ("weight", "judged", "failed", "tied", "accuracy", "kappa", "n"):
+    for heading in ("weight", "failed", "tied", "accuracy", "kappa", "n"):
         table.add_column(heading, justify="right")
     for judge in figures["judges"]:
-        votes = judge["votes"]
-        weight = f"{judge['weight']:.2f}"
-        table.add_row(
-            Text(judge["name"]), weight, str(votes["judged"]), str(votes["failed"]), "",
-            *_cells(judge),
-        )  # fmt: skip
+        failed = str(judge["votes"]["failed"])
+        table.add_row(Text(judge["name"]), f"{judge['weight']:.2f}", failed, "", *_cells(judge))
     table.add_section()
     for panel in figures["panels"]:
-        verdicts = panel["verdicts"]
-        table.add_row(
-            f"panel: {panel['name']}", "", str(verdicts["judged"]), str(verdicts["failed"]),
-            str(panel["tied"]), *_cells(panel), style="bold",
-        )  # fmt: skip
+        failed, tied = str(panel["verdicts"]["failed"]), str(panel["tied"])
+        table.add_row(f"panel: {panel['name']}", "", failed, tied, *_cells(panel), style="bold")
     return table
 
 
