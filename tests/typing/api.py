@@ -122,7 +122,7 @@ assert_type(verification[0].rubric_scores, dict[str, int | bool])
 assert_type(verification[0].metric_rubric_results, dict[str, dict[str, float]])
 assert_type(verification[0].correct, bool | None)
 
-panel = Panel(["builtin", judge], strategy="any", weights=None, min_votes=1)
+panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
 assert_type(rubric.grade("text", judge=panel), ItemResult)
 assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
 assert_type(LengthPenalty(max_cap=9000).of("text"), float)
