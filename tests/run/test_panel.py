@@ -289,3 +289,16 @@ def test_only_failed_votes_are_asked_again_where_that_is_wanted(make_dataset, ju
     third = [*panel(fails=False), judges("c")]
     new = rubricate.grade(make_dataset(1), third, retry_failed=True, **options)
     assert [verdict.error.kind for _, verdict in new.verdicts()] == ["not_run", "not_run"]
+
+
+def test_a_stopped_run_that_learns_weights_still_gives_every_item_once(make_dataset, judges):
+    with ScriptedEndpoint([Rule(status=401)]) as endpoint:
+        panel = Panel(
+            [judges("a"), rubricate.HTTPModel("m", base_url=endpoint.url)], weights="reliability"
+        )
+        with pytest.raises(RunStopped) as stopped:
+            rubricate.grade(make_dataset(4), panel, concurrency=1)
+    result = stopped.value.result
+    assert [item.index for item in result] == [0, 1, 2, 3]
+    assert result.summary().not_run == 7  # of 8; the first criterion has a vote and a failure
+    assert list(result.weights) == ["a", "m"]

@@ -12,6 +12,9 @@ from rubricate.rubric import Rubric, Verdict
 
 __all__ = ["Plan", "PlannedItem"]
 
+LONGEST_NAME = 100
+"""Characters that a model's name may have; what is longer is some other text."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
@@ -31,7 +34,8 @@ class PlannedItem:
     def author(self, keys: Sequence[str]) -> str | None:
         """The model that wrote the text, by the first of these keys that its metadata has."""
         metadata = self.case.item.metadata if self.case.item is not None else {}
-        return next((str(metadata[key]) for key in keys if metadata.get(key)), None)
+        found = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
+        return found if 0 < len(found) <= LONGEST_NAME else None
 
 
 class Plan:
