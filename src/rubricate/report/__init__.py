@@ -8,11 +8,10 @@ from rubricate.report._summary import (
     JudgeFigures,
     ScoreFigures,
     Summary,
-    Tallies,
     UsageFigures,
-    summarize,
 )
 from rubricate.report._tables import to_pandas
+from rubricate.report._tallies import Tallies, summarize
 
 __all__ = [
     "AgreementFigures",
