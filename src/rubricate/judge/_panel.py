@@ -168,9 +168,12 @@ class Panel:
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
         """What votes come to, one a member in the members' order; all alike without weights."""
         names = [member.name for member in self.members]
-        named = [replace(vote, judge=name) for vote, name in zip(votes, names, strict=True)]
+        named = [
+            vote if vote.judge == name else replace(vote, judge=name)
+            for vote, name in zip(votes, names, strict=True)
+        ]
         weights = [self.weights[name] for name in names] if self.weights else None
-        return replace(aggregate(criterion, named, self.aggregation, weights), judge=self.name)
+        return aggregate(criterion, named, self.aggregation, weights, judge=self.name)
 
     def weighted(self, weights: Mapping[str, float]) -> Panel:
         """The same panel with weights by its members' names; 1 for those that are missing."""

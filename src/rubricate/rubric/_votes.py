@@ -90,6 +90,8 @@ def aggregate(
     votes: Sequence[Verdict],
     aggregation: Aggregation,
     weights: Sequence[float] | None = None,
+    *,
+    judge: str | None = None,
 ) -> Verdict:
     """One verdict from the votes on a criterion.
 
@@ -103,6 +105,7 @@ def aggregate(
         aggregation: how.
         weights: how much each vote counts, all above 0, for strategies that are weighted.
             Default: all alike.
+        judge: what those who voted are called together.
 
     Returns:
         The verdict; `failed` (`quorum`) with fewer than `aggregation.min_votes` votes.
@@ -123,6 +126,7 @@ def aggregate(
         criterion.name or "",
         "failed",
         usage=sum((vote.usage for vote in votes), Usage()),
+        judge=judge,
         resumed=bool(votes) and all(vote.resumed for vote in votes),
         votes=tuple(votes),
     )

@@ -112,7 +112,9 @@ class Bench:
         counted = self._panel.verdict(
             asked.criterion, [votes[seat] for seat in range(len(self._judges))]
         )
-        item.verdicts[asked.name] = replace(counted, criterion=asked.name)
+        if counted.criterion != asked.name:  # a criterion without a name of its own
+            counted = replace(counted, criterion=asked.name)
+        item.verdicts[asked.name] = counted
 
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:
         """The verdict on a criterion that was not judged, or not by all of a panel."""
