@@ -3,8 +3,9 @@
     python tools/make_examples.py --data ../shared/data/human-labelled
 
 Each criterion gets one label from its annotators: for yes/no labels the one they all gave, and
-none where they differ; for a scale from 1 to N (made into N ordered options) the median, rounded
-half down.
+none where two differ (of three, the one that two gave); for a scale from 1 to N (made into N
+ordered options) the median, rounded half down. Verdicts of language models that were published with
+the source are kept as each item's `metadata.votes`, null where the model gave none.
 """
 
 from __future__ import annotations
@@ -55,23 +56,40 @@ def rubric(record: dict[str, Any], name: str) -> Rubric:
 
 
 def label(raw: dict[str, Any]) -> str | None:
-    """One label from all annotators', or None where they differ."""
+    """One label from all annotators', or None where as many say one thing as the other."""
     if raw["kind"] == "score":
         return str(statistics.median_low(raw["human"]))
-    given = set(raw["human"])
-    return None if len(given) != 1 else "MET" if given.pop() else "UNMET"
+    met, count = sum(raw["human"]), len(raw["human"])
+    return None if 2 * met == count else "MET" if 2 * met > count else "UNMET"
+
+
+def votes(record: dict[str, Any]) -> dict[str, dict[str, str | None]]:
+    """The published verdicts by judge and criterion."""
+    found: dict[str, dict[str, str | None]] = {}
+    for raw in record["criteria"]:
+        for judge, given in raw.get("judges", {}).items():
+            if not isinstance(given, list):  # repeated runs of one judge
+                labels = found.setdefault(judge, {})
+                name = NAMES.get(raw["name"], raw["name"])
+                labels[name] = None if given is None else "MET" if given else "UNMET"
+    return found
 
 
 def item(record: dict[str, Any], *, own_prompt: bool) -> DataItem:
     """A record as an item."""
     given = {NAMES.get(raw["name"], raw["name"]): raw["human"] for raw in record["criteria"]}
+    published, system = votes(record), (record.get("meta") or {}).get("system")
     return DataItem(
         record["submission"],
         record["group"],
         [label(raw) for raw in record["criteria"]],
         id=record["id"],
         prompt=record["prompt"] if own_prompt else None,
-        metadata={"human": given},
+        metadata={
+            **({"system": system} if system else {}),
+            "human": given,
+            **({"votes": published} if published else {}),
+        },
     )
 
 
@@ -83,6 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     physics = read(arguments.data / "physics.jsonl")
     recipes = read(arguments.data / "recipes.jsonl")
+    stories = read(arguments.data / "ttcw.jsonl")
     arguments.output.mkdir(exist_ok=True)
     RubricDataset(
         physics[0]["prompt"],
@@ -96,6 +115,12 @@ def main() -> None:
         [item(record, own_prompt=True) for record in recipes],
         "recipes",
     ).to_file(arguments.output / "recipes.json")
+    RubricDataset(
+        "Write a short story for a plot.",
+        rubric(stories[0], "ttcw"),
+        [item(record, own_prompt=True) for record in stories],
+        "ttcw",
+    ).to_file(arguments.output / "ttcw.json")
 
 
 if __name__ == "__main__":

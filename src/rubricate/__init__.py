@@ -44,7 +44,15 @@ if TYPE_CHECKING:
         grade,
         grade_stream,
     )
-    from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
+    from rubricate.judge import (
+        BuiltinJudge,
+        HTTPModel,
+        Judge,
+        Model,
+        ModelJudge,
+        Panel,
+        PythonModel,
+    )
     from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
@@ -52,6 +60,7 @@ if TYPE_CHECKING:
         CriterionOption,
         CriterionVerdict,
         Evidence,
+        LengthPenalty,
         MetricCriterion,
         RegexCriterion,
         Rubric,
@@ -77,12 +86,14 @@ __all__ = [
     "InputError",
     "ItemResult",
     "Judge",
+    "LengthPenalty",
     "MemoryDataset",
     "MetricCriterion",
     "MissingKeyError",
     "Model",
     "ModelError",
     "ModelJudge",
+    "Panel",
     "Progress",
     "PythonModel",
     "RecordToSample",
@@ -149,6 +160,7 @@ _ROOMS = {
         "Judge",
         "Model",
         "ModelJudge",
+        "Panel",
         "PythonModel",
     ),
     "rubricate.reward": ("RewardFunction",),
@@ -158,6 +170,7 @@ _ROOMS = {
         "CriterionOption",
         "CriterionVerdict",
         "Evidence",
+        "LengthPenalty",
         "MetricCriterion",
         "RegexCriterion",
         "Rubric",

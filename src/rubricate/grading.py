@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -11,8 +11,8 @@ from typing import Any, TypeVar, Unpack
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
-from rubricate.judge import CriteriaPerCall, Examples, Judge, JudgeLike, Model
-from rubricate.rubric import CannotAssess, Rubric
+from rubricate.judge import CriteriaPerCall, Examples, Judge, JudgesLike, Model, Panel, Weights
+from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import (
     CACHE_NAME,
     JOURNAL_NAME,
@@ -49,6 +49,7 @@ __all__ = [
     "agrade",
     "agrade_one",
     "agrade_stream",
+    "chosen_judge",
     "estimate",
     "grade",
     "grade_one",
@@ -60,7 +61,7 @@ _T = TypeVar("_T")
 
 async def agrade(
     dataset: Gradable,
-    judge: JudgeLike = None,
+    judge: JudgesLike = None,
     *,
     rubric: Rubric | None = None,
     run_dir: str | Path | None = None,
@@ -69,6 +70,13 @@ async def agrade(
     cache: str | Path | None = None,
     limit: int | None = None,
     base_url: str | None = None,
+    strategy: str | None = None,
+    ordinal: str | None = None,
+    nominal: str | None = None,
+    numeric: str | None = None,
+    min_votes: int = 1,
+    weights: Weights | None = None,
+    replicates: int = 1,
     concurrency: int = CONCURRENCY,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
@@ -85,6 +93,8 @@ async def agrade(
     max_outage: float = MAX_OUTAGE,
     cannot_assess: CannotAssess | str = "skip",
     partial: float = 0.5,
+    length_penalty: LengthPenalty | Mapping[str, Any] | None = None,
+    author_key: str | None = None,
     allow_code: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     stop: asyncio.Event | None = None,
@@ -94,8 +104,9 @@ async def agrade(
     Args:
         dataset: what to grade: a `RubricDataset`, or a table of `open_items`.
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
-            from messages to a reply. Default: the embedded judge, a baseline. A judge or model
-            keeps its connections for the next call: close it with `aclose`.
+            from messages to a reply; or several, in a list or a `Panel`, that vote. Default: the
+            embedded judge, a baseline. A judge or model keeps its connections for the next call:
+            close it with `aclose`.
         rubric: a rubric to use in place of a `RubricDataset`'s own.
         run_dir: a folder for journal and results. A run into the same folder takes up where the
             last one ended. Default: nothing is written.
@@ -105,6 +116,8 @@ async def agrade(
         cache: a folder with answers that runs share; what is in it costs nothing. Default: none.
         limit: grade only so many items, from the first.
         base_url: the address of an OpenAI-compatible server, for a judge given by name.
+        strategy, ordinal, nominal, numeric, min_votes, weights, replicates: how several judges
+            vote, or one several times; see `Panel`.
         concurrency: the most requests in flight at once.
         requests_per_minute, tokens_per_minute: what the endpoint may be asked, with all runs of
             this process together. Default: what its headers and refusals (429) tell.
@@ -126,6 +139,9 @@ async def agrade(
         cannot_assess: what an abstention or an N/A answer does to the score: `skip`, `zero`,
             `partial` or `fail`.
         partial: the fraction of a positive weight that `partial` gives, in [0, 1].
+        length_penalty: what length costs the score: a `LengthPenalty`, or its fields as a dict.
+        author_key: where the items' metadata says which model wrote the text; a judge of the same
+            family is warned about. Default: `model`, else `system`.
         allow_code: whether code that a rubric file names (`function: package.module:name`) is
             imported and run. Callables that are given as such need no leave.
         on_progress: called after every verdict.
@@ -146,6 +162,13 @@ async def agrade(
         cache=cache,
         limit=limit,
         base_url=base_url,
+        strategy=strategy,
+        ordinal=ordinal,
+        nominal=nominal,
+        numeric=numeric,
+        min_votes=min_votes,
+        weights=weights,
+        replicates=replicates,
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
@@ -162,6 +185,8 @@ async def agrade(
         max_outage=max_outage,
         cannot_assess=cannot_assess,
         partial=partial,
+        length_penalty=length_penalty,
+        author_key=author_key,
         allow_code=allow_code,
         on_progress=on_progress,
         stop=stop,
@@ -188,7 +213,7 @@ def _existing(folder: str | Path | None, name: str) -> Path | None:
 
 
 async def aestimate(
-    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+    dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]
 ) -> Estimate:
     """What `agrade` with these arguments would take; sends nothing and writes nothing.
 
@@ -213,7 +238,7 @@ async def aestimate(
 
 
 def estimate(
-    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+    dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]
 ) -> Estimate:
     """`aestimate` for plain code."""
     return run_sync(lambda: aestimate(dataset, judge, **options))
@@ -225,7 +250,7 @@ async def agrade_one(
     *,
     prompt: str = "",
     reference: str | None = None,
-    judge: JudgeLike = None,
+    judge: JudgesLike = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
     """Grade one text by a rubric.
@@ -247,13 +272,13 @@ async def agrade_one(
         return await anext(stream)
 
 
-def grade(dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]) -> Result:
+def grade(dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]) -> Result:
     """`agrade` for plain code. Works in a script and inside a running loop (a notebook)."""
     return run_sync(lambda: _closing(judge, agrade(dataset, judge, **options)))
 
 
 def grade_stream(
-    dataset: Gradable, judge: JudgeLike = None, **options: Unpack[GradingOptions]
+    dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]
 ) -> Iterator[ItemResult]:
     """`agrade_stream` for plain code: the items' results as they get done.
 
@@ -278,7 +303,7 @@ def grade_one(
     *,
     prompt: str = "",
     reference: str | None = None,
-    judge: JudgeLike = None,
+    judge: JudgesLike = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
     """`agrade_one` for plain code. Works in a script and inside a running loop (a notebook)."""
@@ -292,10 +317,10 @@ def grade_one(
     )
 
 
-async def _closing(judge: JudgeLike, grading: Coroutine[Any, Any, _T]) -> _T:
+async def _closing(judge: JudgesLike, grading: Coroutine[Any, Any, _T]) -> _T:
     """Close a judge's connections behind a call: they belong to the loop that now ends."""
     try:
         return await grading
     finally:
-        if isinstance(judge, Judge | Model):
+        if isinstance(judge, Judge | Model | Panel):
             await judge.aclose()

@@ -13,11 +13,13 @@ from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, RubricateError, RunStopped
-from rubricate.judge import JudgeLike
+from rubricate.judge import JudgesLike
 from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, Sender
 from rubricate.streaming import (
     GradingOptions,
+    OneJudge,
+    PanelOptions,
     ResultStream,
     RewardOptions,
     check_options,
@@ -89,7 +91,7 @@ class RewardFunction:
     def __init__(
         self,
         rubric: Rubric,
-        judge: JudgeLike = None,
+        judge: JudgesLike = None,
         *,
         prompt: str = "",
         on_failure: OnFailure = "none",
@@ -108,14 +110,8 @@ class RewardFunction:
         self._prompt = prompt
         self._on_failure = on_failure
         self._judge = chosen_judge(judge, options)
-        by_name = (
-            "base_url",
-            "temperature",
-            "timeout",
-            "prices",
-            "criteria_per_call",
-        )  # told to the judge by now
-        left = {name: value for name, value in options.items() if name not in by_name}
+        told = {*OneJudge.__annotations__, *PanelOptions.__annotations__}  # to the judge, by now
+        left = {name: value for name, value in options.items() if name not in told}
         self._options = cast("GradingOptions", left)
         self._sender: tuple[asyncio.AbstractEventLoop, Sender] | None = None
         self._background: BackgroundLoop | None = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
 from rubricate._documents import suggestion
 from rubricate.dataset import Gradable, RubricDataset
@@ -17,11 +17,15 @@ from rubricate.judge import (
     GroupJudge,
     Judge,
     JudgeLike,
+    JudgesLike,
     Model,
+    Panel,
+    Weights,
     choose_judge,
+    named_judge,
 )
 from rubricate.report import Summary, Tallies
-from rubricate.rubric import CannotAssess, Rubric, check_cannot_assess
+from rubricate.rubric import CannotAssess, LengthPenalty, Rubric, check_cannot_assess
 from rubricate.run import (
     Budget,
     ItemResult,
@@ -34,6 +38,7 @@ from rubricate.run import (
     cache_file,
     run,
 )
+from rubricate.stats import reliability_weights
 
 __all__ = [
     "ATTEMPTS",
@@ -43,6 +48,8 @@ __all__ = [
     "TIMEOUT",
     "GradingOptions",
     "JudgingOptions",
+    "OneJudge",
+    "PanelOptions",
     "ResultStream",
     "RewardOptions",
     "agrade_stream",
@@ -57,23 +64,42 @@ TIMEOUT = 120.0
 ATTEMPTS = 6
 DEADLINE = 600.0
 MAX_OUTAGE = 120.0
+AUTHOR_KEYS = ("model", "system")
 
 
-class JudgingOptions(TypedDict, total=False):
-    """How to judge; the arguments of these names of `agrade`."""
+class PanelOptions(TypedDict, total=False):
+    """How several judges vote; the arguments of these names of `agrade` and `Panel`."""
+
+    strategy: str | None
+    ordinal: str | None
+    nominal: str | None
+    numeric: str | None
+    min_votes: int
+    weights: Weights | None
+    replicates: int
+
+
+class OneJudge(TypedDict, total=False):
+    """What a judge is made with; the arguments of these names of `agrade`."""
 
     base_url: str | None
     temperature: float | None
     timeout: float
     prices: str | Path | None
+    criteria_per_call: CriteriaPerCall
+    examples: Examples | None
+
+
+class JudgingOptions(OneJudge, PanelOptions, total=False):
+    """How to judge; the arguments of these names of `agrade`."""
+
     attempts: int
     deadline: float
     max_outage: float
     leader_first: bool | None
-    criteria_per_call: CriteriaPerCall
-    examples: Examples | None
     cannot_assess: CannotAssess | str
     partial: float
+    length_penalty: LengthPenalty | Mapping[str, Any] | None
     allow_code: bool
 
 
@@ -96,6 +122,7 @@ class GradingOptions(RewardOptions, total=False):
     fresh: bool
     retry_failed: bool
     limit: int | None
+    author_key: str | None
     on_progress: Callable[[Progress], None] | None
 
 
@@ -112,7 +139,7 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
 
 def agrade_stream(
     dataset: Gradable,
-    judge: JudgeLike = None,
+    judge: JudgesLike = None,
     *,
     stop: asyncio.Event | None = None,
     **options: Unpack[GradingOptions],
@@ -144,7 +171,7 @@ class ResultStream:
     def __init__(
         self,
         dataset: Gradable,
-        judge: JudgeLike,
+        judge: JudgesLike,
         stop: asyncio.Event,
         options: GradingOptions,
         sender: Sender | None = None,
@@ -154,9 +181,11 @@ class ResultStream:
             raise InputError("fresh and retry_failed exclude each other: give one of them")
         partial = options.get("partial", 0.5)
         strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
+        penalty = options.get("length_penalty")
+        author_key = options.get("author_key")
         dataset = chosen_dataset(dataset, options.get("rubric"))
         chosen = chosen_judge(judge, options)
-        self._made_here = None if isinstance(judge, Judge | Model) else chosen
+        self._made_here = None if isinstance(judge, Judge | Model | Panel) else chosen
         run_dir = options.get("run_dir")
         self._folder = None if run_dir is None else RunFolder(run_dir)
         self._tallies = Tallies()
@@ -175,6 +204,13 @@ class ResultStream:
             retries=_retries(options),
             cannot_assess=strategy,
             partial=partial,
+            length_penalty=(
+                penalty
+                if penalty is None or isinstance(penalty, LengthPenalty)
+                else LengthPenalty.from_dict(penalty)
+            ),
+            author_keys=AUTHOR_KEYS if author_key is None else (author_key,),
+            learn_weights=reliability_weights,
             allow_code=options.get("allow_code", False),
             on_progress=options.get("on_progress") or (lambda progress: None),
             stop=stop,
@@ -241,7 +277,7 @@ def shared_sender(options: GradingOptions) -> Sender:
     return Sender(limits=_limits(options), retries=_retries(options))
 
 
-def _leader_first(judge: GroupJudge, options: JudgingOptions) -> bool:
+def _leader_first(judge: GroupJudge | Panel, options: JudgingOptions) -> bool:
     given = options.get("leader_first")
     return judge.caches_prefixes if given is None else given
 
@@ -275,14 +311,52 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-def chosen_judge(judge: JudgeLike, options: JudgingOptions) -> GroupJudge:
-    """The judge that is meant, as `agrade` takes it."""
-    return choose_judge(
-        judge,
-        base_url=options.get("base_url"),
-        temperature=options.get("temperature", 0.0),
-        timeout=options.get("timeout", TIMEOUT),
-        prices=options.get("prices"),
-        criteria_per_call=options.get("criteria_per_call", 1),
-        examples=options.get("examples"),
+def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Panel:
+    """The judge or the panel that is meant, as `agrade` takes it."""
+    told: dict[str, Any] = {
+        name: options[name]  # type: ignore[literal-required]
+        for name in OneJudge.__annotations__
+        if name in options
+    }
+    voting = cast(
+        "PanelOptions",
+        {
+            name: value
+            for name, value in options.items()
+            if name in PanelOptions.__annotations__ and value is not None and value != 1
+        },
     )
+    if isinstance(judge, Panel):
+        own = [*voting, *(name for name in ("base_url", "examples") if told.get(name))]
+        if told.get("criteria_per_call", 1) != 1:
+            own.append("criteria_per_call")
+        if own:
+            raise InputError(f"{own[0]} is for judges that are listed; a Panel has its own")
+        return judge
+    if isinstance(judge, Sequence) and not isinstance(judge, str):
+        if len(judge) > 1 or voting.get("replicates", 1) > 1:
+            return Panel([_one_of_several(one, told) for one in judge], **voting)
+        if not judge:
+            raise InputError("the list of judges is empty")
+        judge = judge[0]
+    if voting.get("replicates", 1) > 1:
+        return Panel([named_judge(judge, **told)], **voting)
+    if voting.get("min_votes", 1) > 1:
+        raise InputError(f"a quorum of {voting['min_votes']} votes cannot come of 1")
+    if voting:
+        raise InputError(
+            f"{next(iter(voting))} is for several judges, or replicates of one; there is one"
+        )
+    return choose_judge(judge, **told)
+
+
+def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
+    """A judge of a panel; each kind is told what concerns it."""
+    concerns = set(OneJudge.__annotations__)
+    if judge is None or judge == "builtin":
+        concerns = {"examples"}
+    elif isinstance(judge, Judge):
+        concerns = set()
+    elif not isinstance(judge, str):
+        concerns = {"criteria_per_call", "examples"}
+    return named_judge(judge, **{name: told[name] for name in told if name in concerns})

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import rubricate
-from rubricate import CodeCriterion, Criterion, InputError, Rubric, RubricDataset, RunStopped
+from rubricate import (
+    CodeCriterion,
+    Criterion,
+    InputError,
+    LengthPenalty,
+    MetricCriterion,
+    Rubric,
+    RubricDataset,
+    RunStopped,
+    Verdict,
+)
 from rubricate.grading import GradingOptions
 from rubricate.judge import Completion, Examples, ModelJudge, PythonModel, choose_judge
 from rubricate.rubric import Usage
@@ -412,3 +423,99 @@ def test_option_prices_makes_a_cost_known(make_dataset, tmp_path, endpoint):
     (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
     options = {"base_url": endpoint.url, "prices": tmp_path / "prices.json"}
     assert rubricate.grade(make_dataset(1), "m", **options).usage.cost > 0
+
+
+OPTIONS = [
+    {"label": "poor", "value": 0},
+    {"label": "fair", "value": 0.5},
+    {"label": "good", "value": 1},
+]
+
+
+def voters(*answers: Any) -> list[PythonModel]:
+    """A judge for each answer, who always gives it."""
+
+    def voter(index: int, answer: Any) -> PythonModel:
+        reply = {"reason": "r", "evidence": [], "verdict": answer}
+        return PythonModel(lambda messages: reply, name=f"voter {index}")
+
+    return [voter(index, answer) for index, answer in enumerate(answers)]
+
+
+def voted(criterion: Criterion, answers: Sequence[Any], **options: Any) -> Verdict:
+    """The verdict of judges who give these answers."""
+    item = Rubric([criterion]).grade("a text", judge=voters(*answers), **options)
+    return next(iter(item.criteria.values()))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "label"), [("majority", "MET"), ("unanimous", "UNMET"), ("any", "MET")]
+)
+def test_option_strategy_says_how_votes_on_binary_criteria_are_counted(strategy, label):
+    criterion = Criterion(name="c", requirement="x")
+    assert voted(criterion, ["MET", "UNMET", "MET"], strategy=strategy).label == label
+
+
+@pytest.mark.parametrize(("ordinal", "value"), [("mean", 0.5), ("median", 0.5), ("max", 1.0)])
+def test_option_ordinal_says_how_votes_on_ordered_options_are_counted(ordinal, value):
+    criterion = Criterion(name="c", requirement="x", options=OPTIONS)
+    assert voted(criterion, ["poor", "fair", "good"], ordinal=ordinal).value == value
+
+
+@pytest.mark.parametrize(("nominal", "status"), [("mode", "judged"), ("unanimous", "abstained")])
+def test_option_nominal_says_how_votes_on_options_without_order_are_counted(nominal, status):
+    criterion = Criterion(name="c", requirement="x", options=OPTIONS, scale_type="nominal")
+    assert voted(criterion, ["poor", "good", "good"], nominal=nominal).status == status
+
+
+@pytest.mark.parametrize(("numeric", "value"), [("mean", 1 / 3), ("median", 0.0)])
+def test_option_numeric_says_how_votes_on_metric_criteria_are_counted(numeric, value):
+    criterion = MetricCriterion(
+        name="c", requirement="x", tp_instructions=["a"], metrics=["recall"]
+    )
+    answers = [
+        {"items": [{"item": "a", "classified": found, "quote": ""}], "others": []}
+        for found in ("unmentioned", "unmentioned", "positive")
+    ]
+    assert voted(criterion, answers, numeric=numeric).value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("min_votes", "status"), [(1, "judged"), (2, "failed")])
+def test_option_min_votes_is_the_quorum(min_votes, status):
+    criterion = Criterion(name="c", requirement="x")
+    assert voted(criterion, ["MET", "CANNOT_ASSESS"], min_votes=min_votes).status == status
+
+
+@pytest.mark.parametrize(
+    ("weights", "label"),
+    [(None, "UNMET"), ([3, 1, 1], "MET"), ({"voter 0": 1, "voter 1": 1, "voter 2": 1}, "UNMET")],
+)
+def test_option_weights_says_how_much_each_vote_counts(weights, label):
+    criterion = Criterion(name="c", requirement="x")
+    assert voted(criterion, ["MET", "UNMET", "UNMET"], weights=weights).label == label
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_option_replicates_asks_a_judge_so_often(replicates, endpoint):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    item = rubric.grade("a", judge="m", base_url=endpoint.url, replicates=replicates)
+    assert len(endpoint.requests) == replicates
+    assert len(item.criteria["c"].votes) == (3 if replicates == 3 else 0)
+
+
+@pytest.mark.parametrize("given", [{"free_budget": 2, "max_cap": 4}, LengthPenalty(2, 4)])
+def test_option_length_penalty_is_subtracted_from_the_score(make_dataset, given):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    item = rubric.grade("one two three four five", judge=met, length_penalty=given)
+    assert (item.score.value, item.score.before_penalty, item.score.penalty) == (0.5, 1.0, 0.5)
+    result = rubricate.grade(make_dataset(1), met, length_penalty=given)
+    assert result.summary().score.penalty == 0.5
+
+
+@pytest.mark.parametrize(("author_key", "warned"), [(None, True), ("writer", False)])
+def test_option_author_key_says_where_to_find_who_wrote_the_text(make_dataset, author_key, warned):
+    dataset = make_dataset(1, metadata={"model": "gpt-4o", "writer": "claude-3-opus"})
+    judge = PythonModel(met, name="openai/gpt-4.1-mini")
+    result = rubricate.grade(dataset, judge, author_key=author_key)
+    assert ("same_family" in result.items[0].warnings) == warned
+    assert result.summary().warnings == ({"same_family": 1} if warned else {})

@@ -70,7 +70,20 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
         "judge": "m",
         "detail": None,
         "resumed": False,
-        "item_score": {"value": 0.5, "lowest": 0.5, "highest": 0.5, "raw": 1.0, "coverage": 1.0},
+        "votes": [],
+        "tied": False,
+        "item_score": {
+            "value": 0.5,
+            "lowest": 0.5,
+            "highest": 0.5,
+            "raw": 1.0,
+            "coverage": 1.0,
+            "faults_only": False,
+            "penalty": 0.0,
+            "before_penalty": None,
+        },
+        "judge_scores": {},
+        "warnings": {},
     }
     assert usage["requests"] == 1
     assert usage["input_tokens"] > 0
@@ -147,6 +160,8 @@ def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint
         "judge",
         "detail",
         "resumed",
+        "tied",
+        "warnings",
         "usage.requests",
         "usage.input_tokens",
         "usage.cached_tokens",
@@ -160,6 +175,9 @@ def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint
         "item_score.highest",
         "item_score.raw",
         "item_score.coverage",
+        "item_score.faults_only",
+        "item_score.penalty",
+        "item_score.before_penalty",
     ]
     assert len(frame) == 4
     assert frame.groupby("criterion")["value"].mean().to_dict() == {"speed": 0.5, "boasting": 0.5}

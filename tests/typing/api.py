@@ -14,7 +14,9 @@ from rubricate import (
     DataItem,
     HTTPModel,
     ItemResult,
+    LengthPenalty,
     ModelJudge,
+    Panel,
     PythonModel,
     Result,
     Rubric,
@@ -119,3 +121,8 @@ verification = benchmark.run_verification(
 assert_type(verification[0].rubric_scores, dict[str, int | bool])
 assert_type(verification[0].metric_rubric_results, dict[str, dict[str, float]])
 assert_type(verification[0].correct, bool | None)
+
+panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
+assert_type(rubric.grade("text", judge=panel), ItemResult)
+assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
+assert_type(LengthPenalty(max_cap=9000).of("text"), float)

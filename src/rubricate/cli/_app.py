@@ -29,6 +29,10 @@ _ClickException: type[Exception] = next(
 )
 
 
+_GIVEN = (str, int, float, list)
+"""What an option that was given is."""
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"rubricate {__version__}")
@@ -61,8 +65,37 @@ def grade(
         str | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
     ] = None,
     judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who grades: builtin (default), openai/gpt-4.1-mini, ...; see judges. Given "
+            "several times, all of them, and they vote."
+        ),
+    ] = None,
+    strategy: Annotated[
         str | None,
-        typer.Option(help="Who grades: builtin (default), openai/gpt-4.1-mini, ...; see judges."),
+        typer.Option(help="Votes on binary criteria: majority, weighted, unanimous, any."),
+    ] = None,
+    ordinal: Annotated[
+        str | None,
+        typer.Option(help="Votes on ordered options: mean, median, weighted_mean, mode, min, max."),
+    ] = None,
+    nominal: Annotated[
+        str | None,
+        typer.Option(help="Votes on options without order: mode, weighted_mode, unanimous."),
+    ] = None,
+    numeric: Annotated[
+        str | None,
+        typer.Option(help="Votes on metric criteria: mean, median, weighted_mean."),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="What each judge's vote counts: reliability, or numbers such as 2,1,1."),
+    ] = None,
+    min_votes: Annotated[
+        int | None, typer.Option(help="With fewer votes that decide, a verdict is failed. [1]")
+    ] = None,
+    replicates: Annotated[
+        int | None, typer.Option(help="How often each judge is asked, a vote each time. [1]")
     ] = None,
     map: Annotated[
         str | None,
@@ -162,6 +195,14 @@ def grade(
     partial: Annotated[
         float | None, typer.Option(help="The fraction of the weight that partial gives. [0.5]")
     ] = None,
+    length_penalty: Annotated[
+        str | None,
+        typer.Option(help="What length costs: free_budget=6000,max_cap=8000,penalty_at_cap=0.5."),
+    ] = None,
+    author_key: Annotated[
+        str | None,
+        typer.Option(help="Where metadata says which model wrote the text. [model, system]"),
+    ] = None,
     allow_code: Annotated[
         bool | None, typer.Option("--allow-code", help="Run code that the rubric names.")
     ] = None,
@@ -176,8 +217,8 @@ def grade(
     from rubricate.cli._grade import grade_command
     from rubricate.cli._settings import load_settings
 
-    given = {key: value for key, value in locals().items() if key not in ("config",)}
-    given = {key: value for key, value in given.items() if isinstance(value, str | int | float)}
+    options = {key: value for key, value in locals().items() if key != "config" and value != []}
+    given = {key: value for key, value in options.items() if isinstance(value, _GIVEN)}
     if criteria_per_call is not None and criteria_per_call.isdecimal():
         given["criteria_per_call"] = int(criteria_per_call)
     raise typer.Exit(grade_command(load_settings(given, config)))
@@ -192,6 +233,22 @@ def show(
     from rubricate.cli._show import show_command
 
     raise typer.Exit(show_command(run, json_output=json_output))
+
+
+@app.command()
+def replay(
+    data: Annotated[
+        str, typer.Argument(help="A dataset whose items' metadata has verdicts under votes.")
+    ],
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only these judges; can be given several times. [all]")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Show how recorded judges, and panels of them, agree with people; asks nobody."""
+    from rubricate.cli._replay import replay_command
+
+    raise typer.Exit(replay_command(data, judge or [], json_output=json_output))
 
 
 @app.command()

@@ -28,10 +28,10 @@ from rubricate.dataset import (
     write_skipped,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import agrade_stream, estimate
-from rubricate.judge import Examples, Judge, choose_judge
+from rubricate.grading import agrade_stream, chosen_judge, estimate
+from rubricate.judge import Examples, Judge, Panel, Weights
 from rubricate.report import Summary, estimate_figures, estimate_text
-from rubricate.rubric import Rubric, check_cannot_assess
+from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def grade_command(settings: GradeSettings) -> int:
 
     notes = Console(stderr=True, quiet=settings.quiet)
     check_cannot_assess(settings.cannot_assess, settings.partial)
+    _length_penalty(settings)
     dataset = _dataset(settings)
     judge = _judge(settings)
     run_dir = Path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
@@ -62,7 +63,7 @@ def grade_command(settings: GradeSettings) -> int:
         return _dry_run(settings, dataset, judge, run_dir)
     if isinstance(dataset, ItemTable) and dataset.skipped:
         _report_skipped(dataset.skipped, run_dir, notes)
-    if settings.judge is None and settings.examples is None and found.needs_judge:
+    if settings.judge is None and settings.examples is None and found.asked:
         notes.print(NO_JUDGE, style="dim", highlight=False)
     summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
     _show(summary, settings)
@@ -114,7 +115,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
     notes.print(f"Left out {what}; see {report}", highlight=False, markup=False)
 
 
-def _judge(settings: GradeSettings) -> Judge:
+def _judge(settings: GradeSettings) -> Judge | Panel:
     examples = None
     if settings.examples is not None:
         try:
@@ -125,19 +126,57 @@ def _judge(settings: GradeSettings) -> Judge:
             )
         except InputError as error:
             raise error.within(file=settings.examples) from None
-    return choose_judge(
-        settings.judge,
-        base_url=settings.base_url,
-        temperature=settings.temperature,
-        timeout=settings.timeout,
-        prices=settings.prices,
-        criteria_per_call=settings.criteria_per_call,
-        examples=examples,
+    return chosen_judge(
+        _names(settings) or None,
+        {
+            "base_url": settings.base_url,
+            "temperature": settings.temperature,
+            "timeout": settings.timeout,
+            "prices": settings.prices,
+            "criteria_per_call": settings.criteria_per_call,
+            "examples": examples,
+            "strategy": settings.strategy,
+            "ordinal": settings.ordinal,
+            "nominal": settings.nominal,
+            "numeric": settings.numeric,
+            "weights": _weights(settings),
+            "min_votes": settings.min_votes,
+            "replicates": settings.replicates,
+        },
     )
 
 
+def _names(settings: GradeSettings) -> list[str]:
+    """The judges that are named."""
+    return [settings.judge] if isinstance(settings.judge, str) else settings.judge or []
+
+
+def _weights(settings: GradeSettings) -> Weights | None:
+    given = settings.weights
+    if not isinstance(given, str):
+        return given
+    if given == "reliability":
+        return "reliability"
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--weights: '{given}' is neither reliability nor numbers such as 2,1,1"
+        ) from None
+
+
+def _length_penalty(settings: GradeSettings) -> LengthPenalty | None:
+    given = settings.length_penalty
+    if given is None:
+        return None
+    try:
+        return LengthPenalty.parse(given)
+    except InputError as error:
+        raise error.within(("length_penalty",)) from None
+
+
 def _dry_run(
-    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge, run_dir: Path
+    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge | Panel, run_dir: Path
 ) -> int:
     """Print what the run would take."""
     found = estimate(
@@ -174,7 +213,8 @@ def _cache(settings: GradeSettings) -> Path | None:
 def _default_run_dir(settings: GradeSettings) -> Path:
     """The same folder for the same data and judge, so that a second call takes up the first."""
     data = table_name(settings.data or "data")
-    judge = settings.judge or "builtin"
+    names = _names(settings) or ["builtin"]
+    judge = names[0] if len(names) == 1 else "panel"
     if settings.examples is not None:
         judge += f"-{Path(settings.examples).stem}"
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{data}-{judge}").strip("-.")
@@ -184,10 +224,11 @@ def _default_run_dir(settings: GradeSettings) -> Path:
 async def _graded(
     settings: GradeSettings,
     dataset: RubricDataset | ItemTable,
-    judge: Judge,
+    judge: Judge | Panel,
     run_dir: Path,
     notes: Console,
 ) -> Summary:
+    penalty = _length_penalty(settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -214,6 +255,8 @@ async def _graded(
                 max_outage=settings.max_outage,
                 cannot_assess=settings.cannot_assess,
                 partial=settings.partial,
+                length_penalty=penalty,
+                author_key=settings.author_key,
                 allow_code=settings.allow_code,
                 on_progress=view.update,
                 stop=stop,

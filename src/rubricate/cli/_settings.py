@@ -30,8 +30,8 @@ class GradeSettings(BaseModel):
     """What rows of a table that do not fit are: an error, or left out and listed."""
     rubric: str | None = None
     """A rubric file, used in place of the dataset's own."""
-    judge: str | None = None
-    """Who grades; see `rubricate judges`. Default: the embedded judge."""
+    judge: str | list[str] | None = None
+    """Who grades, one or several; see `rubricate judges`. Default: the embedded judge."""
     base_url: str | None = None
     """The address of an OpenAI-compatible server that has the judge."""
     examples: str | None = None
@@ -45,6 +45,20 @@ class GradeSettings(BaseModel):
     to keep the beginning of prompts."""
     criteria_per_call: int | Literal["all"] = 1
     """How many criteria of an item a language model is asked about in one request."""
+    strategy: str | None = None
+    """How votes on binary criteria are counted: majority, weighted, unanimous or any."""
+    ordinal: str | None = None
+    """On ordered options and scales: mean, median, weighted_mean, mode, min or max."""
+    nominal: str | None = None
+    """On options without order: mode, weighted_mode or unanimous."""
+    numeric: str | None = None
+    """On metric criteria: mean, median or weighted_mean."""
+    weights: str | list[float] | dict[str, float] | None = None
+    """What each judge's vote counts: `reliability`, numbers in the judges' order, or by name."""
+    min_votes: int = 1
+    """With fewer votes that decide, a verdict is failed."""
+    replicates: int = 1
+    """How often each judge is asked; every answer is a vote."""
     run_dir: str | None = None
     """The run folder. Default: runs/DATA-JUDGE."""
     fresh: bool = False
@@ -85,6 +99,10 @@ class GradeSettings(BaseModel):
     """What an abstention does to the score: skip, zero, partial or fail."""
     partial: float = 0.5
     """The fraction of a positive weight that `partial` gives."""
+    length_penalty: str | dict[str, Any] | None = None
+    """What length costs: free_budget, max_cap, penalty_at_cap, exponent, penalty_type."""
+    author_key: str | None = None
+    """Where metadata says which model wrote the text. Default: model, else system."""
     allow_code: bool = False
     """Run the code that the rubric names (function: package.module:name)."""
     json_output: bool = False

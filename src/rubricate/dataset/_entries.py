@@ -63,15 +63,15 @@ class Survey:
     Attributes:
         items: how many items.
         verdicts: how many criteria they have together.
+        asked: how many of those need a judge.
         rubric: the rubric of all items; None where they differ.
-        needs_judge: whether any criterion needs one.
         named_code: the criteria whose code the rubrics only name.
     """
 
     items: int
     verdicts: int
+    asked: int
     rubric: Rubric | None
-    needs_judge: bool = True
     named_code: tuple[CodeCriterion, ...] = ()
 
 
@@ -104,10 +104,10 @@ def survey_of(entries: Iterable[Entry]) -> Survey:
     Raises:
         InputError: labels do not fit; with the item's place.
     """
-    items = verdicts = 0
+    items = verdicts = asked = asked_each = 0
     first: Rubric | None = None
     last: Rubric | None = None
-    same, needs_judge = True, False
+    same = True
     named: dict[CodeCriterion, None] = {}
     for index, entry in enumerate(entries):
         try:
@@ -115,13 +115,14 @@ def survey_of(entries: Iterable[Entry]) -> Survey:
         except InputError as error:
             raise error.within(("items", index)) from None
         if entry.rubric is not last:
-            needs_judge = needs_judge or any(c.needs_judge for c in entry.rubric)
+            asked_each = sum(criterion.needs_judge for criterion in entry.rubric)
             named |= dict.fromkeys(c for c in entry.rubric if _is_named_code(c))
         first, last = first or entry.rubric, entry.rubric
         same = same and entry.rubric is first
         items += 1
         verdicts += len(entry.rubric)
-    return Survey(items, verdicts, first if same else None, needs_judge, tuple(named))
+        asked += asked_each
+    return Survey(items, verdicts, asked, first if same else None, tuple(named))
 
 
 def _is_named_code(criterion: Criterion) -> TypeGuard[CodeCriterion]:

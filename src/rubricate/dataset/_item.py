@@ -94,7 +94,8 @@ class DataItem:
         """Build an item from loaded JSON or YAML.
 
         Args:
-            data: an object with at least `submission` and `description`.
+            data: an object with at least `submission` and `description`. A submission that is
+                `{thinking, output}` is kept as JSON text.
             global_rubric: the dataset's rubric, for items without their own.
 
         Raises:
@@ -108,6 +109,9 @@ class DataItem:
             if data.get(required) is None:
                 raise InputError(f"missing required field: '{required}'")
         values = {key: data[key] for key in known if data.get(key) is not None}
+        submission = values["submission"]
+        if isinstance(submission, Mapping) and submission.keys() == {"thinking", "output"}:
+            values["submission"] = json.dumps(submission, ensure_ascii=False)
         if "rubric" in values:
             try:
                 values["rubric"] = Rubric.from_dict(values["rubric"])

@@ -3,10 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._case import Case
-from rubricate.judge._choose import JudgeLike, choose_judge
+from rubricate.judge._choose import JudgeLike, choose_judge, named_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
+from rubricate.judge._families import model_family
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._panel import JudgesLike, Panel, Weights
+from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge._replies import Reply, read_reply, reply_objects
 from rubricate.judge.models import (
     Completion,
@@ -35,16 +38,23 @@ __all__ = [
     "HTTPModel",
     "Judge",
     "JudgeLike",
+    "JudgesLike",
     "Message",
     "Model",
     "ModelJudge",
+    "Panel",
     "PythonModel",
     "Quota",
+    "RecordedJudge",
     "Reply",
     "Request",
     "Send",
+    "Weights",
     "choose_judge",
+    "model_family",
+    "named_judge",
     "read_reply",
+    "recorded_judges",
     "reply_objects",
 ]
 

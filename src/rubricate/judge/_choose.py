@@ -18,7 +18,7 @@ from rubricate.judge._grouped import (
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge.models import HTTPModel, Model, ModelPrice, PythonModel, read_prices
 
-__all__ = ["JudgeLike", "choose_judge"]
+__all__ = ["JudgeLike", "choose_judge", "named_judge"]
 
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
@@ -44,14 +44,37 @@ def choose_judge(
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
     """
+    return with_computed(
+        named_judge(
+            judge,
+            base_url=base_url,
+            temperature=temperature,
+            timeout=timeout,
+            prices=prices,
+            criteria_per_call=criteria_per_call,
+            examples=examples,
+        )
+    )
+
+
+def named_judge(
+    judge: JudgeLike,
+    *,
+    base_url: str | None = None,
+    temperature: float | None = 0.0,
+    timeout: float = 120.0,
+    prices: str | Path | None = None,
+    criteria_per_call: CriteriaPerCall = 1,
+    examples: Examples | None = None,
+) -> Judge:
+    """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
     own = read_prices(prices) if prices is not None else None
     chosen = _chosen(judge, base_url, temperature, timeout, own)
     size = check_criteria_per_call(criteria_per_call)
     if isinstance(chosen, Model):
         if size == 1:
-            return with_computed(ModelJudge(chosen, examples=examples))
-        grouped = GroupedModelJudge(chosen, criteria_per_call=size, examples=examples)
-        return with_computed(grouped)
+            return ModelJudge(chosen, examples=examples)
+        return GroupedModelJudge(chosen, criteria_per_call=size, examples=examples)
     if size != 1:
         raise InputError(f"criteria per call are for a language model; {chosen.name} is none")
     if examples is not None:
@@ -59,8 +82,8 @@ def choose_judge(
             raise InputError("examples are for a language model or the embedded judge")
         from rubricate.judge._builtin import BuiltinJudge
 
-        chosen = BuiltinJudge.trained_on(examples.dataset)
-    return with_computed(chosen)
+        return BuiltinJudge.trained_on(examples.dataset)
+    return chosen
 
 
 def _chosen(

@@ -19,7 +19,9 @@ def to_pandas(result: Result) -> pandas.DataFrame:
     """One row a verdict.
 
     The columns are those of `results.jsonl`, with `usage`, `error` and `item_score` spread over
-    columns such as `usage.cost`, `error.kind` and `item_score.value`; `evidence` is the quotes.
+    columns such as `usage.cost`, `error.kind` and `item_score.value`; `evidence` is the quotes and
+    `warnings` their kinds. Each judge that votes has two columns: `votes.NAME`, its label (or its
+    status, without one), and `judge_scores.NAME`, the score that it alone would give.
 
     Raises:
         MissingExtraError: pandas is not installed.
@@ -38,6 +40,10 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
         "error": asdict(error) if error else {"kind": None, "message": None},
         "item_score": asdict(row.pop("item_score")),
     }
+    votes, alone = row.pop("votes"), row.pop("judge_scores")
+    groups["votes"] = {vote["judge"]: vote["label"] or vote["status"] for vote in votes}
+    groups["judge_scores"] = {name: score.value for name, score in alone.items()}
+    row["warnings"] = list(row["warnings"])
     row["evidence"] = [evidence.quote for evidence in row["evidence"]]
     for group, values in groups.items():
         row |= {f"{group}.{name}": value for name, value in values.items()}

@@ -28,7 +28,14 @@ def as_text(summary: Summary, width: int = 100) -> str:
 
 def summary_view(summary: Summary) -> RenderableType:
     """The table of criteria, with the run's figures below."""
-    parts: list[RenderableType] = [_criteria_table(summary), Text(), _figures(summary)]
+    parts: list[RenderableType] = [_criteria_table(summary), Text()]
+    if summary.judges:
+        parts += [_judges_table(summary), Text()]
+    parts.append(_figures(summary))
+    if summary.warnings:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
+        parts.append(Text(f"Items with a warning: {kinds}", style="yellow"))
+        parts.append(Text(f"First warning: {summary.first_warning}", style="yellow"))
     if summary.stopped is not None:
         parts.append(Text(f"Stopped early: {summary.stopped}", style="bold red"))
     if summary.first_error is not None:
@@ -59,17 +66,39 @@ def _criteria_table(summary: Summary) -> Table:
     else:
         table.add_column("met", justify="right", style="green")
         table.add_column("unmet", justify="right")
-    for heading in ("abstained", "failed", "value", "accuracy", "kappa", "n"):
+    votes = ("judges agree", "tied") if summary.judges else ()
+    for heading in ("abstained", "failed", "value", *votes, "accuracy", "kappa", "n"):
         table.add_column(heading, justify="right")
     for figures in summary.criteria:
-        table.add_row(*_criterion_row(figures, answers))
+        table.add_row(*_criterion_row(figures, answers, bool(votes)))
     if len(summary.criteria) > 1:
         table.add_section()
         table.add_row(*_total_row(summary, answers), style="bold")
     return table
 
 
-def _criterion_row(figures: CriterionFigures, answers: bool) -> list[str | Text]:
+def _judges_table(summary: Summary) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("judge", overflow="fold")
+    voted = ("weight", "votes", "abstained", "failed", "as verdict", "score alone")
+    for heading in (*voted, "accuracy", "kappa", "n"):
+        table.add_column(heading, justify="right")
+    for figures in summary.judges:
+        votes = figures.votes
+        table.add_row(
+            Text(figures.name),
+            _number(figures.weight),
+            str(votes["judged"] + votes["not_applicable"]),
+            str(votes["abstained"]),
+            _failed(votes["failed"]),
+            _number(figures.with_verdict),
+            _number(figures.score),
+            *_agreement_cells(figures.agreement),
+        )
+    return table
+
+
+def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> list[str | Text]:
     row: list[str | Text] = [Text(figures.name), f"{figures.weight:g}"]
     if answers:
         shown = [
@@ -81,6 +110,8 @@ def _criterion_row(figures: CriterionFigures, answers: bool) -> list[str | Text]
     else:
         row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
     row += [str(figures.abstained), _failed(figures.failed), _number(figures.value)]
+    if votes:
+        row += [_number(figures.judges_agree), str(figures.tied)]
     return row + _agreement_cells(figures.agreement)
 
 
@@ -91,6 +122,8 @@ def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
     row += [""] if answers else [str(met), str(unmet)]
     counts = summary.verdicts
     row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
+    if summary.judges:
+        row += ["", str(sum(figures.tied for figures in summary.criteria))]
     return row + _agreement_cells(summary.agreement)
 
 
@@ -112,6 +145,11 @@ def _figures(summary: Summary) -> Table:
     table.add_row("score", line)
     if score.human_mean is not None:
         table.add_row("by human labels", _number(score.human_mean))
+    if score.penalty is not None:
+        table.add_row("length penalty", f"{_number(score.penalty)} on average, in the score")
+    if summary.strategies:
+        ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
+        table.add_row("votes", Text(ways))
     calls = f"{usage.calls}"
     more = {"journal": usage.resumed, "cache": usage.cached}
     if any(more.values()):

@@ -2,8 +2,20 @@
 
 from rubricate.rubric._code import CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
-from rubricate.rubric._criterion import BINARY_LABELS, Criterion, CriterionOption
+from rubricate.rubric._criterion import (
+    BINARY_LABELS,
+    Criterion,
+    CriterionOption,
+    Measurement,
+)
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
+from rubricate.rubric._penalty import (
+    LengthPenalty,
+    Parts,
+    PenaltyType,
+    count_words,
+    split_thinking,
+)
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 from rubricate.rubric._regex import RegexCriterion
 from rubricate.rubric._rubric import Rubric
@@ -24,10 +36,13 @@ from rubricate.rubric._verdict import (
     Usage,
     Verdict,
 )
+from rubricate.rubric._votes import STRATEGIES, Aggregation, aggregate, check_weights
 
 __all__ = [
     "ABSTENTION",
     "BINARY_LABELS",
+    "STRATEGIES",
+    "Aggregation",
     "Answer",
     "CannotAssess",
     "CodeCriterion",
@@ -39,7 +54,11 @@ __all__ = [
     "CriterionVerdict",
     "Evidence",
     "Failure",
+    "LengthPenalty",
+    "Measurement",
     "MetricCriterion",
+    "Parts",
+    "PenaltyType",
     "Question",
     "Reading",
     "RegexCriterion",
@@ -50,8 +69,12 @@ __all__ = [
     "Tally",
     "Usage",
     "Verdict",
+    "aggregate",
     "check_cannot_assess",
+    "check_weights",
+    "count_words",
     "score",
     "source_of",
+    "split_thinking",
     "tally",
 ]

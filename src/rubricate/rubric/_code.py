@@ -16,7 +16,7 @@ from pydantic import field_validator, model_validator
 
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._computed import ComputedCriterion, check_time_limit
-from rubricate.rubric._criterion import BINARY_LABELS
+from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._question import ABSTENTION, Reading, read_label
 
 __all__ = ["CodeCriterion", "source_of"]
@@ -54,6 +54,10 @@ class CodeCriterion(ComputedCriterion):
     def _time_limit_is_positive(self) -> CodeCriterion:
         check_time_limit(self.time_limit)
         return self
+
+    @property
+    def measurement(self) -> Measurement:
+        return "numeric"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -132,6 +136,9 @@ class CodeCriterion(ComputedCriterion):
         if share is None:
             raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")
         return share
+
+    def nearest_label(self, value: float) -> str:
+        return f"{value:.4g}"
 
     def label_of(self, given: object) -> str:
         if isinstance(given, str) and given in BINARY_LABELS:

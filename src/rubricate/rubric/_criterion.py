@@ -25,11 +25,20 @@ from rubricate.rubric._question import (
 )
 from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
 
-__all__ = ["BINARY_LABELS", "Criterion", "CriterionOption", "binary_reading", "binary_value"]
+__all__ = [
+    "BINARY_LABELS",
+    "Criterion",
+    "CriterionOption",
+    "Measurement",
+    "binary_reading",
+    "binary_value",
+]
 
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
 KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code"]
+Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
+"""What answers are: yes or no, in order, without order, or numbers."""
 
 
 def binary_reading(answer: object) -> Reading:
@@ -180,6 +189,13 @@ class Criterion(Document):
         return self.options is not None
 
     @property
+    def measurement(self) -> Measurement:
+        """What the answers are; it decides how the votes of several judges can be put together."""
+        if self.options is None:
+            return "binary"
+        return self.scale_type or "ordinal"
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels that a person may give, in their order; empty where they are too many."""
         if self.options is None:
@@ -240,6 +256,15 @@ class Criterion(Document):
             if not option.na and option.value is not None
         ]
         return (min(values), max(values)) if values else (0.0, 1.0)
+
+    def nearest_label(self, value: float) -> str:
+        """The answer whose worth is nearest to a value; of two equally near, what scores lower."""
+        answers = [(option.value, option.label) for option in self.options or () if not option.na]
+        if self.options is None:
+            answers = [(0.0, "UNMET"), (1.0, "MET")]
+        sign = -1.0 if self.weight < 0 else 1.0
+        worths = [(worth, label) for worth, label in answers if worth is not None]
+        return min(worths, key=lambda one: (round(abs(one[0] - value), 9), sign * one[0]))[1]
 
     def verdict(self, label: object, *, name: str | None = None) -> Verdict:
         """The verdict that a label stands for, such as one given by a person.

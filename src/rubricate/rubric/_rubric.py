@@ -26,7 +26,7 @@ from rubricate.rubric._kinds import build_criterion
 
 if TYPE_CHECKING:
     from rubricate.grading import JudgingOptions
-    from rubricate.judge import JudgeLike
+    from rubricate.judge import JudgesLike
     from rubricate.run import ItemResult
 
 __all__ = ["Rubric"]
@@ -198,7 +198,7 @@ class Rubric(Document):
         *,
         prompt: str = "",
         reference: str | None = None,
-        judge: JudgeLike = None,
+        judge: JudgesLike = None,
         **options: Unpack[JudgingOptions],
     ) -> ItemResult:
         """Grade one text. Takes the options of `rubricate.grade`; works in a running loop too."""
@@ -214,7 +214,7 @@ class Rubric(Document):
         *,
         prompt: str = "",
         reference: str | None = None,
-        judge: JudgeLike = None,
+        judge: JudgesLike = None,
         **options: Unpack[JudgingOptions],
     ) -> ItemResult:
         """Grade one text, asynchronously. Takes the options of `rubricate.agrade`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 
 __all__ = ["ScaleCriterion"]
@@ -79,6 +80,10 @@ class ScaleCriterion(Criterion):
         return self
 
     @property
+    def measurement(self) -> Measurement:
+        return "ordinal"
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The scores as text, from the lowest; empty where they are more than are listed."""
         if self.high - self.low >= LISTED:
@@ -122,6 +127,12 @@ class ScaleCriterion(Criterion):
     @property
     def value_range(self) -> tuple[float, float]:
         return 0.0, 1.0
+
+    def nearest_label(self, value: float) -> str:
+        share = value if self.higher_is_better else 1.0 - value
+        place = round(self.low + share * (self.high - self.low), 9)
+        lower_is_less = (self.weight < 0) != self.higher_is_better
+        return str(math.ceil(place - 0.5) if lower_is_less else math.floor(place + 0.5))
 
     def label_of(self, given: object) -> str:
         score = _whole(given)

@@ -38,6 +38,11 @@ class Score:
             when none is missing; None when no answer could have given a score.
         raw: the weighted sum before division, in units of the weights.
         coverage: the share of the applicable criteria that were judged, in [0, 1].
+        faults_only: whether criteria that give points are missing (abstained or failed) so that
+            only faults are left: one that is absent then gives a full score, where the worst answer
+            to what is missing would have given none.
+        penalty: what was subtracted for length, in [0, 1].
+        before_penalty: the value before that; None where length does not count.
     """
 
     value: float | None
@@ -45,6 +50,9 @@ class Score:
     highest: float | None
     raw: float
     coverage: float
+    faults_only: bool = False
+    penalty: float = 0.0
+    before_penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ def score(
     certain: list[_Range] = []
     optional: list[_Range] = []
     judged = applicable = 0
+    points_missing = False
     for criterion, verdict in zip(criteria, verdicts, strict=True):
         weight = criterion.weight
         stand_in = _stand_in(weight, cannot_assess, partial)
@@ -128,6 +137,7 @@ def score(
             if stand_in is not None:
                 low, high = min(low, stand_in), max(high, stand_in)
             (optional if value is None else certain).append((weight, low, high))
+            points_missing |= value is None and weight > 0
         elif value is not None:
             certain.append((weight, value, value))
         judged += verdict.status == "judged"
@@ -143,6 +153,7 @@ def score(
         highest=max(reachable, default=None),
         raw=result.raw,
         coverage=judged / applicable if applicable else 0.0,
+        faults_only=points_missing and value is not None and not result.positive,
     )
 
 

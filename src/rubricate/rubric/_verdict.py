@@ -88,7 +88,8 @@ class Verdict:
     probability for its label, where it has one. `resumed` marks an answer read from the journal
     of an earlier run instead of being asked for. `detail` is what the answer says beyond its
     label, as JSON values, such as the items of a confusion matrix; `answer` is the answer itself
-    where the label alone does not hold it, and what the journal keeps.
+    where the label alone does not hold it, and what the journal keeps. `votes` are the verdicts of
+    a panel's judges, from which this one was made; `tied` says that they were evenly split.
     """
 
     criterion: str
@@ -104,3 +105,5 @@ class Verdict:
     resumed: bool = False
     detail: Mapping[str, Any] | None = None
     answer: Any = None
+    votes: tuple[Verdict, ...] = ()
+    tied: bool = False

@@ -12,10 +12,10 @@ import orjson
 
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
-from rubricate.judge import Completion, GroupJudge, Model, Request
+from rubricate.judge import Completion, GroupJudge, Model, Panel, Request
 from rubricate.rubric import Criterion, Usage
 from rubricate.run._answers import Answers
-from rubricate.run._executor import calls_of
+from rubricate.run._calls import Bench
 from rubricate.run._journal import Journal
 from rubricate.run._plan import Plan
 
@@ -40,7 +40,7 @@ class Estimate:
 
     Attributes:
         items: how many items there are.
-        verdicts: how many verdicts they have together.
+        verdicts: how many verdicts they have together; the votes, where several judges vote.
         known: how many of those the journal and the cache have.
         requests: how many requests would be sent for the others.
         input_tokens, output_tokens: of all requests together.
@@ -81,7 +81,7 @@ class _Counting:
 
 async def estimate(
     dataset: Gradable,
-    judge: GroupJudge,
+    judge: GroupJudge | Panel,
     *,
     journal: Path | None,
     cache: Path | None,
@@ -98,7 +98,7 @@ async def estimate(
     asks one after the other, only the first request is seen.
     """
     plan = Plan(dataset, limit, allow_code=allow_code)
-    counting = _Counting()
+    bench, counting = Bench(judge), _Counting()
     known = 0
     with ExitStack() as stack:
         shared = None if cache is None else Journal(cache, shared=True)
@@ -106,23 +106,23 @@ async def estimate(
             Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
         )
         for item in plan:
-            calls = calls_of(judge, item)
-            records = answers.known([asked.key for call in calls for asked in call])
+            calls = bench.calls(item)
+            records = answers.known([asked.key for call in calls for asked in call.asked])
             for call in calls:
                 left: list[Criterion] = []
-                for asked in call:
+                for asked in call.asked:
                     found = records.get(asked.key)
                     if found is not None and found.record["status"] != "failed":
                         known += 1
                     elif asked.criterion.needs_judge and (found is not None or not only_failed):
                         left.append(asked.criterion)
                 if left:
-                    await judge.judge_group(item.case, left, counting)
+                    await call.judge.judge_group(item.case, left, counting)
     low, high = counting.low, counting.high
     priced = low.cost is not None and high.cost is not None
     return Estimate(
         plan.items,
-        plan.verdicts,
+        bench.judgements(plan),
         known,
         counting.models.total(),
         Range(low.input_tokens, high.input_tokens),

@@ -1,4 +1,4 @@
-"""Executing a plan: every (item, criterion) once, so many at a time, each answer journalled."""
+"""Executing a plan: every (item, criterion, judge) once, so many at a time, all journalled."""
 
 from __future__ import annotations
 
@@ -7,34 +7,33 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from rubricate.judge import GroupJudge
-from rubricate.rubric import Criterion, Failure, Usage, Verdict
+from rubricate.judge import GroupJudge, Panel
+from rubricate.rubric import Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
+from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._journal import INTERVAL
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
 
-__all__ = ["Execution", "JudgedItem", "Progress", "calls_of"]
+__all__ = ["Execution", "Progress"]
 
 BACKLOG = 64
 """Judged items that wait to be taken before judging waits too."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
 
-NOT_RUN = Failure("not_run", "the run ended before this was judged")
-
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is.
+    """How far a run is. A judgement is a verdict, or a vote where several judges vote.
 
     Attributes:
-        total: verdicts to be had.
-        done: verdicts had, from wherever.
+        total: judgements to be had.
+        done: judgements had, from wherever.
         failed, abstained: how many of those are so.
         resumed: how many of those are from the journal.
         cached: how many of those are from the cache.
@@ -64,45 +63,6 @@ class Progress:
         self.abstained += verdict.status == "abstained"
 
 
-class Asked(NamedTuple):
-    """A criterion to be judged, its name, and the key of the answer."""
-
-    criterion: Criterion
-    name: str
-    key: str
-
-
-Call = list[Asked]
-"""The criteria of an item that are judged together, mostly one."""
-
-
-def calls_of(judge: GroupJudge, planned: PlannedItem) -> list[Call]:
-    """All calls that an item would take if nothing were known."""
-    rubric, names, case = planned.rubric, planned.rubric.names, planned.case
-    calls: list[Call] = []
-    for group in judge.groups(rubric.criteria):
-        criteria = [rubric[place] for place in group]
-        keys = [judge.key(case, criteria[0])] if len(criteria) == 1 else judge.keys(case, criteria)
-        calls.append(
-            [
-                Asked(criterion, names[place], key)
-                for criterion, place, key in zip(criteria, group, keys, strict=True)
-            ]
-        )
-    return calls
-
-
-@dataclass(slots=True)
-class JudgedItem:
-    """An item, its verdicts by criterion name, and the calls that are still to be made."""
-
-    planned: PlannedItem
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
-    followers: list[Call] = field(default_factory=list)
-    """Those that wait for the item's first call."""
-
-
 class Execution:
     """Judges what is not known yet, item by item, `concurrency` calls at a time.
 
@@ -129,7 +89,7 @@ class Execution:
     def __init__(
         self,
         plan: Plan,
-        judge: GroupJudge,
+        judge: GroupJudge | Panel,
         answers: Answers,
         sender: Sender,
         *,
@@ -143,7 +103,7 @@ class Execution:
     ) -> None:
         self.over_budget: str | None = None
         self._items = iter(plan)
-        self._judge = judge
+        self._bench = Bench(judge)
         self._answers = answers
         self._sender = sender
         self._concurrency = concurrency
@@ -195,48 +155,44 @@ class Execution:
     def _filled(self, item: JudgedItem) -> JudgedItem:
         for name in item.planned.rubric.names:
             if name not in item.verdicts:
-                item.verdicts[name] = self._not_run(name)
+                item.verdicts[name] = self._bench.not_run(name, item.votes.get(name))
         return item
-
-    def _not_run(self, name: str) -> Verdict:
-        return Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name)
 
     def _opened(self, planned: PlannedItem) -> JudgedItem:
         """The item with the verdicts that are known, and the calls for the others."""
         item, progress = JudgedItem(planned), self._progress
-        calls = calls_of(self._judge, planned)
-        known = self._answers.known([asked.key for call in calls for asked in call])
+        calls = self._bench.calls(planned)
+        known = self._answers.known([asked.key for call in calls for asked in call.asked])
         for call in calls:
-            left: Call = []
-            for asked in call:
+            left: list[Asked] = []
+            for asked in call.asked:
                 found = known.get(asked.key)
                 if found is None and self._only_failed:
-                    item.verdicts[asked.name] = self._not_run(asked.name)
+                    not_run = Verdict(asked.name, "failed", error=NOT_RUN, judge=call.judge.name)
+                    self._bench.take(item, call.seat, asked, not_run)
                     progress.done += 1
                 elif found is None or found.record["status"] == "failed":
                     left.append(asked)
                 else:
                     verdict = verdict_from_record(found.record, asked.criterion, asked.name)
-                    item.verdicts[asked.name] = verdict
+                    self._bench.take(item, call.seat, asked, verdict)
                     progress.count(verdict)
                     progress.resumed += not found.cached
                     progress.cached += found.cached
                     progress.saved += verdict.usage
             if left:
-                item.calls.append(left)
+                item.calls.append(replace(call, asked=left))
         return item
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""
         for planned in self._items:
             item = self._open[planned.index] = self._opened(planned)
-            if item.verdicts:
+            if item.verdicts or item.votes:
                 self._on_progress(self._progress)
             calls = item.calls
             if self._leader_first:
-                asking = [call for call in calls if call[0].criterion.needs_judge]
-                item.followers = asking[1:]
-                calls = [call for call in calls if call not in item.followers]
+                calls = item.lead()
             for call in calls or (None,):
                 yield item, call
 
@@ -250,10 +206,9 @@ class Execution:
                 return found
             await self._more.wait()
 
-    def _led(self, item: JudgedItem) -> None:
-        """Let an item's other calls go, behind its first one."""
-        self._followers.extend((item, call) for call in item.followers)
-        item.followers = []
+    def _led(self, item: JudgedItem, seat: int) -> None:
+        """Let an item's other calls to a judge go, behind the first one."""
+        self._followers.extend((item, call) for call in item.followers.pop(seat))
         self._more.set()
         self._more.clear()
 
@@ -297,15 +252,15 @@ class Execution:
             if found is None or not self._goes_on():
                 return
             item, call = found
-            leads = bool(item.followers) and call is not None and call[0].criterion.needs_judge
+            leads = call is not None and call.needs_judge and call.seat in item.followers
             self._leaders += leads
             try:
                 if call is not None and not await self._made(item, call):
                     return
             finally:
-                if leads:
+                if call is not None and leads:
                     self._leaders -= 1
-                    self._led(item)
+                    self._led(item, call.seat)
             if len(item.verdicts) == len(item.planned.rubric):
                 await room.acquire()
                 done.put_nowait(item)
@@ -327,21 +282,21 @@ class Execution:
 
     async def _make(self, item: JudgedItem, call: Call) -> None:
         progress, case = self._progress, item.planned.case
-        criteria = [asked.criterion for asked in call]
-        progress.in_flight += len(call)
+        criteria = [asked.criterion for asked in call.asked]
+        progress.in_flight += len(criteria)
         try:
-            if len(call) == 1:
-                verdicts = [await self._judge.judge(case, criteria[0], self._sender)]
+            if len(criteria) == 1:
+                verdicts = [await call.judge.judge(case, criteria[0], self._sender)]
             else:
-                verdicts = await self._judge.judge_group(case, criteria, self._sender)
+                verdicts = await call.judge.judge_group(case, criteria, self._sender)
         finally:
-            progress.in_flight -= len(call)
+            progress.in_flight -= len(criteria)
         took_requests = any(verdict.usage.requests for verdict in verdicts)
-        for asked, judged in zip(call, verdicts, strict=True):
+        for asked, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
             if verdict.criterion != asked.name:  # a criterion without a name of its own
                 verdict = replace(judged, criterion=asked.name)
-            item.verdicts[asked.name] = verdict
+            self._bench.take(item, call.seat, asked, verdict)
             shared = took_requests and verdict.status != "failed"
             self._answers.put(asked.key, verdict_record(verdict), shared=shared)
             progress.calls += 1

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from rubricate._documents import format_yaml
 from rubricate.errors import InputError
+from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan
 from rubricate.run._records import to_json, verdict_record
 from rubricate.run._results import ItemResult
@@ -199,6 +200,12 @@ def _not_written(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written: {error.strerror}", file=path)
 
 
+def _vote(vote: Verdict) -> dict[str, Any]:
+    """A panel's vote as it stands in a row."""
+    record = {key: value for key, value in verdict_record(vote).items() if key != "answer"}
+    return {**record, "value": vote.value, "detail": vote.detail, "resumed": vote.resumed}
+
+
 def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
     """One object a verdict of an item; the lines of `results.jsonl` and the rows of `to_pandas`.
 
@@ -220,5 +227,9 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             **{key: value for key, value in record.items() if key != "answer"},
             "detail": verdict.detail,
             "resumed": verdict.resumed,
+            "votes": [_vote(vote) for vote in verdict.votes],
+            "tied": verdict.tied,
             "item_score": item.score,
+            "judge_scores": item.judge_scores,
+            "warnings": item.warnings,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rubricate.dataset import Entry, Gradable
@@ -11,6 +11,9 @@ from rubricate.judge import Case
 from rubricate.rubric import Rubric, Verdict
 
 __all__ = ["Plan", "PlannedItem"]
+
+LONGEST_NAME = 100
+"""Characters that a model's name may have; what is longer is some other text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class PlannedItem:
     case: Case
     labels: dict[str, Verdict]
 
+    def author(self, keys: Sequence[str]) -> str | None:
+        """The model that wrote the text, by the first of these keys that its metadata has."""
+        metadata = self.case.item.metadata if self.case.item is not None else {}
+        found = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
+        return found if 0 < len(found) <= LONGEST_NAME else None
+
 
 class Plan:
     """The items of a dataset, the first `limit` of them if a limit is given. Holds none of them.
@@ -35,6 +44,7 @@ class Plan:
     Attributes:
         items: how many items there are.
         verdicts: how many verdicts there are to be had.
+        asked: how many of those need a judge.
         rubric: the rubric of all items; None where they differ.
 
     Raises:
@@ -60,6 +70,7 @@ class Plan:
             criterion.resolved()
         self.items = found.items
         self.verdicts = found.verdicts
+        self.asked = found.asked
         self.rubric = found.rubric
         self._dataset = dataset
         self._limit = limit

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.rubric import CannotAssess, Rubric, Score, Usage, Verdict, score
+from rubricate.judge import model_family
+from rubricate.rubric import (
+    Aggregation,
+    CannotAssess,
+    LengthPenalty,
+    Rubric,
+    Score,
+    Usage,
+    Verdict,
+    score,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +40,10 @@ class ItemResult:
         labels: the human verdicts by criterion name, where there are any.
         human_score: the score of the human verdicts, where every criterion has one.
         index: the item's place in the dataset, from 0.
+        judge_scores: where several judges voted, the score that each alone would give, by name.
+        warnings: what should be known before the score is believed, in words by kind:
+            `faults_only` (see `Score`) and `same_family` (a judge is of the family of models that
+            wrote the text).
     """
 
     id: str
@@ -40,6 +54,8 @@ class ItemResult:
     labels: dict[str, Verdict]
     human_score: Score | None
     index: int = 0
+    judge_scores: dict[str, Score] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def scored(
@@ -53,25 +69,71 @@ class ItemResult:
         cannot_assess: CannotAssess,
         partial: float,
         index: int = 0,
+        length_penalty: LengthPenalty | None = None,
+        submission: str = "",
+        author: str | None = None,
     ) -> ItemResult:
-        """Build an item's result from its verdicts."""
+        """Build an item's result from its verdicts.
+
+        `submission` is what a length penalty looks at; `author` is the model that wrote it.
+        """
         names = rubric.names
 
-        def scored(verdicts: dict[str, Verdict]) -> Score:
+        def scored(verdicts: Mapping[str, Verdict]) -> Score:
             ordered = [verdicts[name] for name in names]
-            return score(rubric.criteria, ordered, cannot_assess=cannot_assess, partial=partial)
+            found = score(rubric.criteria, ordered, cannot_assess=cannot_assess, partial=partial)
+            return length_penalty.applied(found, submission) if length_penalty else found
 
+        own = scored(criteria)
         complete = bool(labels) and all(name in labels for name in names)
         return cls(
             id,
             description,
             rubric,
             {name: criteria[name] for name in names},
-            scored(criteria),
+            own,
             labels,
             scored(labels) if complete else None,
             index,
+            {judge: scored(alone) for judge, alone in _judges_alone(criteria).items()},
+            _warnings(own, criteria, author),
         )
+
+
+def _judges_alone(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
+    """Each voting judge's own verdicts by criterion; what nobody voted on is the same for all."""
+    judges = dict.fromkeys(
+        vote.judge for verdict in criteria.values() for vote in verdict.votes if vote.judge
+    )
+    return {
+        judge: {
+            name: next((vote for vote in verdict.votes if vote.judge == judge), verdict)
+            for name, verdict in criteria.items()
+        }
+        for judge in judges
+    }
+
+
+def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
+    warnings: dict[str, str] = {}
+    if found.faults_only:
+        warnings["faults_only"] = (
+            "no criterion that gives points was judged: the score is that of the faults alone"
+        )
+    family = model_family(author) if author else None
+    if family is not None:
+        judges = dict.fromkeys(
+            vote.judge
+            for verdict in criteria.values()
+            for vote in verdict.votes or (verdict,)
+            if vote.judge and model_family(vote.judge) == family
+        )
+        if judges:
+            warnings["same_family"] = (
+                f"{', '.join(map(str, judges))} is of the family of {author}, who wrote the text: "
+                "judges tend to favour their own"
+            )
+    return warnings
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -90,6 +152,10 @@ class Outcome:
         damaged: records of journal and cache that were damaged, and count as not there.
         seconds: how long the run took.
         cannot_assess, partial: how abstentions were scored.
+        length_penalty: what length cost, if it did.
+        judges: the names of the judges, where several vote.
+        aggregation: how their votes were put together; None for one judge.
+        weights: how much each judge's vote counted, by name; None where all counted alike.
         run_dir: the run folder, if there is one.
         stopped: why the run ended early, if it did.
         interrupted: whether it ended early because somebody stopped it, not for an error.
@@ -107,6 +173,10 @@ class Outcome:
     seconds: float
     cannot_assess: CannotAssess
     partial: float
+    length_penalty: LengthPenalty | None = None
+    judges: tuple[str, ...] = ()
+    aggregation: Aggregation | None = None
+    weights: Mapping[str, float] | None = None
     run_dir: Path | None = None
     stopped: str | None = None
     interrupted: bool = False

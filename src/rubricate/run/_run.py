@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from rubricate.dataset import Gradable
-from rubricate.judge import GroupJudge
-from rubricate.rubric import CannotAssess
+from rubricate.judge import GroupJudge, Panel
+from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
-from rubricate.run._executor import Execution, JudgedItem, Progress
+from rubricate.run._calls import Bench, JudgedItem
+from rubricate.run._executor import Execution, Progress
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal, moved_aside
 from rubricate.run._limits import Limits
@@ -21,6 +22,7 @@ from rubricate.run._plan import Plan
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._sender import Sender
+from rubricate.run._weights import Held, LearnWeights
 
 __all__ = ["INTERRUPTED", "run"]
 
@@ -30,7 +32,7 @@ INTERRUPTED = "interrupted"
 
 async def run(
     dataset: Gradable,
-    judge: GroupJudge,
+    judge: GroupJudge | Panel,
     *,
     folder: RunFolder | None,
     cache: Path | None,
@@ -43,6 +45,9 @@ async def run(
     retries: RetryPolicy,
     cannot_assess: CannotAssess,
     partial: float,
+    length_penalty: LengthPenalty | None,
+    author_keys: Sequence[str],
+    learn_weights: LearnWeights,
     allow_code: bool,
     on_progress: Callable[[Progress], None],
     stop: asyncio.Event,
@@ -69,6 +74,10 @@ async def run(
         limits: what the endpoint is asked at most.
         retries: when a failed request is sent again.
         cannot_assess, partial: how abstentions are scored.
+        length_penalty: what length costs, if it does.
+        author_keys: where an item's metadata says which model wrote it; the first that is there.
+        learn_weights: makes weights of votes, for a panel that learns them. The items of such a
+            panel are held, and given once all are judged.
         allow_code: whether code that rubrics only name is imported and run.
         on_progress: told after every verdict and every retry.
         stop: set it to end the run early.
@@ -81,7 +90,8 @@ async def run(
     """
     begin = time.perf_counter()
     plan = Plan(dataset, limit, allow_code=allow_code)
-    progress = Progress(total=plan.verdicts)
+    progress = Progress(total=Bench(judge).judgements(plan))
+    held = _held(judge, learn_weights)
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -98,6 +108,9 @@ async def run(
             cannot_assess=cannot_assess,
             partial=partial,
             index=planned.index,
+            length_penalty=length_penalty,
+            submission=planned.case.submission,
+            author=planned.author(author_keys),
         )
         if results:
             results.add(found)
@@ -121,7 +134,7 @@ async def run(
             judge,
             answers,
             sender,
-            concurrency=min(limits.concurrency, plan.verdicts),
+            concurrency=min(limits.concurrency, progress.total),
             budget=budget,
             only_failed=only_failed,
             leader_first=leader_first,
@@ -129,18 +142,26 @@ async def run(
             on_progress=on_progress,
             stop=stop,
         )
+
+        def rest() -> Iterator[JudgedItem]:
+            left = execution.left()
+            return left if held is None else held.given(left)
+
         try:
             async with aclosing(execution.judged()) as judged:
                 async for item in judged:
-                    yield result(item)
+                    if held is None:
+                        yield result(item)
+                    else:
+                        held.add(item)
             if sender.stopped_by is None and progress.done == progress.total:
                 stopped = None
             else:
                 stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
-            for item in execution.left():
+            for item in rest():
                 yield result(item)
         finally:
-            for item in execution.left():
+            for item in rest():
                 result(item)
             if results:
                 results.finish()
@@ -158,8 +179,29 @@ async def run(
                     seconds=time.perf_counter() - begin,
                     cannot_assess=cannot_assess,
                     partial=partial,
+                    length_penalty=length_penalty,
+                    judges=_voting(judge),
+                    aggregation=judge.aggregation if isinstance(judge, Panel) else None,
+                    weights=_weights(judge, held),
                     run_dir=folder.path if folder else None,
                     stopped=stopped,
                     interrupted=stopped in (INTERRUPTED, "cancelled"),
                 )
             )
+
+
+def _held(judge: GroupJudge | Panel, learn: LearnWeights) -> Held | None:
+    if isinstance(judge, Panel) and judge.learns_weights:
+        return Held(judge, learn)
+    return None
+
+
+def _voting(judge: GroupJudge | Panel) -> tuple[str, ...]:
+    return tuple(one.name for one in judge.members) if isinstance(judge, Panel) else ()
+
+
+def _weights(judge: GroupJudge | Panel, held: Held | None) -> Mapping[str, float] | None:
+    """What each judge's vote counted; None where all counted alike."""
+    if not isinstance(judge, Panel):
+        return None
+    return judge.weights if held is None else held.panel.weights

@@ -1,0 +1,231 @@
+"""Several judges whose votes become one verdict.
+
+Every vote is an answer of its own, asked for and kept under its own judge's key: a panel reuses
+what its judges have answered alone, another judge costs only that judge's answers, and another way
+of counting costs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Literal
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.judge._choose import JudgeLike, named_judge
+from rubricate.judge._computed import with_computed
+from rubricate.judge._grouped import GroupJudge
+from rubricate.judge._judge import Judge
+from rubricate.judge.models import Send
+from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
+
+__all__ = ["JudgesLike", "Panel", "Weights"]
+
+Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
+"""How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
+their votes on the whole dataset show (Dawid and Skene 1979)."""
+
+
+class _Member:
+    """A judge under the name that it has in a panel, in one of its replicates.
+
+    Args:
+        judge: who judges.
+        name: what the panel calls it.
+        replicate: its number, from 1; answers of different numbers are asked for separately.
+    """
+
+    def __init__(self, judge: GroupJudge, name: str, replicate: int = 1) -> None:
+        self._judge = judge
+        self._name = name
+        self._suffix = "" if replicate == 1 else f"-r{replicate}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def note(self) -> str | None:
+        return self._judge.note
+
+    @property
+    def caches_prefixes(self) -> bool:
+        return self._judge.caches_prefixes
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return self._judge.key(case, criterion) + self._suffix
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        return await self._judge.judge(case, criterion, send)
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        return self._judge.groups(criteria)
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        return [key + self._suffix for key in self._judge.keys(case, criteria)]
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        return await self._judge.judge_group(case, criteria, send)
+
+    async def aclose(self) -> None:
+        await self._judge.aclose()
+
+
+class Panel:
+    """Several judges, or one several times, whose votes on a criterion become one verdict.
+
+    Criteria that need no judge are computed once, without a vote.
+
+    Args:
+        judges: who judges: judges, models, callables or names, each once.
+        strategy: for binary criteria: `majority`, `weighted`, `unanimous` or `any`.
+        ordinal: for options in order and scales: `mean`, `median`, `weighted_mean`, `mode`, `min`
+            or `max`.
+        nominal: for options without order: `mode`, `weighted_mode` or `unanimous`.
+        numeric: for metric criteria: `mean`, `median` or `weighted_mean`. Defaults: `majority`,
+            `mean`, `mode` and `mean`; with weights, their weighted forms.
+        min_votes: with fewer votes that decide, a verdict is `failed`.
+        weights: how much each judge's vote counts (see `Weights`). With `reliability`, results are
+            given once all votes are there.
+        replicates: how often each judge is asked; every answer is a vote.
+
+    Attributes:
+        name: the judges' names.
+        members: the judges as the run asks them, one for each vote on a criterion.
+        aggregation: how votes are put together.
+        weights: how much each member's vote counts, by name; None where all count alike.
+        learns_weights: whether the weights are to be learnt from the votes.
+
+    Raises:
+        InputError: no judge or one twice, an unknown strategy, a quorum above the number of votes,
+            or weights that do not fit the judges or that no strategy looks at.
+    """
+
+    def __init__(
+        self,
+        judges: Iterable[JudgeLike],
+        *,
+        strategy: str | None = None,
+        ordinal: str | None = None,
+        nominal: str | None = None,
+        numeric: str | None = None,
+        min_votes: int = 1,
+        weights: Weights | None = None,
+        replicates: int = 1,
+    ) -> None:
+        chosen = [named_judge(judge) for judge in judges]
+        if not chosen:
+            raise InputError("a panel needs at least one judge, found none")
+        if replicates < 1:
+            raise InputError(f"the replicates must be at least 1, found {replicates}")
+        names = _names(chosen)
+        by_default = _WEIGHTED if weights is not None else _UNWEIGHTED
+        self.aggregation = Aggregation(
+            binary=strategy or by_default.binary,
+            ordinal=ordinal or by_default.ordinal,
+            nominal=nominal or by_default.nominal,
+            numeric=numeric or by_default.numeric,
+            min_votes=min_votes,
+        )
+        if weights is not None and not self.aggregation.is_weighted:
+            raise InputError("weights are given, but no strategy is weighted")
+        if weights is None and self.aggregation.is_weighted:
+            raise InputError("a weighted strategy needs weights: a number a judge, or reliability")
+        votes = len(chosen) * replicates
+        if min_votes > votes:
+            raise InputError(f"a quorum of {min_votes} votes cannot come of {votes}")
+        self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
+        self.members: tuple[GroupJudge, ...] = tuple(
+            _Member(with_computed(judge), name if number == 1 else f"{name} #{number}", number)
+            for judge, name in zip(chosen, names, strict=True)
+            for number in range(1, replicates + 1)
+        )
+        self.learns_weights = weights == "reliability"
+        self.weights: dict[str, float] | None = None
+        if weights is not None and not isinstance(weights, str):
+            each = _weight_each(weights, names)
+            spread = [weight for weight in each for _ in range(replicates)]
+            self.weights = {m.name: w for m, w in zip(self.members, spread, strict=True)}
+        elif weights is not None and not self.learns_weights:
+            raise InputError(f"unknown weights '{weights}': numbers, or 'reliability'")
+
+    @property
+    def note(self) -> str | None:
+        """What the judges say of themselves."""
+        notes = dict.fromkeys(member.note for member in self.members if member.note)
+        return " ".join(notes) or None
+
+    @property
+    def caches_prefixes(self) -> bool:
+        """Whether an item's later prompts are cheaper than its first, for any of the judges."""
+        return any(member.caches_prefixes for member in self.members)
+
+    def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
+        """What votes come to, one a member in the members' order; all alike without weights."""
+        names = [member.name for member in self.members]
+        named = [
+            vote if vote.judge == name else replace(vote, judge=name)
+            for vote, name in zip(votes, names, strict=True)
+        ]
+        weights = [self.weights[name] for name in names] if self.weights else None
+        return aggregate(criterion, named, self.aggregation, weights, judge=self.name)
+
+    def weighted(self, weights: Mapping[str, float]) -> Panel:
+        """The same panel with weights by its members' names; 1 for those that are missing."""
+        other = copy(self)
+        other.weights = {m.name: weights.get(m.name, 1.0) for m in self.members}
+        return other
+
+    async def aclose(self) -> None:
+        """Let go of connections. The panel can be used again afterwards."""
+        for member in self.members:
+            await member.aclose()
+
+
+_UNWEIGHTED = Aggregation()
+_WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_mean")
+
+
+def _names(judges: Sequence[Judge]) -> list[str]:
+    """The judges' names, with a number behind a name that another judge has too."""
+    names: list[str] = []
+    for place, judge in enumerate(judges):
+        same = [other for other in judges[:place] if other.name == judge.name]
+        if any(_answers_alike(judge, other) for other in same):
+            raise InputError(
+                f"the judge {judge.name} stands twice: to ask one several times, give replicates"
+            )
+        names.append(f"{judge.name} ({len(same) + 1})" if same else judge.name)
+    return names
+
+
+def _answers_alike(one: Judge, other: Judge) -> bool:
+    """Whether two judges would share their answers."""
+    probe = Case("probe"), Criterion(requirement="probe")
+    return one is other or one.key(*probe) == other.key(*probe)
+
+
+def _weight_each(
+    weights: Sequence[float] | Mapping[str, float], names: Sequence[str]
+) -> list[float]:
+    if not isinstance(weights, Mapping):
+        return check_weights(weights, len(names))
+    for name in weights:
+        if name not in names:
+            near = suggestion(name, names)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise InputError(
+                f"weights: no judge is called '{name}' (judges: {', '.join(names)}){hint}"
+            )
+    if missing := [name for name in names if name not in weights]:
+        raise InputError(f"weights: none for {', '.join(missing)}")
+    return check_weights([weights[name] for name in names], len(names))
+
+
+JudgesLike = JudgeLike | Panel | Sequence[JudgeLike]
+"""Who grades: a judge, a panel, or several judges that vote."""

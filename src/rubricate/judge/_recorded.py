@@ -1,0 +1,79 @@
+"""Judges whose verdicts are already in the dataset: published ones, or another program's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.judge.models import Send
+from rubricate.rubric import Criterion, Failure, Verdict
+
+__all__ = ["RecordedJudge", "recorded_judges"]
+
+VOTES = "votes"
+"""The key of an item's metadata that holds verdicts: `{judge: {criterion: label}}`."""
+
+
+class RecordedJudge:
+    """Gives the labels that items' metadata has under `votes`; asks nobody.
+
+    A label that is missing, null, or none of the criterion's is a `failed` verdict.
+
+    Args:
+        name: whose labels.
+    """
+
+    note: str | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        identity = [self.name, case.submission, criterion.requirement, self._label(case, criterion)]
+        return hashlib.blake2b(orjson.dumps(identity, default=repr), digest_size=16).hexdigest()
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        label = self._label(case, criterion)
+        name = criterion.name or ""
+        problem = "no verdict of this judge is recorded"
+        if label is not None:
+            try:
+                found = criterion.verdict(label, name=name)
+            except InputError as error:
+                problem = error.message
+            else:
+                return Verdict(name, found.status, found.label, found.value, judge=self.name)
+        return Verdict(name, "failed", error=Failure("not_recorded", problem), judge=self.name)
+
+    def _label(self, case: Case, criterion: Criterion) -> object:
+        given = _votes(case.item).get(self.name)
+        return given.get(criterion.name) if isinstance(given, Mapping) else None
+
+    async def aclose(self) -> None:
+        return None
+
+
+def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
+    """The judges whose verdicts a dataset has, in the order in which they first stand there.
+
+    Raises:
+        InputError: it has none.
+    """
+    names = dict.fromkeys(name for item in dataset.items for name in _votes(item))
+    if not names:
+        raise InputError(
+            "no verdicts are recorded: an item's metadata holds them as "
+            "{votes: {JUDGE: {CRITERION: LABEL}}}"
+        )
+    return [RecordedJudge(name) for name in names]
+
+
+def _votes(item: DataItem | None) -> Mapping[str, Any]:
+    found = item.metadata.get(VOTES) if item is not None else None
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,277 @@
+"""From the votes of several judges on one criterion to one verdict.
+
+Abstentions leave first, and failed votes are no votes; what is left decides. An even count goes to
+the answer that scores lower, and is flagged.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError
+from rubricate.rubric._criterion import Criterion, Measurement
+from rubricate.rubric._question import ABSTENTION
+from rubricate.rubric._verdict import Failure, Usage, Verdict
+
+__all__ = ["STRATEGIES", "Aggregation", "aggregate", "check_weights"]
+
+STRATEGIES: dict[Measurement, tuple[str, ...]] = {
+    "binary": ("majority", "weighted", "unanimous", "any"),
+    "ordinal": ("mean", "median", "weighted_mean", "mode", "min", "max"),
+    "nominal": ("mode", "weighted_mode", "unanimous"),
+    "numeric": ("mean", "median", "weighted_mean"),
+}
+"""How votes can be put together, by what a criterion's answers are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """How votes become a verdict.
+
+    Attributes:
+        binary: `majority`, `weighted`, `unanimous` (MET only if all say so) or `any` (MET if one
+            says so).
+        ordinal: of options in order and scales: `mean`, `median`, `weighted_mean`, `mode`, `min`
+            or `max` of the votes' values. The value scores as it is; the label is the nearest.
+        nominal: of options without order: `mode`, `weighted_mode` or `unanimous` (votes that
+            differ abstain).
+        numeric: of metric criteria: `mean`, `median` or `weighted_mean`.
+        min_votes: with fewer votes that decide, the verdict is `failed`.
+
+    Raises:
+        InputError: there is no such strategy, or fewer than one vote is asked for.
+    """
+
+    binary: str = "majority"
+    ordinal: str = "mean"
+    nominal: str = "mode"
+    numeric: str = "mean"
+    min_votes: int = 1
+
+    def __post_init__(self) -> None:
+        for measurement, known in STRATEGIES.items():
+            given = getattr(self, measurement)
+            if given not in known:
+                near = suggestion(str(given), known)
+                hint = f"; did you mean '{near}'?" if near else ""
+                raise InputError(
+                    f"unknown strategy '{given}' for {measurement} criteria "
+                    f"(known: {', '.join(known)}){hint}"
+                )
+        if self.min_votes < 1:
+            raise InputError(f"min_votes must be at least 1, found {self.min_votes}")
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether any of the strategies looks at weights."""
+        return any("weighted" in getattr(self, measurement) for measurement in STRATEGIES)
+
+
+class _Ballot(NamedTuple):
+    """A vote that decides, and how much it counts."""
+
+    vote: Verdict
+    weight: float
+
+
+class _Outcome(NamedTuple):
+    label: str
+    value: float | None
+    tied: bool = False
+
+
+def aggregate(
+    criterion: Criterion,
+    votes: Sequence[Verdict],
+    aggregation: Aggregation,
+    weights: Sequence[float] | None = None,
+    *,
+    judge: str | None = None,
+) -> Verdict:
+    """One verdict from the votes on a criterion.
+
+    A criterion does not apply where more than half of the votes that decide say so. Where all
+    that came abstained, so does the verdict. Its reason and evidence are those of the first vote
+    that it agrees with, or is nearest to.
+
+    Args:
+        criterion: what was asked.
+        votes: one verdict a judge; they are kept in the verdict.
+        aggregation: how.
+        weights: how much each vote counts, all above 0, for strategies that are weighted.
+            Default: all alike.
+        judge: what those who voted are called together.
+
+    Returns:
+        The verdict; `failed` (`quorum`) with fewer than `aggregation.min_votes` votes.
+
+    Raises:
+        InputError: the weights are not as many as the votes, or not positive numbers.
+    """
+    weights = check_weights(weights, len(votes))
+    strategy = getattr(aggregation, criterion.measurement)
+    if "weighted" not in strategy:
+        weights = [1.0] * len(votes)
+    ballots = [
+        _Ballot(vote, weight)
+        for vote, weight in zip(votes, weights, strict=True)
+        if vote.status in ("judged", "not_applicable")
+    ]
+    verdict = Verdict(
+        criterion.name or "",
+        "failed",
+        usage=sum((vote.usage for vote in votes), Usage()),
+        judge=judge,
+        resumed=bool(votes) and all(vote.resumed for vote in votes),
+        votes=tuple(votes),
+    )
+    if len(ballots) < aggregation.min_votes:
+        abstained = [vote for vote in votes if vote.status == "abstained"]
+        if not ballots and len(abstained) >= aggregation.min_votes:
+            return replace(_abstained(verdict), reason=abstained[0].reason)
+        return replace(verdict, error=_no_quorum(len(ballots), votes, aggregation.min_votes))
+    found = _decided(criterion, ballots, strategy)
+    if found is None:
+        return _abstained(verdict)
+    speaker = min(
+        (ballot.vote for ballot in ballots),
+        key=lambda vote: (vote.label != found.label, _distance(vote.value, found.value)),
+    )
+    return replace(
+        verdict,
+        status="not_applicable" if found.value is None else "judged",
+        label=found.label,
+        value=found.value,
+        reason=speaker.reason,
+        evidence=speaker.evidence,
+        tied=found.tied,
+    )
+
+
+def check_weights(weights: Sequence[float] | None, count: int) -> list[float]:
+    """The weights of so many judges; all 1 where none are given."""
+    if weights is None:
+        return [1.0] * count
+    if len(weights) != count:
+        raise InputError(f"{len(weights)} weights for {count} judges")
+    for weight in weights:
+        if not (math.isfinite(weight) and weight > 0):
+            raise InputError(f"a judge's weight must be a number above 0, found {weight}")
+    return list(weights)
+
+
+def _abstained(verdict: Verdict) -> Verdict:
+    return replace(verdict, status="abstained", label=ABSTENTION)
+
+
+def _no_quorum(count: int, votes: Sequence[Verdict], needed: int) -> Failure:
+    message = f"{count} of {len(votes)} votes decide, {needed} needed"
+    for vote in votes:
+        if vote.error is not None:
+            message += f"; the first that failed: {vote.error.kind}: {vote.error.message}"
+            break
+    return Failure("quorum", message)
+
+
+def _distance(one: float | None, other: float | None) -> float:
+    return 0.0 if one is None or other is None else abs(one - other)
+
+
+def _decided(criterion: Criterion, ballots: list[_Ballot], strategy: str) -> _Outcome | None:
+    """What the ballots come to; None where they do not agree and have to."""
+    if strategy == "unanimous" and criterion.measurement == "nominal":
+        first = ballots[0].vote
+        same = all(ballot.vote.label == first.label for ballot in ballots)
+        return _Outcome(first.label or "", first.value) if same else None
+    apart = [ballot for ballot in ballots if ballot.vote.status == "not_applicable"]
+    scoring = [ballot for ballot in ballots if ballot.vote.status == "judged"]
+    for_it, against_it = _total(apart), _total(scoring)
+    even = bool(apart) and _same(for_it, against_it)
+    if not even and for_it > against_it:
+        return _Outcome(_most(apart, lambda vote: 0.0)[0].label or "", None)
+    found = _COUNTS[strategy](criterion, scoring)
+    return found._replace(tied=found.tied or even)
+
+
+def _total(ballots: Sequence[_Ballot]) -> float:
+    return math.fsum(ballot.weight for ballot in ballots)
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether two sums of weights are equal, but for rounding."""
+    return math.isclose(one, other, rel_tol=1e-9)
+
+
+def _most(ballots: Sequence[_Ballot], worth: Callable[[Verdict], float]) -> tuple[Verdict, bool]:
+    """A vote for the label with the most weight, of equal ones the least in worth; if a tie."""
+    first: dict[str, Verdict] = {}
+    for ballot in ballots:
+        first.setdefault(ballot.vote.label or "", ballot.vote)
+    totals = {
+        label: _total([ballot for ballot in ballots if (ballot.vote.label or "") == label])
+        for label in first
+    }
+    most = max(totals.values())
+    leading = [vote for label, vote in first.items() if _same(totals[label], most)]
+    return min(leading, key=worth), len(leading) > 1
+
+
+def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
+    sign = -1.0 if criterion.weight < 0 else 1.0
+    vote, tied = _most(ballots, lambda vote: sign * (vote.value or 0.0))
+    return _Outcome(vote.label or "", vote.value, tied)
+
+
+def _at(choose: Callable[[list[_Ballot]], float]) -> _Count:
+    """A count that gives the value that `choose` makes of the ballots, and the nearest label."""
+
+    def count(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
+        value = min(1.0, max(0.0, choose(list(ballots))))
+        for ballot in ballots:
+            if ballot.vote.value is not None and math.isclose(
+                ballot.vote.value, value, rel_tol=0.0, abs_tol=1e-12
+            ):
+                return _Outcome(ballot.vote.label or "", ballot.vote.value)
+        return _Outcome(criterion.nearest_label(value), value)
+
+    return count
+
+
+def _values(ballots: Sequence[_Ballot]) -> list[float]:
+    return [ballot.vote.value for ballot in ballots if ballot.vote.value is not None]
+
+
+def _weighted_mean(ballots: Sequence[_Ballot]) -> float:
+    weighted = [
+        value * ballot.weight for value, ballot in zip(_values(ballots), ballots, strict=True)
+    ]
+    return math.fsum(weighted) / _total(ballots)
+
+
+def _met_if(least: Callable[[list[bool]], bool]) -> _Count:
+    def count(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:
+        met = least([ballot.vote.label == "MET" for ballot in ballots])
+        return _Outcome("MET" if met else "UNMET", 1.0 if met else 0.0)
+
+    return count
+
+
+_Count = Callable[[Criterion, Sequence[_Ballot]], _Outcome]
+_COUNTS: dict[str, _Count] = {
+    "majority": _mode,
+    "weighted": _mode,
+    "unanimous": _met_if(all),
+    "any": _met_if(any),
+    "mode": _mode,
+    "weighted_mode": _mode,
+    "mean": _at(_weighted_mean),
+    "weighted_mean": _at(_weighted_mean),
+    "median": _at(lambda ballots: statistics.median(_values(ballots))),
+    "min": _at(lambda ballots: min(_values(ballots))),
+    "max": _at(lambda ballots: max(_values(ballots))),
+}

@@ -1,0 +1,73 @@
+"""Weights of a panel's judges that are learnt from all their votes, once these are there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rubricate.judge import Panel
+from rubricate.rubric import Verdict
+from rubricate.run._calls import NOT_RUN, JudgedItem
+
+__all__ = ["Held", "LearnWeights"]
+
+LearnWeights = Callable[[Sequence[Mapping[str, Sequence[str | None]]]], Mapping[str, float]]
+"""From each judge's labels of the same things (None where there is none), a mapping for each set of
+labels, to a weight by judge."""
+
+
+class Held:
+    """The items of a panel that learns its weights, held until all votes are there.
+
+    Attributes:
+        panel: the panel; with its weights, once they are learnt.
+    """
+
+    def __init__(self, panel: Panel, learn: LearnWeights) -> None:
+        self.panel = panel
+        self._learn = learn
+        self._items: deque[JudgedItem] = deque()
+
+    def add(self, item: JudgedItem) -> None:
+        """Hold an item whose votes are all there."""
+        self._items.append(item)
+
+    def given(self, left: Iterable[JudgedItem]) -> Iterator[JudgedItem]:
+        """All items, and those `left` at the run's end, with verdicts by the weights learnt.
+
+        Can be asked again for what it has not given yet.
+        """
+        self._items.extend(left)
+        if self.panel.weights is None:
+            self.panel = _recounted(self.panel, self._items, self._learn)
+        while self._items:
+            yield self._items.popleft()
+
+
+def _recounted(panel: Panel, items: Iterable[JudgedItem], learn: LearnWeights) -> Panel:
+    """The panel with weights learnt from the votes on items, whose verdicts are counted anew."""
+    verdicts = [
+        (item, criterion, name, item.verdicts[name])
+        for item in items
+        for criterion, name in zip(item.planned.rubric, item.planned.rubric.names, strict=True)
+    ]
+    voted = [
+        (item, criterion, name, verdict.votes)
+        for item, criterion, name, verdict in verdicts
+        if verdict.votes and verdict.error != NOT_RUN
+    ]
+    questions: dict[tuple[str, ...], dict[str, list[str | None]]] = {}
+    for _, criterion, _, votes in voted:
+        if criterion.labels:  # numbers have none to be confused with each other
+            columns = questions.setdefault(criterion.labels, {m.name: [] for m in panel.members})
+            for column, vote in zip(columns.values(), votes, strict=True):
+                column.append(_label(vote))
+    weighted = panel.weighted(learn(list(questions.values())))
+    for item, criterion, name, votes in voted:
+        item.verdicts[name] = replace(weighted.verdict(criterion, votes), criterion=name)
+    return weighted
+
+
+def _label(vote: Verdict) -> str | None:
+    return vote.label if vote.status in ("judged", "not_applicable") else None

@@ -1,0 +1,183 @@
+"""How reliable judges are, from their votes alone (Dawid and Skene 1979) or from labels.
+
+A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM
+Algorithm", Applied Statistics 28(1), 1979.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"]
+
+LEAST_WEIGHT = 0.01
+"""The weight of a judge who is no better than chance: next to nothing."""
+Votes = Mapping[str, Sequence[str | None]]
+"""Every judge's labels of the same things in the same order; None where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkene:
+    """What expectation maximisation finds of `judges` who gave one of `labels` to `tasks`.
+
+    Attributes:
+        prior: how frequent each label is; shape (labels,).
+        confusion: the probability of a judge's label (last axis) given the true one (second axis);
+            shape (judges, labels, labels).
+        posterior: the probability of each label for each task; shape (tasks, labels).
+        iterations: how many there were.
+        converged: whether the last one changed the prior and the confusion by less than asked.
+    """
+
+    prior: Floats
+    confusion: Floats
+    posterior: Floats
+    iterations: int
+    converged: bool
+
+    @property
+    def accuracy(self) -> Floats:
+        """The probability that a judge's label is the true one; shape (judges,)."""
+        import numpy as np
+
+        diagonal = np.diagonal(self.confusion, axis1=1, axis2=2)
+        return np.asarray(diagonal @ self.prior)
+
+
+def dawid_skene(
+    votes: ArrayLike,
+    *,
+    labels: int | None = None,
+    iterations: int = 200,
+    tolerance: float = 1e-6,
+    smoothing: float = 0.1,
+) -> DawidSkene:
+    """Estimate judges' confusion and the true labels from votes alone. Deterministic.
+
+    It begins with the share of votes for each label, so that the majority decides which answer is
+    meant by which: it cannot find out that most judges are wrong.
+
+    Args:
+        votes: whole numbers from 0, shape (tasks, judges); below 0 where a judge gave no label.
+        labels: how many labels there are. Default: one more than the greatest.
+        iterations: how many there are at most.
+        tolerance: the change of a probability below which it ends.
+        smoothing: how often each answer is taken to have been given beside those that were, so
+            that what was never seen is not impossible.
+
+    Raises:
+        InputError: there is no vote, the shape is wrong, or a number is not one of the labels.
+    """
+    import numpy as np
+
+    given = np.asarray(votes)
+    if given.ndim != 2 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError("votes are whole numbers, a row a task and a column a judge")
+    if not (given >= 0).any():
+        raise InputError("there are no votes to learn the judges' reliability from")
+    count = int(given.max()) + 1 if labels is None else labels
+    if given.max() >= count:
+        raise InputError(f"the votes name label {given.max()}, but there are only {count} labels")
+    one_hot = (given[..., None] == np.arange(count)).astype(float)
+    voted = one_hot.sum(axis=(1, 2)) > 0
+    shares = one_hot.sum(axis=1)
+    posterior = np.full_like(shares, 1.0 / count)
+    posterior[voted] = shares[voted] / shares[voted].sum(axis=1, keepdims=True)
+    prior, confusion = np.zeros(count), np.zeros((given.shape[1], count, count))
+    done, converged = 0, False
+    while done < iterations and not converged:
+        done += 1
+        before = prior, confusion
+        prior = posterior[voted].sum(axis=0) + smoothing
+        prior = prior / prior.sum()
+        confusion = np.einsum("tk,tjl->jkl", posterior[voted], one_hot[voted]) + smoothing
+        confusion = confusion / confusion.sum(axis=2, keepdims=True)
+        logs = np.log(prior) + np.einsum("tjl,jkl->tk", one_hot, np.log(confusion))
+        posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        change = max(abs(prior - before[0]).max(), abs(confusion - before[1]).max())
+        converged = bool(change < tolerance)
+    return DawidSkene(prior, confusion, posterior, done, converged)
+
+
+def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
+    """What each judge's vote should count, estimated from the votes alone by `dawid_skene`.
+
+    Args:
+        questions: votes on things with the same possible labels, one mapping for each such set of
+            labels: all binary criteria are one, a criterion with its own options is another.
+
+    Returns:
+        A weight above 0 by judge, 1 on average: the log odds of being right against chance,
+        averaged over the sets by their votes.
+    """
+    import numpy as np
+
+    totals: dict[str, list[tuple[float, int]]] = {}
+    for votes in questions:
+        labels = sorted({label for given in votes.values() for label in given if label is not None})
+        if not labels:
+            continue
+        place = {label: index for index, label in enumerate(labels)}
+        columns = [
+            [-1 if label is None else place[label] for label in given] for given in votes.values()
+        ]
+        found = dawid_skene(np.array(columns).T, labels=len(labels))
+        for judge, accuracy, column in zip(votes, found.accuracy, columns, strict=True):
+            voted = sum(label >= 0 for label in column)
+            right = float(accuracy) * voted
+            totals.setdefault(judge, []).append((_log_odds(right, voted, len(labels)), voted))
+    return _averaged(totals)
+
+
+def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) -> dict[str, float]:
+    """What each judge's vote should count, from labels: as `reliability_weights`.
+
+    Args:
+        questions: votes and the right labels of the same things, for each set of labels; None
+            where nobody knows.
+    """
+    totals: dict[str, list[tuple[float, int]]] = {}
+    for votes, truth in questions:
+        labels = {label for given in (*votes.values(), truth) for label in given} - {None}
+        for judge, given in votes.items():
+            pairs = [
+                (one, other)
+                for one, other in zip(given, truth, strict=True)
+                if one is not None and other is not None
+            ]
+            right = sum(one == other for one, other in pairs)
+            odds = _log_odds(right, len(pairs), len(labels))
+            totals.setdefault(judge, []).append((odds, len(pairs)))
+    return _averaged(totals)
+
+
+def _log_odds(right: float, count: int, labels: int) -> float:
+    """The best weight of a vote among `labels` if errors are alike (Nitzan and Paroush 1982).
+
+    One right and one wrong vote are added, so that a judge who was never wrong is not trusted
+    without bound.
+    """
+    accuracy = (right + 1.0) / (count + 2.0)
+    return max(LEAST_WEIGHT, log(accuracy * max(1, labels - 1) / (1.0 - accuracy)))
+
+
+def _averaged(totals: Mapping[str, Sequence[tuple[float, int]]]) -> dict[str, float]:
+    weights = {
+        judge: sum(weight * count for weight, count in parts) / (sum(n for _, n in parts) or 1)
+        for judge, parts in totals.items()
+    }
+    weights = {judge: max(weight, LEAST_WEIGHT) for judge, weight in weights.items()}
+    mean = sum(weights.values()) / (len(weights) or 1)
+    return {judge: weight / mean for judge, weight in weights.items()}
