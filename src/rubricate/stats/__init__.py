@@ -1,5 +1,135 @@
-"""How far to believe it: agreement between judges and people."""
+"""How far to believe it: agreement, intervals, calibration, comparison, few labels.
 
-from rubricate.stats._agreement import Agreement, agreement, agreement_of_counts, cohen_kappa
+Functions on sequences of labels or numbers, `None` where there is none. A figure comes back as an
+`Estimate`: its value, the ends of its interval, and, where one of these is `None`, the reason.
 
-__all__ = ["Agreement", "agreement", "agreement_of_counts", "cohen_kappa"]
+What is named here is loaded when it is first used, so that numpy and scipy are too.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rubricate.stats._agreement import Agreement, agreement_of_counts
+from rubricate.stats._estimate import Estimate
+
+if TYPE_CHECKING:
+    from rubricate.stats._annotators import (
+        AnnotatorAgreement,
+        annotator_agreement,
+        fleiss_kappa,
+        intraclass_correlation,
+        krippendorff_alpha,
+    )
+    from rubricate.stats._calibration import (
+        Calibration,
+        CalibrationMap,
+        IsotonicMap,
+        PlattMap,
+        ReliabilityBin,
+        calibration,
+        read_calibration_map,
+    )
+    from rubricate.stats._comparison import PairedComparison, compare_paired
+    from rubricate.stats._few_labels import (
+        CorrectedMean,
+        LabelPlan,
+        corrected_mean,
+        next_to_label,
+    )
+    from rubricate.stats._intervals import MeanEstimate, clustered_mean, wilson_interval
+    from rubricate.stats._labels import LabelAgreement, label_agreement
+    from rubricate.stats._resampling import Bootstrap
+    from rubricate.stats._scores import ScoreAgreement, score_agreement
+    from rubricate.stats._significance import (
+        PairedTest,
+        holm,
+        mcnemar_test,
+        permutation_test,
+        smallest_detectable_difference,
+        wilcoxon_test,
+    )
+
+__all__ = [
+    "Agreement",
+    "AnnotatorAgreement",
+    "Bootstrap",
+    "Calibration",
+    "CalibrationMap",
+    "CorrectedMean",
+    "Estimate",
+    "IsotonicMap",
+    "LabelAgreement",
+    "LabelPlan",
+    "MeanEstimate",
+    "PairedComparison",
+    "PairedTest",
+    "PlattMap",
+    "ReliabilityBin",
+    "ScoreAgreement",
+    "agreement_of_counts",
+    "annotator_agreement",
+    "calibration",
+    "clustered_mean",
+    "compare_paired",
+    "corrected_mean",
+    "fleiss_kappa",
+    "holm",
+    "intraclass_correlation",
+    "krippendorff_alpha",
+    "label_agreement",
+    "mcnemar_test",
+    "next_to_label",
+    "permutation_test",
+    "read_calibration_map",
+    "score_agreement",
+    "smallest_detectable_difference",
+    "wilcoxon_test",
+    "wilson_interval",
+]
+
+_MODULES = {
+    "_annotators": (
+        "AnnotatorAgreement",
+        "annotator_agreement",
+        "fleiss_kappa",
+        "intraclass_correlation",
+        "krippendorff_alpha",
+    ),
+    "_calibration": (
+        "Calibration",
+        "CalibrationMap",
+        "IsotonicMap",
+        "PlattMap",
+        "ReliabilityBin",
+        "calibration",
+        "read_calibration_map",
+    ),
+    "_comparison": ("PairedComparison", "compare_paired"),
+    "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
+    "_intervals": ("MeanEstimate", "clustered_mean", "wilson_interval"),
+    "_labels": ("LabelAgreement", "label_agreement"),
+    "_resampling": ("Bootstrap",),
+    "_scores": ("ScoreAgreement", "score_agreement"),
+    "_significance": (
+        "PairedTest",
+        "holm",
+        "mcnemar_test",
+        "permutation_test",
+        "smallest_detectable_difference",
+        "wilcoxon_test",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
