@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
+from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._replies import Reply, read_reply, reply_objects
@@ -44,6 +45,7 @@ __all__ = [
     "Request",
     "Send",
     "choose_judge",
+    "judge_fingerprint",
     "read_reply",
     "reply_objects",
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgreementFigures",
+    "CertificateFigures",
     "CriterionFigures",
     "ScoreFigures",
     "Summary",
@@ -112,6 +113,15 @@ class UsageFigures(_Figures):
     seconds: float
 
 
+class CertificateFigures(_Figures):
+    """Whether judge, prompt and rubric are those of a certificate."""
+
+    file: str
+    holds: bool
+    differences: list[str]
+    """What is not as certified, in words; empty where the certificate holds."""
+
+
 class Summary(_Figures):
     """The figures of a run. `print(summary)` shows them as a table."""
 
@@ -140,6 +150,10 @@ class Summary(_Figures):
     run_dir: str | None
     stopped: str | None
     """Why the run ended early, if it did."""
+    judge_fingerprint: str | None = None
+    """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
+    certificate: CertificateFigures | None = None
+    """How the run compares with a certificate, if one was given."""
 
     def __rich__(self) -> RenderableType:
         from rubricate.report._terminal import summary_view
@@ -249,6 +263,7 @@ class Tallies:
             ),
             run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
             stopped=outcome.stopped,
+            judge_fingerprint=outcome.fingerprint,
         )
 
 

@@ -2,7 +2,12 @@
 
 from rubricate.rubric._code import CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
-from rubricate.rubric._criterion import BINARY_LABELS, Criterion, CriterionOption
+from rubricate.rubric._criterion import (
+    BINARY_LABELS,
+    Criterion,
+    CriterionOption,
+    Measurement,
+)
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 from rubricate.rubric._regex import RegexCriterion
@@ -39,6 +44,7 @@ __all__ = [
     "CriterionVerdict",
     "Evidence",
     "Failure",
+    "Measurement",
     "MetricCriterion",
     "Question",
     "Reading",

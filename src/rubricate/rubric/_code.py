@@ -16,7 +16,7 @@ from pydantic import field_validator, model_validator
 
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._computed import ComputedCriterion, check_time_limit
-from rubricate.rubric._criterion import BINARY_LABELS
+from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._question import ABSTENTION, Reading, read_label
 
 __all__ = ["CodeCriterion", "source_of"]
@@ -54,6 +54,10 @@ class CodeCriterion(ComputedCriterion):
     def _time_limit_is_positive(self) -> CodeCriterion:
         check_time_limit(self.time_limit)
         return self
+
+    @property
+    def measurement(self) -> Measurement:
+        return "numeric"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -25,11 +25,20 @@ from rubricate.rubric._question import (
 )
 from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
 
-__all__ = ["BINARY_LABELS", "Criterion", "CriterionOption", "binary_reading", "binary_value"]
+__all__ = [
+    "BINARY_LABELS",
+    "Criterion",
+    "CriterionOption",
+    "Measurement",
+    "binary_reading",
+    "binary_value",
+]
 
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
 KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code"]
+Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
+"""What answers are: yes or no, in order, without order, or numbers."""
 
 
 def binary_reading(answer: object) -> Reading:
@@ -178,6 +187,13 @@ class Criterion(Document):
     def is_multi_choice(self) -> bool:
         """Whether the answer is one of several options."""
         return self.options is not None
+
+    @property
+    def measurement(self) -> Measurement:
+        """What the answers are; it decides how the votes of several judges can be put together."""
+        if self.options is None:
+            return "binary"
+        return self.scale_type or "ordinal"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from rubricate._documents import suggestion
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION, Question, Reading, listed
 
 __all__ = ["ConfusionCounts", "MetricCriterion"]
@@ -123,6 +123,10 @@ class MetricCriterion(Criterion):
     def evaluation_mode(self) -> Literal["tp_only", "full_matrix"]:
         """`full_matrix` where there are `tn_instructions`, else `tp_only`."""
         return "full_matrix" if self.tn_instructions else "tp_only"
+
+    @property
+    def measurement(self) -> Measurement:
+        return "numeric"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 
 __all__ = ["ScaleCriterion"]
@@ -77,6 +77,10 @@ class ScaleCriterion(Criterion):
                 f"{self.high}, or only the lowest and the highest"
             )
         return self
+
+    @property
+    def measurement(self) -> Measurement:
+        return "ordinal"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -91,6 +91,7 @@ class Outcome:
         seconds: how long the run took.
         cannot_assess, partial: how abstentions were scored.
         run_dir: the run folder, if there is one.
+        fingerprint: a hash of the judge with its prompt and sampling, where it has one.
         stopped: why the run ended early, if it did.
         interrupted: whether it ended early because somebody stopped it, not for an error.
     """
@@ -108,6 +109,7 @@ class Outcome:
     cannot_assess: CannotAssess
     partial: float
     run_dir: Path | None = None
+    fingerprint: str | None = None
     stopped: str | None = None
     interrupted: bool = False
 

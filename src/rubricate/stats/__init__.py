@@ -15,6 +15,7 @@ from rubricate.stats._estimate import Estimate
 if TYPE_CHECKING:
     from rubricate.stats._annotators import (
         AnnotatorAgreement,
+        Level,
         annotator_agreement,
         fleiss_kappa,
         intraclass_correlation,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         next_to_label,
     )
     from rubricate.stats._intervals import MeanEstimate, clustered_mean, wilson_interval
-    from rubricate.stats._labels import LabelAgreement, label_agreement
+    from rubricate.stats._labels import LabelAgreement, Undecided, label_agreement
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
     from rubricate.stats._significance import (
@@ -60,12 +61,14 @@ __all__ = [
     "IsotonicMap",
     "LabelAgreement",
     "LabelPlan",
+    "Level",
     "MeanEstimate",
     "PairedComparison",
     "PairedTest",
     "PlattMap",
     "ReliabilityBin",
     "ScoreAgreement",
+    "Undecided",
     "agreement_of_counts",
     "annotator_agreement",
     "calibration",
@@ -90,6 +93,7 @@ __all__ = [
 _MODULES = {
     "_annotators": (
         "AnnotatorAgreement",
+        "Level",
         "annotator_agreement",
         "fleiss_kappa",
         "intraclass_correlation",
@@ -107,7 +111,7 @@ _MODULES = {
     "_comparison": ("PairedComparison", "compare_paired"),
     "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
     "_intervals": ("MeanEstimate", "clustered_mean", "wilson_interval"),
-    "_labels": ("LabelAgreement", "label_agreement"),
+    "_labels": ("LabelAgreement", "Undecided", "label_agreement"),
     "_resampling": ("Bootstrap",),
     "_scores": ("ScoreAgreement", "score_agreement"),
     "_significance": (
