@@ -119,10 +119,11 @@ def compare_runs(
         )
     rows_a, rows_b = _by_place(a), _by_place(b)
     pairs = {place: (rows_a[place], row) for place, row in rows_b.items() if place in rows_a}
-    names = [*dict.fromkeys(name for _, name in pairs)]
+    by_name: dict[str, list[tuple[RowVerdict, RowVerdict]]] = {}
+    for (_, name), pair in pairs.items():
+        by_name.setdefault(name, []).append(pair)
     compared: list[tuple[str, float, PairedComparison]] = []
-    for name in names:
-        both = [pair for (_, criterion), pair in pairs.items() if criterion == name]
+    for name, both in by_name.items():
         found = compare_paired(
             [one.value for one, _ in both], [other.value for _, other in both], bootstrap=bootstrap
         )
