@@ -67,8 +67,8 @@ def test_the_same_seed_gives_the_same_interval_and_another_one_another():
 
 def test_clusters_that_repeat_leave_the_bootstrap_interval_as_it_is():
     a, b = ["A", "B", "A", "B", "B"] * 6, ["A", "B", "B", "B", "A"] * 6
-    once = agree(a, b).figures["accuracy"]
-    many = agree(a * 5, b * 5, groups=[*range(30)] * 5).figures["accuracy"]
+    once = agree(a, b).figures["cohen_kappa"]
+    many = agree(a * 5, b * 5, groups=[*range(30)] * 5).figures["cohen_kappa"]
     assert (many.low, many.high) == pytest.approx((once.low, once.high))
 
 
@@ -88,6 +88,21 @@ def test_the_bootstrap_of_a_mean_is_that_of_scipy(method: str):
         rng=np.random.default_rng(2),
     ).confidence_interval
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.02)
+
+
+def test_shares_of_independent_items_have_wilsons_interval():
+    found = agree(["A"] * 20 + ["B"] * 10, ["A"] * 20 + ["A"] + ["B"] * 9)
+    assert found.figures["accuracy"] == wilson_interval(29, 30)
+    assert found.by_label["A"]["precision"] == wilson_interval(20, 20)
+    assert found.by_label["B"]["false_positive_rate"] == wilson_interval(1, 21)
+
+
+def test_where_all_resamples_are_the_same_there_is_no_interval():
+    found = agree(["A", "B"] * 10, ["A", "B"] * 10, groups=[*range(10)] * 2)
+    for name in ("accuracy", "cohen_kappa"):
+        estimate = found.figures[name]
+        assert (estimate.value, estimate.low) == (1.0, None)
+        assert "all resamples gave the same value" in (estimate.undefined or "")
 
 
 def test_options_out_of_range_are_refused():

@@ -167,7 +167,9 @@ def check_certificate(
     fingerprint = run.summary.get("judge_fingerprint")
     if run.judge != certificate.judge:
         differences.append(f"judged by {run.judge}, certified is {certificate.judge}")
-    elif fingerprint is None or fingerprint != certificate.judge_fingerprint:
+    elif fingerprint is None or certificate.judge_fingerprint is None:
+        differences.append("the judge has no fingerprint: its prompt cannot be compared")
+    elif fingerprint != certificate.judge_fingerprint:
         differences.append("the judge's prompt, address or sampling is another")
     if _digest(run.rubric) != certificate.rubric_hash:
         differences.append("the rubric is another")

@@ -74,7 +74,8 @@ def agreement_view(report: AgreementReport) -> RenderableType:
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap
     note = (
-        f"Intervals: {how.confidence:.0%}, {how.resamples} resamples of items ({how.method}). "
+        f"Intervals: {how.confidence:.0%}, Wilson's for shares of one criterion, else by "
+        f"{how.resamples} resamples of items ({how.method}). "
         f"{policy} --json has all figures."
     )
     return Group(*parts, *missing, Text(note, style="dim"))

@@ -12,11 +12,13 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats import _confusion
 from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import wilson_interval
 from rubricate.stats._numbers import same_length
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
     Groups,
+    Integers,
     bootstrap_totals,
     cells,
     cluster_indices,
@@ -91,7 +93,9 @@ def label_agreement(
 
     The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
     recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 (Gwet 2008); alpha
-    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004).
+    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals are
+    bootstrapped; those of plain shares (accuracy, precision, recall, error rates) are Wilson's
+    (1927) where there are no groups.
 
     Args:
         judge, human: labels of the same things in the same order; None for no answer.
@@ -137,7 +141,12 @@ def label_agreement(
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
 
+    shares = _shares(confusion) if groups is None and bootstrap is not None else {}
+
     def figure(name: str, *at: int) -> Estimate:
+        if name in shares and shares[name][1][at] > 0 and bootstrap is not None:
+            part, whole = (int(counts[at]) for counts in shares[name])
+            return wilson_interval(part, whole, confidence=bootstrap.confidence)
         return spreads[name].estimate(_WHY[name] if kept else NO_PAIR, *at)
 
     per_label = [name for name in spreads if spreads[name].value.ndim]
@@ -199,6 +208,19 @@ def _names(
     if unknown:
         raise InputError(f"'{unknown[0]}' is not one of the labels: {', '.join(names)}")
     return names + sorted(found - set(names)) or [""]
+
+
+def _shares(confusion: Integers) -> dict[str, tuple[Integers, Integers]]:
+    """The figures that are plain shares, as part and whole."""
+    hits, truth, judge = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
+    n = confusion.sum()
+    return {
+        "accuracy": (hits.sum(), n),
+        "precision": (hits, judge),
+        "recall": (hits, truth),
+        "false_positive_rate": (judge - hits, n - truth),
+        "false_negative_rate": (truth - hits, truth),
+    }
 
 
 def _statistics(confusion: Floats, ordered: bool) -> dict[str, Floats]:

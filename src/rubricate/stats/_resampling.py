@@ -133,7 +133,7 @@ class Spread:
             return self.no_interval
         if defined < 0.5:
             return "no interval: the statistic is undefined in most resamples"
-        return "no interval: BCa is undefined here; use the percentile method"
+        return "no interval: all resamples gave the same value, or BCa is undefined"
 
 
 def bootstrap_totals(
@@ -152,7 +152,7 @@ def bootstrap_totals(
         bootstrap: how to draw; None for no intervals.
 
     Returns: a `Spread` a statistic; an interval is there where at least half of the resamples have
-    the statistic.
+    the statistic, and where they are not all the same.
     """
     clusters = cluster_indices(groups, contributions.shape[0])
     count = int(clusters.max()) + 1 if len(clusters) else 0
@@ -222,6 +222,8 @@ def _spread(value: Floats, drawn: Floats, left_out: Floats | None, confidence: f
         defined[column] = len(found) / len(drawn)
         if not np.isfinite(point) or defined[column] < 0.5:
             continue
+        if found.min() == found.max():
+            continue  # no resample differs, which says nothing about other items
         at = tails
         if left_out is not None:
             at = _bca(tails, float(point), found, left_out.reshape(len(left_out), -1)[:, column])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._intervals import clustered_mean
+from rubricate.stats._intervals import clustered_mean, wilson_interval
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers, same_length
 from rubricate.stats._pairs import Pairs
@@ -69,8 +69,9 @@ def score_agreement(
     interval distances (Krippendorff 2011); the Wasserstein-1 distance and the Kolmogorov-Smirnov
     distance of the two empirical distributions; quadratic kappa (Cohen 1968).
 
-    A bootstrap interval of a distance (`wasserstein`, `ks`) lies high when the distance is small,
-    since resampling adds noise to both sides.
+    Intervals are bootstrapped, but for the bias, which has a t interval, and the two accuracies,
+    which have Wilson's (1927) where there are no groups. That of a distance (`wasserstein`, `ks`)
+    lies high when the distance is small, since resampling adds noise to both sides.
 
     Args:
         judge, human: numbers for the same things in the same order; None where there is none. Such
@@ -105,6 +106,11 @@ def score_agreement(
         name: spread.estimate(_WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, spread in spreads.items()
     }
+    if scale and len(x) and groups is None and bootstrap is not None:
+        apart = np.abs(x - y)
+        for name, within in (("exact_accuracy", 0), ("within_one_accuracy", 1)):
+            hits = int((apart <= within).sum())
+            figures[name] = wilson_interval(hits, len(x), confidence=bootstrap.confidence)
     if len(x) and bootstrap is not None:
         differences = [float(difference) for difference in x - y]
         mean = clustered_mean(differences, groups=kept, confidence=bootstrap.confidence)

@@ -73,6 +73,8 @@ def wilcoxon_test(differences: Sequence[float]) -> PairedTest:
     correction for ties (as `scipy.stats.wilcoxon` does).
     """
     values = numbers(differences, "differences")
+    if len(values) == 0:
+        return PairedTest(None, False, 0, "there is no pair")
     values = values[values != 0]
     if len(values) == 0:
         return PairedTest(1.0, True, 0)
