@@ -148,6 +148,26 @@ def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
         assert figures["accuracy"]["value"] == pytest.approx(theirs["agreement"]["accuracy"])
         assert figures["cohen_kappa"]["value"] == pytest.approx(theirs["agreement"]["kappa"])
         assert figures["cohen_kappa"]["low"] < figures["cohen_kappa"]["value"]
+    assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
+    assert report["scores"]["n"] == 40  # the other items lack a label
+    assert "item score" in rubricate("agree", "run").stdout
+
+
+def test_items_with_rubrics_of_their_own_are_compared_too(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    own = [{"name": "own", "weight": 3, "requirement": "Gives roughly 300000 kilometres"}]
+    light = "Roughly 300000 kilometres a second."
+    items = [
+        {"submission": light, "description": "one", "ground_truth": ["MET", "UNMET"]},
+        {"submission": light, "description": "two", "rubric": own, "ground_truth": ["MET"]},
+    ]
+    data = write_dataset(items=items)
+    summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
+    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    assert [one["name"] for one in report["criteria"]] == ["speed", "boasting", "own"]
+    assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
+    assert rubricate("certify", "run").returncode == 0
 
 
 def test_what_is_no_finished_run_with_labels_is_one_clear_line(

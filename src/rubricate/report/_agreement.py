@@ -49,6 +49,8 @@ class AgreementReport:
         items: items with a label.
         criteria: those with a label, in the rubric's order.
         pooled: all binary criteria together, resampled by item; None with fewer than two.
+        scores: the items' scores against those by their labels; None where no item has a label on
+            every criterion.
         undecided: the policy for pairs in which one did not decide.
         bootstrap: how the intervals were made.
     """
@@ -57,6 +59,7 @@ class AgreementReport:
     items: int
     criteria: tuple[CriterionAgreement, ...]
     pooled: LabelAgreement | None
+    scores: ScoreAgreement | None
     undecided: Undecided
     bootstrap: Bootstrap
 
@@ -97,27 +100,44 @@ def agreement_report(
             "this run has no human labels to compare with: grade a dataset that has them",
             file=run.path,
         )
+    known = run.criteria
     by_name: dict[str, list[RowVerdict]] = {}
     for row in labelled:
         by_name.setdefault(row.criterion, []).append(row)
     criteria = [
-        _criterion(name, run.criteria[name], by_name[name], undecided, bootstrap)
-        for name in run.criteria
+        _criterion(name, known[name], by_name[name], undecided, bootstrap)
+        for name in known
         if name in by_name
     ]
-    binary = [row for row in labelled if run.criteria[row.criterion].measurement == "binary"]
+    binary = [row for row in labelled if known[row.criterion].measurement == "binary"]
     pooled = None
     if len({row.criterion for row in binary}) > 1:
         pooled = of_labels(
             [_label(row) for row in binary],
             [row.human_label for row in binary],
-            labels=run.criteria[binary[0].criterion].labels,
+            labels=known[binary[0].criterion].labels,
             undecided=undecided,
             groups=[row.item for row in binary],
             bootstrap=bootstrap,
         )
     items = len({row.item for row in labelled})
-    return AgreementReport(run.judge, items, tuple(criteria), pooled, undecided, bootstrap)
+    return AgreementReport(
+        judge=run.judge,
+        items=items,
+        criteria=tuple(criteria),
+        pooled=pooled,
+        scores=_scores(run, bootstrap),
+        undecided=undecided,
+        bootstrap=bootstrap,
+    )
+
+
+def _scores(run: FinishedRun, bootstrap: Bootstrap) -> ScoreAgreement | None:
+    """The items' scores against those of their labels."""
+    judge, human = run.item_scores, run.human_scores
+    if all(score is None for score in human.values()):
+        return None
+    return of_scores([judge[item] for item in human], list(human.values()), bootstrap=bootstrap)
 
 
 def _criterion(

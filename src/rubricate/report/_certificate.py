@@ -110,7 +110,7 @@ def certify(
         rubricate_version=__version__,
         judge=run.judge,
         judge_fingerprint=run.summary.get("judge_fingerprint"),
-        rubric_hash=_digest(run.rubric),
+        rubric_hash=_digest(run.document),
         data_hash=_digest([[row.item, row.criterion, row.human_label] for row in run.rows]),
         items=report.items,
         undecided=report.undecided,
@@ -171,6 +171,6 @@ def check_certificate(
         differences.append("the judge has no fingerprint: its prompt cannot be compared")
     elif fingerprint != certificate.judge_fingerprint:
         differences.append("the judge's prompt, address or sampling is another")
-    if _digest(run.rubric) != certificate.rubric_hash:
+    if _digest(run.document) != certificate.rubric_hash:
         differences.append("the rubric is another")
     return CertificateFigures(file=file, holds=not differences, differences=differences)

@@ -70,6 +70,9 @@ def agreement_view(report: AgreementReport) -> RenderableType:
         labels.add_section()
         figures = _label_figures(report.pooled)
         labels.add_row("all binary", str(report.pooled.n), *map(_cell, figures))
+    if report.scores is not None:
+        shown = _number_figures(report.scores.figures)
+        numbers.add_row("item score", str(report.scores.n), *map(_cell, shown), style="bold")
     parts += [table for table in (labels, numbers) if table.row_count]
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap

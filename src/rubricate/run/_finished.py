@@ -11,7 +11,15 @@ import orjson
 
 from rubricate._documents import parse_json, read_document, read_text
 from rubricate.errors import InputError, MissingFileError
-from rubricate.rubric import Criterion, Rubric, Status
+from rubricate.rubric import (
+    ABSTENTION,
+    CannotAssess,
+    Criterion,
+    Rubric,
+    Status,
+    Verdict,
+    score,
+)
 
 __all__ = ["FinishedRun", "RowVerdict", "read_run"]
 
@@ -44,21 +52,54 @@ class FinishedRun:
         path: its folder.
         summary: what `summary.json` holds.
         rows: its verdicts, in the dataset's order.
-        criteria: what was asked, by name; where items have rubrics of their own, the first of a
-            name.
-        rubric: the rubric as JSON values, or each item's by its id.
+        rubrics: the rubric of all items, or that of each by its id.
+        document: the rubric or rubrics as JSON values.
     """
 
     path: Path
     summary: Mapping[str, Any]
     rows: tuple[RowVerdict, ...]
-    criteria: Mapping[str, Criterion]
-    rubric: Any
+    rubrics: Rubric | Mapping[str, Rubric]
+    document: Any
 
     @property
     def judge(self) -> str:
         """The judge's name."""
         return str(self.summary["judge"])
+
+    @property
+    def criteria(self) -> dict[str, Criterion]:
+        """What was asked, by name; where items have rubrics of their own, the first of a name."""
+        rubrics = (
+            [self.rubrics] if isinstance(self.rubrics, Rubric) else list(self.rubrics.values())
+        )
+        criteria: dict[str, Criterion] = {}
+        for rubric in rubrics:
+            for name, criterion in zip(rubric.names, rubric, strict=True):
+                criteria.setdefault(name, criterion)
+        return criteria
+
+    def rubric_of(self, item: str) -> Rubric:
+        """The rubric that an item was judged by."""
+        return self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics[item]
+
+    @property
+    def human_scores(self) -> dict[str, float | None]:
+        """Each item's score by its human labels; None where not every criterion has one."""
+        rows: dict[str, dict[str, RowVerdict]] = {}
+        for row in self.rows:
+            rows.setdefault(row.item, {})[row.criterion] = row
+        return {item: self._human_score(item, of_item) for item, of_item in rows.items()}
+
+    def _human_score(self, item: str, rows: Mapping[str, RowVerdict]) -> float | None:
+        rubric = self.rubric_of(item)
+        labels = [_human_verdict(rows[name]) for name in rubric.names if name in rows]
+        verdicts = [label for label in labels if label is not None]
+        if len(verdicts) < len(rubric):
+            return None
+        policy: CannotAssess = self.summary.get("cannot_assess", "skip")
+        partial = self.summary.get("partial", 0.5)
+        return score(rubric.criteria, verdicts, cannot_assess=policy, partial=partial).value
 
     @property
     def item_scores(self) -> dict[str, float | None]:
@@ -86,13 +127,13 @@ def read_run(folder: str | Path) -> FinishedRun:
         raise InputError("not a run folder: it has no summary.json", file=path) from None
     if not isinstance(summary, dict) or "judge" not in summary:
         raise InputError("not a run's summary", file=path / "summary.json")
-    rubric = read_document(path / "rubric.yaml")
+    document = read_document(path / "rubric.yaml")
     return FinishedRun(
         path=path,
         summary=summary,
         rows=_rows(path / "results.jsonl"),
-        criteria=_criteria(rubric, path / "rubric.yaml"),
-        rubric=rubric,
+        rubrics=_rubrics(document, path / "rubric.yaml"),
+        document=document,
     )
 
 
@@ -132,20 +173,21 @@ def _row(data: dict[str, Any]) -> RowVerdict:
     )
 
 
-def _criteria(rubric: Any, path: Path) -> dict[str, Criterion]:
+def _human_verdict(row: RowVerdict) -> Verdict | None:
+    if row.human_label is None:
+        return None
+    status: Status = "judged"
+    if row.human_value is None:
+        status = "abstained" if row.human_label == ABSTENTION else "not_applicable"
+    return Verdict(row.criterion, status, row.human_label, row.human_value)
+
+
+def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
     try:
-        if (
-            isinstance(rubric, dict)
-            and set(rubric) == {"items"}
-            and isinstance(rubric["items"], dict)
-        ):
-            rubrics = [Rubric.from_dict(one) for one in rubric["items"].values()]
-        else:
-            rubrics = [Rubric.from_dict(rubric)]
+        if isinstance(document, dict) and set(document) == {"items"}:
+            return {str(item): Rubric.from_dict(one) for item, one in document["items"].items()}
+        return Rubric.from_dict(document)
     except InputError as error:
         raise error.within(file=path) from None
-    criteria: dict[str, Criterion] = {}
-    for one in rubrics:
-        for name, criterion in zip(one.names, one, strict=True):
-            criteria.setdefault(name, criterion)
-    return criteria
+    except AttributeError:
+        raise InputError("not the rubrics of a run", file=path) from None
