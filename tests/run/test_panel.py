@@ -20,7 +20,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.errors import ModelError
-from rubricate.judge import GroupedModelJudge
+from rubricate.judge import GroupedModelJudge, choose_judge, judge_fingerprint
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -302,3 +302,19 @@ def test_a_stopped_run_that_learns_weights_still_gives_every_item_once(make_data
     assert [item.index for item in result] == [0, 1, 2, 3]
     assert result.summary().not_run == 7  # of 8; the first criterion has a vote and a failure
     assert list(result.weights) == ["a", "m"]
+
+
+def test_a_panels_fingerprint_is_of_its_members_and_strategy() -> None:
+    def prints(*judges: Any, **options: Any) -> str | None:
+        return judge_fingerprint(Panel(judges, **options))
+
+    other = PythonModel(lambda messages: "", name="other")
+    assert prints("builtin", other) == prints("builtin", other)
+    different = [
+        prints("builtin", other),
+        prints("builtin"),
+        prints("builtin", other, strategy="any"),
+        prints("builtin", other, replicates=2),
+        judge_fingerprint(choose_judge("builtin")),
+    ]
+    assert len(set(different)) == 5

@@ -35,7 +35,9 @@ from rubricate.dialects.ragas import (
 )
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.judge import Message
-from rubricate.report import Summary
+from rubricate.report import Summary, agreement_report, compare_runs
+from rubricate.run import read_run
+from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 
@@ -126,3 +128,14 @@ panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
 assert_type(rubric.grade("text", judge=panel), ItemResult)
 assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
 assert_type(LengthPenalty(max_cap=9000).of("text"), float)
+
+
+def trust() -> None:
+    """Statistics on plain lists, and reports on finished runs."""
+    found = label_agreement(["MET", None], ["MET", "UNMET"], groups=["a", "b"])
+    assert_type(found, LabelAgreement)
+    assert_type(found.figures["cohen_kappa"].value, float | None)
+    assert_type(score_agreement([1, 2.5, None], [1, 2, 3]).n, int)
+    comparison = compare_runs(read_run("before"), read_run(Path("after")), margin=0.02)
+    assert_type(comparison.is_worse(0.02), bool)
+    assert_type(agreement_report(read_run("after")).items, int)

@@ -1,7 +1,7 @@
 """The command line: its commands, and how errors leave it.
 
 Exit codes: 0 fine; 1 usage or input error, or a run that could not go on; 2 finished, but some
-verdicts failed; 130 interrupted.
+verdicts failed; 3 a comparison found the second run worse; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -206,6 +206,10 @@ def grade(
     allow_code: Annotated[
         bool | None, typer.Option("--allow-code", help="Run code that the rubric names.")
     ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(help="A certificate (see certify): say whether it holds for this run."),
+    ] = None,
     json_output: Annotated[
         bool | None, typer.Option("--json", help="Print the summary as JSON.")
     ] = None,
@@ -233,6 +237,72 @@ def show(
     from rubricate.cli._show import show_command
 
     raise typer.Exit(show_command(run, json_output=json_output))
+
+
+_UNDECIDED = typer.Option(
+    help="A pair in which one did not decide: exclude, label (an abstention is a label) or wrong."
+)
+
+
+@app.command()
+def agree(
+    run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
+    undecided: Annotated[str, _UNDECIDED] = "exclude",
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 2000,
+    confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
+    bca: Annotated[bool, typer.Option("--bca", help="BCa intervals, not percentiles.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+) -> None:
+    """Show how far a run's judge agrees with the human labels, with intervals."""
+    from rubricate.cli._trust import agree_command
+    from rubricate.stats import Bootstrap
+
+    bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)
+    raise typer.Exit(
+        agree_command(run, undecided=undecided, bootstrap=bootstrap, json_output=json_output)
+    )
+
+
+@app.command()
+def compare(
+    run_a: Annotated[Path, typer.Argument(help="The run folder before.")],
+    run_b: Annotated[Path, typer.Argument(help="The run folder after.")],
+    fail_if_worse: Annotated[
+        float | None,
+        typer.Option(help="Exit with 3 if the mean score of B is lower by more than this."),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the report to this file as Markdown.")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+) -> None:
+    """Compare two runs of the same items: the difference, how sure it is, and what flipped."""
+    from rubricate.cli._trust import compare_command
+
+    raise typer.Exit(
+        compare_command(
+            run_a,
+            run_b,
+            fail_if_worse=fail_if_worse,
+            markdown=markdown,
+            json_output=json_output,
+        )
+    )
+
+
+@app.command()
+def certify(
+    run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the certificate.")
+    ] = Path("certificate.json"),
+    undecided: Annotated[str, _UNDECIDED] = "exclude",
+) -> None:
+    """Write down what judge, prompt and rubric agreed how far with people."""
+    from rubricate.cli._trust import certify_command
+
+    raise typer.Exit(certify_command(run, output, undecided=undecided))
 
 
 @app.command()

@@ -32,10 +32,12 @@ from rubricate.grading import agrade_stream, chosen_judge, estimate
 from rubricate.judge import Examples, Judge, Panel, Weights
 from rubricate.report import Summary, estimate_figures, estimate_text
 from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
-from rubricate.run import INTERRUPTED
+from rubricate.run import INTERRUPTED, RunFolder, read_run
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from rubricate.report import Certificate
 
 __all__ = ["grade_command"]
 
@@ -65,7 +67,10 @@ def grade_command(settings: GradeSettings) -> int:
         _report_skipped(dataset.skipped, run_dir, notes)
     if settings.judge is None and settings.examples is None and found.asked:
         notes.print(NO_JUDGE, style="dim", highlight=False)
+    certificate = None if settings.certificate is None else _certificate(settings.certificate)
     summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
+    if certificate is not None:
+        summary = _checked(summary, certificate, settings, run_dir)
     _show(summary, settings)
     if summary.stopped is not None:
         resume = f"What was judged is in {run_dir}; the same command goes on from there."
@@ -75,6 +80,24 @@ def grade_command(settings: GradeSettings) -> int:
         sys.stderr.write(f"Error: {summary.stopped} {resume}\n")
         return 1
     return 2 if summary.verdicts["failed"] else 0
+
+
+def _certificate(file: str) -> Certificate:
+    from rubricate.report import read_certificate
+
+    return read_certificate(file)
+
+
+def _checked(
+    summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
+) -> Summary:
+    """The summary, also that in the run folder, with what became of the certificate."""
+    from rubricate.report import check_certificate
+
+    found = check_certificate(certificate, read_run(run_dir), file=settings.certificate or "")
+    checked = summary.model_copy(update={"certificate": found})
+    RunFolder(run_dir).write_summary(checked.to_dict())
+    return checked
 
 
 def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:

@@ -13,7 +13,7 @@ from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEO
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "examples", "cache", "prices")
+_PATHS = ("data", "rubric", "run_dir", "examples", "cache", "prices", "certificate")
 
 
 class GradeSettings(BaseModel):
@@ -105,6 +105,8 @@ class GradeSettings(BaseModel):
     """Where metadata says which model wrote the text. Default: model, else system."""
     allow_code: bool = False
     """Run the code that the rubric names (function: package.module:name)."""
+    certificate: str | None = None
+    """A certificate that the summary says whether it holds for this run."""
     json_output: bool = False
     """Print the summary as JSON."""
     quiet: bool = False

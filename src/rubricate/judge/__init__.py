@@ -6,6 +6,7 @@ from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge, named_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._families import model_family
+from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._panel import JudgesLike, Panel, Weights
@@ -51,6 +52,7 @@ __all__ = [
     "Send",
     "Weights",
     "choose_judge",
+    "judge_fingerprint",
     "model_family",
     "named_judge",
     "read_reply",

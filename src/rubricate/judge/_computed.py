@@ -101,6 +101,11 @@ class _WithComputed:
         self._shown: Judge = self._computed
 
     @property
+    def behind(self) -> Judge:
+        """The judge itself."""
+        return self._judge
+
+    @property
     def name(self) -> str:
         return self._shown.name
 

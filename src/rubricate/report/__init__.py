@@ -1,9 +1,13 @@
-"""What people see: the summary, as data and on a terminal, and tables."""
+"""What people see: the summary, as data and on a terminal, tables, and reports on finished runs."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._replay import replay_figures, replay_view
 from rubricate.report._summary import (
     AgreementFigures,
+    CertificateFigures,
     CriterionFigures,
     JudgeFigures,
     ScoreFigures,
@@ -13,18 +17,56 @@ from rubricate.report._summary import (
 from rubricate.report._tables import to_pandas
 from rubricate.report._tallies import Tallies, summarize
 
+if TYPE_CHECKING:
+    from rubricate.report._agreement import AgreementReport, CriterionAgreement, agreement_report
+    from rubricate.report._certificate import (
+        Certificate,
+        certify,
+        check_certificate,
+        read_certificate,
+    )
+    from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
+
 __all__ = [
     "AgreementFigures",
+    "AgreementReport",
+    "Certificate",
+    "CertificateFigures",
+    "CriterionAgreement",
+    "CriterionComparison",
     "CriterionFigures",
+    "Flip",
     "JudgeFigures",
+    "RunComparison",
     "ScoreFigures",
     "Summary",
     "Tallies",
     "UsageFigures",
+    "agreement_report",
+    "certify",
+    "check_certificate",
+    "compare_runs",
     "estimate_figures",
     "estimate_text",
+    "read_certificate",
     "replay_figures",
     "replay_view",
     "summarize",
     "to_pandas",
 ]
+
+_MODULES = {  # these need numpy, which is loaded when the first of them is asked for
+    "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
+    "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
+    "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value

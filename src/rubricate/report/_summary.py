@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgreementFigures",
+    "CertificateFigures",
     "CriterionFigures",
     "JudgeFigures",
     "ScoreFigures",
@@ -126,6 +127,15 @@ class UsageFigures(_Figures):
     seconds: float
 
 
+class CertificateFigures(_Figures):
+    """Whether judge, prompt and rubric are those of a certificate."""
+
+    file: str
+    holds: bool
+    differences: list[str]
+    """What is not as certified, in words; empty where the certificate holds."""
+
+
 class Summary(_Figures):
     """The figures of a run. `print(summary)` shows them as a table."""
 
@@ -162,6 +172,10 @@ class Summary(_Figures):
     run_dir: str | None
     stopped: str | None
     """Why the run ended early, if it did."""
+    judge_fingerprint: str | None = None
+    """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
+    certificate: CertificateFigures | None = None
+    """How the run compares with a certificate, if one was given."""
 
     def __rich__(self) -> RenderableType:
         from rubricate.report._terminal import summary_view

@@ -11,7 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rubricate.report._summary import AgreementFigures, CriterionFigures, Summary
+    from rubricate.report._summary import (
+        AgreementFigures,
+        CertificateFigures,
+        CriterionFigures,
+        Summary,
+    )
 
 __all__ = ["as_text", "summary_view"]
 
@@ -42,9 +47,18 @@ def summary_view(summary: Summary) -> RenderableType:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
         parts.append(Text(f"First failure: {summary.first_error}", style="red"))
+    if summary.certificate is not None:
+        parts.append(_certificate(summary.certificate))
     if summary.note is not None:
         parts.append(Text(summary.note, style="dim"))
     return Group(*parts)
+
+
+def _certificate(figures: CertificateFigures) -> Text:
+    if figures.holds:
+        return Text(f"Certificate {figures.file}: judge, prompt and rubric are as certified")
+    what = "; ".join(figures.differences)
+    return Text(f"Certificate {figures.file} does not hold: {what}", style="bold red")
 
 
 def _criteria_table(summary: Summary) -> Table:

@@ -3,6 +3,7 @@
 from rubricate.run._budget import Budget
 from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import Progress
+from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
 from rubricate.run._limits import Limits
 from rubricate.run._results import ItemResult, Outcome, Result
@@ -16,6 +17,7 @@ __all__ = [
     "JOURNAL_NAME",
     "Budget",
     "Estimate",
+    "FinishedRun",
     "ItemResult",
     "Limits",
     "Outcome",
@@ -23,10 +25,12 @@ __all__ = [
     "Range",
     "Result",
     "RetryPolicy",
+    "RowVerdict",
     "RunFolder",
     "Sender",
     "cache_file",
     "estimate",
+    "read_run",
     "result_rows",
     "run",
 ]

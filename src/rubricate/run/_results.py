@@ -157,6 +157,7 @@ class Outcome:
         aggregation: how their votes were put together; None for one judge.
         weights: how much each judge's vote counted, by name; None where all counted alike.
         run_dir: the run folder, if there is one.
+        fingerprint: a hash of the judge with its prompt and sampling, where it has one.
         stopped: why the run ended early, if it did.
         interrupted: whether it ended early because somebody stopped it, not for an error.
     """
@@ -178,6 +179,7 @@ class Outcome:
     aggregation: Aggregation | None = None
     weights: Mapping[str, float] | None = None
     run_dir: Path | None = None
+    fingerprint: str | None = None
     stopped: str | None = None
     interrupted: bool = False
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from rubricate.dataset import Gradable
-from rubricate.judge import GroupJudge, Panel
+from rubricate.judge import GroupJudge, Panel, judge_fingerprint
 from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
@@ -169,6 +169,7 @@ async def run(
                 Outcome(
                     judge=judge.name,
                     note=judge.note,
+                    fingerprint=judge_fingerprint(judge),
                     dataset=dataset.name,
                     usage=progress.usage,
                     calls=progress.calls,

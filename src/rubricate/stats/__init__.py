@@ -1,20 +1,150 @@
-"""How far to believe it: agreement between judges and people."""
+"""How far to believe it: agreement, intervals, calibration, comparison, few labels.
 
-from rubricate.stats._agreement import Agreement, agreement, agreement_of_counts, cohen_kappa
-from rubricate.stats._dawid_skene import (
-    DawidSkene,
-    accuracy_weights,
-    dawid_skene,
-    reliability_weights,
-)
+Functions on sequences of labels or numbers, `None` where there is none. A figure comes back as an
+`Estimate`: its value, the ends of its interval, and, where one of these is `None`, the reason.
+
+What is named here is loaded when it is first used, so that numpy and scipy are too.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rubricate.stats._agreement import Agreement, agreement_of_counts
+from rubricate.stats._estimate import Estimate
+
+if TYPE_CHECKING:
+    from rubricate.stats._annotators import (
+        AnnotatorAgreement,
+        Level,
+        annotator_agreement,
+        fleiss_kappa,
+        intraclass_correlation,
+        krippendorff_alpha,
+    )
+    from rubricate.stats._calibration import (
+        Calibration,
+        CalibrationMap,
+        IsotonicMap,
+        PlattMap,
+        ReliabilityBin,
+        calibration,
+        read_calibration_map,
+    )
+    from rubricate.stats._comparison import PairedComparison, compare_paired
+    from rubricate.stats._dawid_skene import (
+        DawidSkene,
+        accuracy_weights,
+        dawid_skene,
+        reliability_weights,
+    )
+    from rubricate.stats._few_labels import (
+        CorrectedMean,
+        LabelPlan,
+        corrected_mean,
+        next_to_label,
+    )
+    from rubricate.stats._intervals import MeanEstimate, clustered_mean, wilson_interval
+    from rubricate.stats._labels import LabelAgreement, Undecided, label_agreement
+    from rubricate.stats._resampling import Bootstrap
+    from rubricate.stats._scores import ScoreAgreement, score_agreement
+    from rubricate.stats._significance import (
+        PairedTest,
+        holm,
+        mcnemar_test,
+        permutation_test,
+        smallest_detectable_difference,
+        wilcoxon_test,
+    )
 
 __all__ = [
     "Agreement",
+    "AnnotatorAgreement",
+    "Bootstrap",
+    "Calibration",
+    "CalibrationMap",
+    "CorrectedMean",
     "DawidSkene",
+    "Estimate",
+    "IsotonicMap",
+    "LabelAgreement",
+    "LabelPlan",
+    "Level",
+    "MeanEstimate",
+    "PairedComparison",
+    "PairedTest",
+    "PlattMap",
+    "ReliabilityBin",
+    "ScoreAgreement",
+    "Undecided",
     "accuracy_weights",
-    "agreement",
     "agreement_of_counts",
-    "cohen_kappa",
+    "annotator_agreement",
+    "calibration",
+    "clustered_mean",
+    "compare_paired",
+    "corrected_mean",
     "dawid_skene",
+    "fleiss_kappa",
+    "holm",
+    "intraclass_correlation",
+    "krippendorff_alpha",
+    "label_agreement",
+    "mcnemar_test",
+    "next_to_label",
+    "permutation_test",
+    "read_calibration_map",
     "reliability_weights",
+    "score_agreement",
+    "smallest_detectable_difference",
+    "wilcoxon_test",
+    "wilson_interval",
 ]
+
+_MODULES = {
+    "_annotators": (
+        "AnnotatorAgreement",
+        "Level",
+        "annotator_agreement",
+        "fleiss_kappa",
+        "intraclass_correlation",
+        "krippendorff_alpha",
+    ),
+    "_calibration": (
+        "Calibration",
+        "CalibrationMap",
+        "IsotonicMap",
+        "PlattMap",
+        "ReliabilityBin",
+        "calibration",
+        "read_calibration_map",
+    ),
+    "_comparison": ("PairedComparison", "compare_paired"),
+    "_dawid_skene": ("DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"),
+    "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
+    "_intervals": ("MeanEstimate", "clustered_mean", "wilson_interval"),
+    "_labels": ("LabelAgreement", "Undecided", "label_agreement"),
+    "_resampling": ("Bootstrap",),
+    "_scores": ("ScoreAgreement", "score_agreement"),
+    "_significance": (
+        "PairedTest",
+        "holm",
+        "mcnemar_test",
+        "permutation_test",
+        "smallest_detectable_difference",
+        "wilcoxon_test",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,12 +1,12 @@
-"""Agreement of two raters' labels of the same things."""
+"""Agreement of counted labels, for figures that are added up while a run is on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Agreement", "agreement", "agreement_of_counts", "cohen_kappa"]
+__all__ = ["Agreement", "agreement_of_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +30,14 @@ Pairs = Mapping[tuple[str, str], int]
 """How often each pair of labels (the first one's, the second one's) came."""
 
 
-def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
-    """Cohen's kappa (Cohen 1960): (p_o - p_e) / (1 - p_e).
-
-    p_o is the share of equal pairs and p_e the share expected from the two label distributions
-    alone. None where p_e is 1 (both gave one and the same label throughout) or there is no pair.
-
-    Args:
-        first, second: labels of the same things in the same order, equally many.
-    """
-    return agreement(first, second).kappa
-
-
-def agreement(judge: Sequence[str], human: Sequence[str]) -> Agreement:
-    """Accuracy and Cohen's kappa of a judge's labels against people's, pair by pair."""
-    return agreement_of_counts(Counter(zip(judge, human, strict=True)))
-
-
 def agreement_of_counts(pairs: Pairs) -> Agreement:
-    """As `agreement`, of counted pairs (the judge's label, a person's)."""
+    """Accuracy and Cohen's kappa of counted pairs (the judge's label, a person's).
+
+    Kappa (Cohen 1960) is (p_o - p_e) / (1 - p_e): p_o is the share of equal pairs and p_e the share
+    expected from the two label distributions alone. It is None where p_e is 1 (both gave one and
+    the same label throughout) or there is no pair. `label_agreement` gives more figures, with
+    intervals; this needs no numpy and adds up as a run goes on.
+    """
     n = sum(pairs.values())
     if n == 0:
         return Agreement(0, None, None, "no item has both a verdict and a label")

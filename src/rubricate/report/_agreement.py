@@ -1,0 +1,211 @@
+"""How far a run's judge agrees with the labels in it, criterion by criterion."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rubricate.errors import InputError
+from rubricate.rubric import ABSTENTION, Criterion, Measurement
+from rubricate.run import FinishedRun, RowVerdict
+from rubricate.stats import Bootstrap, LabelAgreement, ScoreAgreement, Undecided
+from rubricate.stats import label_agreement as of_labels
+from rubricate.stats import score_agreement as of_scores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["AgreementReport", "CriterionAgreement", "agreement_report"]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """One criterion.
+
+    Attributes:
+        name: its name.
+        measurement: what its answers are.
+        statuses: how many verdicts have each status.
+        not_applicable: pairs left out since one of the two said that an ordered criterion does
+            not apply; that answer has no place in the order.
+        agreement: of labels, or of numbers where the answers are numbers.
+    """
+
+    name: str
+    measurement: Measurement
+    statuses: Mapping[str, int]
+    not_applicable: int
+    agreement: LabelAgreement | ScoreAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementReport:
+    """A run's judge against its labels.
+
+    Attributes:
+        judge: the judge's name.
+        items: items with a label.
+        criteria: those with a label, in the rubric's order.
+        pooled: all binary criteria together, resampled by item; None with fewer than two.
+        scores: the items' scores against those by their labels; None where no item has a label on
+            every criterion.
+        undecided: the policy for pairs in which one did not decide.
+        bootstrap: how the intervals were made.
+    """
+
+    judge: str
+    items: int
+    criteria: tuple[CriterionAgreement, ...]
+    pooled: LabelAgreement | None
+    scores: ScoreAgreement | None
+    undecided: Undecided
+    bootstrap: Bootstrap
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return asdict(self)
+
+    def __rich__(self) -> RenderableType:
+        from rubricate.report._trust_views import agreement_view
+
+        return agreement_view(self)
+
+
+def agreement_report(
+    run: FinishedRun,
+    *,
+    undecided: Undecided = "exclude",
+    bootstrap: Bootstrap | None = None,
+) -> AgreementReport:
+    """Agreement for every kind of criterion that has labels.
+
+    Binary and nominal answers are compared as labels, ordinal ones with their order; a scale's
+    scores and the values of metrics and code as numbers.
+
+    Args:
+        run: a run, from `read_run`.
+        undecided: what an abstention or a failure is where a person decided: see
+            `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
+        bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
+
+    Raises:
+        InputError: the run has no labels.
+    """
+    bootstrap = bootstrap or Bootstrap()
+    labelled = [row for row in run.rows if row.human_label is not None]
+    if not labelled:
+        raise InputError(
+            "this run has no human labels to compare with: grade a dataset that has them",
+            file=run.path,
+        )
+    known = run.criteria
+    by_name: dict[str, list[RowVerdict]] = {}
+    for row in labelled:
+        by_name.setdefault(row.criterion, []).append(row)
+    criteria = [
+        _criterion(name, known[name], by_name[name], undecided, bootstrap)
+        for name in known
+        if name in by_name
+    ]
+    binary = [row for row in labelled if known[row.criterion].measurement == "binary"]
+    pooled = None
+    if len({row.criterion for row in binary}) > 1:
+        pooled = of_labels(
+            [_label(row) for row in binary],
+            [row.human_label for row in binary],
+            labels=known[binary[0].criterion].labels,
+            undecided=undecided,
+            groups=[row.item for row in binary],
+            bootstrap=bootstrap,
+        )
+    items = len({row.item for row in labelled})
+    return AgreementReport(
+        judge=run.judge,
+        items=items,
+        criteria=tuple(criteria),
+        pooled=pooled,
+        scores=_scores(run, bootstrap),
+        undecided=undecided,
+        bootstrap=bootstrap,
+    )
+
+
+def _scores(run: FinishedRun, bootstrap: Bootstrap) -> ScoreAgreement | None:
+    """The items' scores against those of their labels."""
+    judge, human = run.item_scores, run.human_scores
+    if all(score is None for score in human.values()):
+        return None
+    return of_scores([judge[item] for item in human], list(human.values()), bootstrap=bootstrap)
+
+
+def _criterion(
+    name: str,
+    criterion: Criterion,
+    rows: Sequence[RowVerdict],
+    undecided: Undecided,
+    bootstrap: Bootstrap,
+) -> CriterionAgreement:
+    kind = criterion.measurement
+    statuses: dict[str, int] = dict(Counter(row.status for row in rows))
+    if kind == "ordinal":
+        known = [row for row in rows if row.status != "not_applicable" and _applies(row)]
+    else:
+        known = list(rows)
+    left_out = len(rows) - len(known)
+    found: LabelAgreement | ScoreAgreement
+    if kind == "numeric":
+        found = of_scores(
+            [row.value for row in known], [row.human_value for row in known], bootstrap=bootstrap
+        )
+    elif kind == "ordinal" and _are_steps(known):
+        found = of_scores(
+            [_step(_label(row)) for row in known],
+            [_step(row.human_label) for row in known],
+            scale=True,
+            bootstrap=bootstrap,
+        )
+    else:
+        found = of_labels(
+            [_label(row) for row in known],
+            [row.human_label for row in known],
+            labels=_labels(criterion, known, kind),
+            ordered=kind == "ordinal",
+            undecided="exclude" if kind == "ordinal" else undecided,
+            bootstrap=bootstrap,
+        )
+    return CriterionAgreement(name, kind, statuses, left_out, found)
+
+
+def _label(row: RowVerdict) -> str | None:
+    """The judge's label; CANNOT_ASSESS where it abstained without one."""
+    return ABSTENTION if row.status == "abstained" else row.label
+
+
+def _applies(row: RowVerdict) -> bool:
+    return row.human_value is not None or row.human_label == ABSTENTION
+
+
+def _are_steps(rows: Sequence[RowVerdict]) -> bool:
+    """Whether all labels are whole numbers."""
+    given = [label for row in rows for label in (_label(row), row.human_label)]
+    return all(_step(label) is not None for label in given if label not in (None, ABSTENTION))
+
+
+def _step(label: str | None) -> int | None:
+    try:
+        return None if label is None or label == ABSTENTION else int(label)
+    except ValueError:
+        return None
+
+
+def _labels(criterion: Criterion, rows: Sequence[RowVerdict], kind: Measurement) -> list[str]:
+    """The criterion's labels, and those that only other items' criteria of the name have."""
+    names = list(criterion.labels)
+    if kind == "ordinal":
+        names = [label for label in names if criterion.value(label) is not None]
+    given = [label for row in rows for label in (_label(row), row.human_label) if label]
+    return [*dict.fromkeys((*names, *(label for label in given if label != ABSTENTION)))] + (
+        [ABSTENTION] if kind != "ordinal" else []
+    )

@@ -1,0 +1,86 @@
+"""A comparison of two runs as Markdown, for a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rubricate.report._comparison import RunComparison
+    from rubricate.stats import Estimate
+
+__all__ = ["comparison_markdown", "estimate_text", "p_text"]
+
+
+def estimate_text(estimate: Estimate, *, sign: bool = False) -> str:
+    """A figure with its interval, to two decimal places."""
+    plus = "+" if sign else ""
+    if estimate.value is None:
+        return "–"
+    text = f"{estimate.value:{plus}.2f}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{estimate.low:{plus}.2f}, {estimate.high:{plus}.2f}]"
+    return text
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value to three decimal places."""
+    if p_value is None:
+        return "–"
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def comparison_markdown(found: RunComparison) -> str:
+    """The report: the score, every criterion, and every flip with both reasons."""
+    score = found.score
+    lines = [
+        "# Comparison of two runs",
+        "",
+        f"A: `{found.a}`, judged by {found.judge_a}  ",
+        f"B: `{found.b}`, judged by {found.judge_b}",
+        "",
+        f"{found.items} items in both ({found.only_a} only in A, {found.only_b} only in B); "
+        f"{score.n} scored in both.",
+        "",
+        "| | A | B | B minus A | p |",
+        "|---|---:|---:|---:|---:|",
+        f"| **score** | {_mean(score.mean_a)} | {_mean(score.mean_b)} "
+        f"| {estimate_text(score.difference, sign=True)} | {p_text(score.permutation.p_value)} |",
+    ]
+    for one in found.criteria:
+        values = one.values
+        fault = " (fault)" if one.weight < 0 else ""
+        lines.append(
+            f"| {_cell(one.name)}{fault} | {_mean(values.mean_a)} | {_mean(values.mean_b)} "
+            f"| {estimate_text(values.difference, sign=True)} | {p_text(one.p_value)} |"
+        )
+    lines += ["", "Intervals: 95 %, t, by item. p: permutation test; criteria corrected by Holm."]
+    if score.smallest_detectable is not None:
+        lines.append(f"Smallest detectable difference: {score.smallest_detectable:.3f}.")
+    if score.margin is not None and score.not_worse is not None:
+        shown = "is shown" if score.not_worse else "is not shown"
+        lines.append(f"That B is no more than {score.margin:g} worse {shown}.")
+    lines += ["", f"## {len(found.flips)} verdicts differ", ""]
+    if found.flips:
+        lines += ["| item | criterion | A | B | human |", "|---|---|---|---|---|"]
+    for flip in found.flips:
+        a, b = (
+            _cell(f"{answer}: {reason}" if reason else answer)
+            for answer, reason in ((flip.a, flip.reason_a), (flip.b, flip.reason_b))
+        )
+        lines.append(
+            f"| {_cell(flip.item)} | {_cell(flip.criterion)} | {a} | {b} "
+            f"| {_cell(flip.human_label or '–')} |"
+        )
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _mean(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _cell(text: str) -> str:
+    """Text that cannot leave its cell of the table, nor bring markup of its own."""
+    safe = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    for mark in "\\|`*_[]":
+        safe = safe.replace(mark, f"\\{mark}")
+    return safe

@@ -1,0 +1,162 @@
+"""Agreement and comparison on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rubricate.report._markdown import estimate_text, p_text
+from rubricate.stats import Estimate, LabelAgreement
+
+if TYPE_CHECKING:
+    from rubricate.report._agreement import AgreementReport
+    from rubricate.report._comparison import RunComparison
+
+__all__ = ["agreement_view", "comparison_view"]
+
+SHOWN_FLIPS = 20
+_UNDECIDED = {
+    "exclude": "left out",
+    "label": "an abstention is a label, a failure is left out",
+    "wrong": "a judge that does not decide is wrong",
+}
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def agreement_view(report: AgreementReport) -> RenderableType:
+    """A table of the criteria with labels, one of those with numbers, and what is undefined."""
+    labels = _table(f"{report.judge} against labels of {report.items} items")
+    numbers = _table(f"{report.judge} against numbers of {report.items} items")
+    for table, headings in (
+        (labels, ("accuracy", "kappa", "false pos", "false neg")),
+        (numbers, ("exact", "correlation", "mean error", "bias")),
+    ):
+        table.add_column("criterion", overflow="fold")
+        table.add_column("n", justify="right")
+        for heading in headings:
+            table.add_column(heading, justify="right")
+    parts: list[RenderableType] = []
+    missing: list[Text] = []
+    for one in report.criteria:
+        found = one.agreement
+        if isinstance(found, LabelAgreement):
+            table, shown = labels, _label_figures(found)
+        else:
+            table, shown = numbers, _number_figures(found.figures)
+        table.add_row(Text(one.name), str(found.n), *map(_cell, shown))
+        missing += _reasons(one.name, found.figures)
+        causes = dict(found.not_decided)
+        if one.not_applicable:
+            causes["does not apply"] = one.not_applicable
+        if causes:
+            told = ", ".join(f"{cause} {count}" for cause, count in causes.items())
+            missing.append(Text(f"{one.name}: not decided: {told}"))
+    if report.pooled is not None:
+        labels.add_section()
+        figures = _label_figures(report.pooled)
+        labels.add_row("all binary", str(report.pooled.n), *map(_cell, figures))
+    if report.scores is not None:
+        shown = _number_figures(report.scores.figures)
+        numbers.add_row("item score", str(report.scores.n), *map(_cell, shown), style="bold")
+    parts += [table for table in (labels, numbers) if table.row_count]
+    policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
+    how = report.bootstrap
+    note = (
+        f"Intervals: {how.confidence:.0%}, Wilson's for shares of one criterion, else by "
+        f"{how.resamples} resamples of items ({how.method}). "
+        f"{policy} --json has all figures."
+    )
+    return Group(*parts, *missing, Text(note, style="dim"))
+
+
+def _cell(estimate: Estimate, *, sign: bool = False) -> str:
+    """A figure that breaks, where it must, before its interval."""
+    return estimate_text(estimate, sign=sign).replace(", ", ",")
+
+
+def _label_figures(found: LabelAgreement) -> list[Estimate]:
+    """Accuracy, kappa and, of MET, the error rates."""
+    nothing = Estimate(None)
+    met = found.by_label.get("MET", {})
+    kappa = "quadratic_kappa" if "quadratic_kappa" in found.figures else "cohen_kappa"
+    return [
+        found.figures["accuracy"],
+        found.figures[kappa],
+        met.get("false_positive_rate", nothing),
+        met.get("false_negative_rate", nothing),
+    ]
+
+
+def _number_figures(figures: Mapping[str, Estimate]) -> list[Estimate]:
+    nothing = Estimate(None)
+    return [
+        figures.get("exact_accuracy", nothing),
+        figures["pearson"],
+        figures["mae"],
+        figures["bias"],
+    ]
+
+
+def _reasons(name: str, figures: Mapping[str, Estimate]) -> list[Text]:
+    reasons: dict[str, list[str]] = {}
+    for figure, estimate in figures.items():
+        if estimate.value is None and estimate.undefined is not None:
+            reasons.setdefault(estimate.undefined, []).append(figure)
+    return [Text(f"{name}: no {', '.join(names)}: {reason}") for reason, names in reasons.items()]
+
+
+def comparison_view(found: RunComparison) -> RenderableType:
+    """The score, the criteria, and the first flips with both reasons."""
+    score = found.score
+    table = _table(f"{found.b} (B) against {found.a} (A): {score.n} items scored in both")
+    table.add_column("", overflow="fold")
+    for heading in ("A", "B", "B minus A", "p", "flips"):
+        table.add_column(heading, justify="right")
+    rows = [("score", "", score, score.permutation.p_value, len(found.flips))]
+    for one in found.criteria:
+        flips = sum(flip.criterion == one.name for flip in found.flips)
+        fault = " (fault)" if one.weight < 0 else ""
+        rows.append((one.name, fault, one.values, one.p_value, flips))
+    for place, (name, fault, values, p_value, flips) in enumerate(rows):
+        table.add_row(
+            Text(name + fault),
+            *("–" if mean is None else f"{mean:.3f}" for mean in (values.mean_a, values.mean_b)),
+            _cell(values.difference, sign=True),
+            p_text(p_value),
+            str(flips),
+            style="" if place else "bold",
+        )
+    parts: list[RenderableType] = [table]
+    for flip in found.flips[:SHOWN_FLIPS]:
+        human = f" (human: {flip.human_label})" if flip.human_label else ""
+        parts.append(Text(f"{flip.item}, {flip.criterion}: {flip.a} -> {flip.b}{human}"))
+        for side, reason in (("A", flip.reason_a), ("B", flip.reason_b)):
+            if reason:
+                parts.append(Text(f"  {side}: {' '.join(reason.split())}", style="dim"))
+    if len(found.flips) > SHOWN_FLIPS:
+        parts.append(Text(f"... and {len(found.flips) - SHOWN_FLIPS} more: see --json"))
+    if found.only_a or found.only_b:
+        parts.append(Text(f"Left out: {found.only_a} items only in A, {found.only_b} only in B"))
+    note = "Intervals: 95 %, t, by item. p: permutation test, criteria corrected by Holm."
+    if score.smallest_detectable is not None:
+        note += f" Smallest detectable difference: {score.smallest_detectable:.3f}."
+    if score.margin is not None and score.not_worse is not None:
+        note += f" No more than {score.margin:g} worse: "
+        note += "shown." if score.not_worse else "not shown."
+    parts.append(Text(note, style="dim"))
+    return Group(*parts)

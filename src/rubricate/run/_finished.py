@@ -1,0 +1,193 @@
+"""A finished run, read back from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rubricate._documents import parse_json, read_document, read_text
+from rubricate.errors import InputError, MissingFileError
+from rubricate.rubric import (
+    ABSTENTION,
+    CannotAssess,
+    Criterion,
+    Rubric,
+    Status,
+    Verdict,
+    score,
+)
+
+__all__ = ["FinishedRun", "RowVerdict", "read_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
+
+    `score` is that of the whole item, by the judge.
+    """
+
+    item: str
+    criterion: str
+    weight: float
+    status: Status
+    label: str | None
+    value: float | None
+    human_label: str | None
+    human_value: float | None
+    reason: str | None
+    error: str | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run that has ended.
+
+    Attributes:
+        path: its folder.
+        summary: what `summary.json` holds.
+        rows: its verdicts, in the dataset's order.
+        rubrics: the rubric of all items, or that of each by its id.
+        document: the rubric or rubrics as JSON values.
+    """
+
+    path: Path
+    summary: Mapping[str, Any]
+    rows: tuple[RowVerdict, ...]
+    rubrics: Rubric | Mapping[str, Rubric]
+    document: Any
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return str(self.summary["judge"])
+
+    @property
+    def criteria(self) -> dict[str, Criterion]:
+        """What was asked, by name; where items have rubrics of their own, the first of a name."""
+        rubrics = (
+            [self.rubrics] if isinstance(self.rubrics, Rubric) else list(self.rubrics.values())
+        )
+        criteria: dict[str, Criterion] = {}
+        for rubric in rubrics:
+            for name, criterion in zip(rubric.names, rubric, strict=True):
+                criteria.setdefault(name, criterion)
+        return criteria
+
+    def rubric_of(self, item: str) -> Rubric:
+        """The rubric that an item was judged by."""
+        return self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics[item]
+
+    @property
+    def human_scores(self) -> dict[str, float | None]:
+        """Each item's score by its human labels; None where not every criterion has one."""
+        rows: dict[str, dict[str, RowVerdict]] = {}
+        for row in self.rows:
+            rows.setdefault(row.item, {})[row.criterion] = row
+        return {item: self._human_score(item, of_item) for item, of_item in rows.items()}
+
+    def _human_score(self, item: str, rows: Mapping[str, RowVerdict]) -> float | None:
+        rubric = self.rubric_of(item)
+        labels = [_human_verdict(rows[name]) for name in rubric.names if name in rows]
+        verdicts = [label for label in labels if label is not None]
+        if len(verdicts) < len(rubric):
+            return None
+        policy: CannotAssess = self.summary.get("cannot_assess", "skip")
+        partial = self.summary.get("partial", 0.5)
+        return score(rubric.criteria, verdicts, cannot_assess=policy, partial=partial).value
+
+    @property
+    def item_scores(self) -> dict[str, float | None]:
+        """Each item's score, in the dataset's order."""
+        return {row.item: row.score for row in self.rows}
+
+
+def read_run(folder: str | Path) -> FinishedRun:
+    """Read a run folder.
+
+    Raises:
+        InputError: it is no run folder, the run has not ended, or a file in it is damaged.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise InputError("no such run folder", file=path)
+    try:
+        summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
+    except MissingFileError:
+        if (path / "journal.sqlite").exists():
+            raise InputError(
+                "this run has not ended; the command that began it goes on from where it is",
+                file=path,
+            ) from None
+        raise InputError("not a run folder: it has no summary.json", file=path) from None
+    if not isinstance(summary, dict) or "judge" not in summary:
+        raise InputError("not a run's summary", file=path / "summary.json")
+    document = read_document(path / "rubric.yaml")
+    return FinishedRun(
+        path=path,
+        summary=summary,
+        rows=_rows(path / "results.jsonl"),
+        rubrics=_rubrics(document, path / "rubric.yaml"),
+        document=document,
+    )
+
+
+def _rows(path: Path) -> tuple[RowVerdict, ...]:
+    rows = []
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    rows.append(_row(orjson.loads(line)))
+                except (orjson.JSONDecodeError, KeyError, TypeError):
+                    raise InputError(
+                        "not a line of a run's results; run the same grade command again: it "
+                        "writes them anew from the journal",
+                        file=path,
+                        line=number,
+                    ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    return tuple(rows)
+
+
+def _row(data: dict[str, Any]) -> RowVerdict:
+    error = data["error"]
+    return RowVerdict(
+        item=data["item"],
+        criterion=data["criterion"],
+        weight=data["weight"],
+        status=data["status"],
+        label=data["label"],
+        value=data["value"],
+        human_label=data["human_label"],
+        human_value=data["human_value"],
+        reason=data["reason"],
+        error=None if error is None else f"{error['kind']}: {error['message']}",
+        score=data["item_score"]["value"],
+    )
+
+
+def _human_verdict(row: RowVerdict) -> Verdict | None:
+    if row.human_label is None:
+        return None
+    status: Status = "judged"
+    if row.human_value is None:
+        status = "abstained" if row.human_label == ABSTENTION else "not_applicable"
+    return Verdict(row.criterion, status, row.human_label, row.human_value)
+
+
+def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
+    try:
+        if isinstance(document, dict) and set(document) == {"items"}:
+            return {str(item): Rubric.from_dict(one) for item, one in document["items"].items()}
+        return Rubric.from_dict(document)
+    except InputError as error:
+        raise error.within(file=path) from None
+    except AttributeError:
+        raise InputError("not the rubrics of a run", file=path) from None

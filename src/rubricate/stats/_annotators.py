@@ -1,0 +1,331 @@
+"""Several annotators: how far they agree among themselves, and the judge with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from rubricate.errors import InputError
+from rubricate.stats._confusion import krippendorff_alpha as alpha_of_coincidences
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._labels import LabelAgreement, label_agreement
+from rubricate.stats._numbers import numbers, same_length
+from rubricate.stats._resampling import Bootstrap, Floats, Groups, bootstrap_totals, groups_at
+from rubricate.stats._scores import ScoreAgreement, score_agreement
+
+__all__ = [
+    "AnnotatorAgreement",
+    "Level",
+    "annotator_agreement",
+    "fleiss_kappa",
+    "intraclass_correlation",
+    "krippendorff_alpha",
+]
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
+Ratings: TypeAlias = Sequence[Sequence[Any]]
+"""One row an item, one column a rater; None where the rater did not rate the item."""
+
+NO_SPREAD = "all ratings are the same, or no item has two"
+
+
+def krippendorff_alpha(
+    ratings: Ratings,
+    *,
+    level: Level = "nominal",
+    labels: Sequence[Any] | None = None,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> Estimate:
+    """Krippendorff's alpha of any number of raters, with any ratings missing.
+
+    The formula is that of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; items
+    with fewer than two ratings count for nothing. The interval resamples items.
+
+    Args:
+        ratings: a row an item, a column a rater, None where there is no rating.
+        level: how far two ratings are apart: `nominal` (equal or not), `ordinal` (ranks) or
+            `interval` (numbers).
+        labels: the order of the ratings, for `ordinal`. Default: those that occur, sorted.
+        groups: the cluster of each item. Default: each by itself.
+        bootstrap: how the interval is made; None for none.
+
+    Raises:
+        InputError: unknown level, a rating that is not one of `labels`, or is no number where the
+            level is `interval`.
+    """
+    if level == "interval":
+        contributions, statistic = _interval_contributions(ratings), _interval_alpha
+    elif level in ("nominal", "ordinal"):
+        counts = _counts(ratings, labels)
+        kinds = counts.shape[1]
+        contributions = _coincidences(counts).reshape(len(counts), kinds * kinds)
+
+        def statistic(totals: Floats) -> Floats:
+            matrices = totals.reshape(-1, kinds, kinds)
+            return alpha_of_coincidences(matrices, ordered=level == "ordinal")
+
+    else:
+        raise InputError(f"level must be nominal, ordinal or interval, found {level!r}")
+    found = bootstrap_totals(
+        contributions,
+        lambda totals: {"alpha": statistic(totals)},
+        groups=groups,
+        bootstrap=bootstrap,
+    )
+    return found["alpha"].estimate(NO_SPREAD)
+
+
+def _counts(ratings: Ratings, labels: Sequence[Any] | None) -> Floats:
+    """How often each item got each label, (n, K)."""
+    if labels is None:
+        labels = sorted({label for row in ratings for label in row if label is not None})
+    place = {label: number for number, label in enumerate(labels)}
+    counts = np.zeros((len(ratings), max(1, len(labels))))
+    for item, row in enumerate(ratings):
+        for label in row:
+            if label is None:
+                continue
+            if label not in place:
+                known = ", ".join(map(str, labels))
+                raise InputError(f"ratings: {label!r} of item {item} is not one of: {known}")
+            counts[item, place[label]] += 1
+    return counts
+
+
+def _coincidences(counts: Floats) -> Floats:
+    """Each item's pairs of ratings by different raters, (n, K, K), over its raters less one."""
+    raters = counts.sum(1)
+    pairs = counts[:, :, None] * counts[:, None, :]
+    pairs -= counts[:, :, None] * np.eye(counts.shape[1])
+    return np.asarray(pairs / np.maximum(raters - 1, 1)[:, None, None])
+
+
+def _interval_contributions(ratings: Ratings) -> Floats:
+    """Of each item: its ratings, their sum, their sum of squares, and how far they are apart."""
+    rows = [numbers(row, "ratings") for row in ratings]
+    known = np.concatenate([row[~np.isnan(row)] for row in rows]) if rows else np.empty(0)
+    middle = float(known.mean()) if len(known) else 0.0
+    contributions = np.zeros((len(rows), 4))
+    for item, row in enumerate(rows):
+        given = row[~np.isnan(row)] - middle
+        count = len(given)
+        if count < 2:
+            continue
+        apart = 2 * count * float(((given - given.mean()) ** 2).sum()) / (count - 1)
+        contributions[item] = count, given.sum(), (given**2).sum(), apart
+    return contributions
+
+
+def _interval_alpha(totals: Floats) -> Floats:
+    n, sums, squares, apart = totals.T
+    expected = 2 * (n * squares - sums**2)
+    # What is left of rounding where all ratings are the same is no spread.
+    expected = np.where(expected <= 1e-12 * n * np.maximum(squares, 1e-300), np.nan, expected)
+    return np.asarray(1 - (n - 1) * apart / expected)
+
+
+def fleiss_kappa(
+    ratings: Ratings,
+    *,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> Estimate:
+    """Fleiss' kappa (Fleiss 1971) of items that all have the same number of ratings.
+
+    Items without any rating are left out. Where the numbers of ratings differ it is undefined;
+    `krippendorff_alpha` takes such data.
+
+    Args:
+        ratings: a row an item, a column a rater, None where there is no rating.
+        groups: the cluster of each item. Default: each by itself.
+        bootstrap: how the interval is made; None for none.
+    """
+    counts = _counts(ratings, None)
+    rated = np.flatnonzero(counts.sum(1) > 0)
+    kept = groups_at(groups, rated)
+    counts = counts[rated]
+    raters = np.unique(counts.sum(1))
+    if len(raters) == 0 or raters[0] < 2:
+        return Estimate(None, undefined="no item has two ratings")
+    if len(raters) > 1:
+        return Estimate(None, undefined="the items have different numbers of ratings")
+    many = float(raters[0])
+    equal = (counts * (counts - 1)).sum(1) / (many * (many - 1))
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        n = totals[:, -1]
+        shares = totals[:, :-2] / (n * many)[:, None]
+        chance = (shares**2).sum(1)
+        single = (totals[:, :-2] > 0).sum(1) < 2
+        kappa = (totals[:, -2] / n - chance) / (1 - chance)
+        return {"kappa": np.where(single, np.nan, kappa)}
+
+    contributions = np.column_stack([counts, equal, np.ones(len(counts))])
+    found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
+    return found["kappa"].estimate("all ratings are the same")
+
+
+def intraclass_correlation(
+    ratings: Ratings,
+    *,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> dict[str, Estimate]:
+    """`icc_2_1` and `icc_2_k`: absolute agreement of one rater, and of the mean of all k.
+
+    Two-way random effects, ICC(2,1) and ICC(2,k) of Shrout and Fleiss (1979). Only items that
+    every rater rated count.
+
+    Args:
+        ratings: numbers; a row an item, a column a rater, None where there is no rating.
+        groups: the cluster of each item. Default: each by itself.
+        bootstrap: how the intervals are made; None for none.
+
+    Raises:
+        InputError: rows differ in length, or something is no number.
+    """
+    if len({len(row) for row in ratings}) > 1:
+        raise InputError("ratings: the rows are not equally long; put None where none was given")
+    k = len(ratings[0]) if len(ratings) else 0
+    table = np.array([numbers(row, "ratings") for row in ratings]).reshape(len(ratings), k)
+    complete = np.flatnonzero(~np.isnan(table).any(axis=1))
+    if len(complete) < 2 or k < 2:
+        few = Estimate(None, undefined="it needs two items that two raters or more all rated")
+        return {"icc_2_1": few, "icc_2_k": few}
+    kept = groups_at(groups, complete)
+    table = table[complete] - table[complete].mean()
+    contributions = np.column_stack(
+        [table, table.sum(1) ** 2 / k, (table**2).sum(1), np.ones(len(table))]
+    )
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        columns, rows, squares, n = totals[:, :k], totals[:, k], totals[:, k + 1], totals[:, k + 2]
+        middle = columns.sum(1) ** 2 / (n * k)
+        between_items = rows - middle
+        between_raters = (columns**2).sum(1) / n - middle
+        left = squares - middle - between_items - between_raters
+        items, raters = between_items / (n - 1), between_raters / (k - 1)
+        rest = left / ((n - 1) * (k - 1))
+        same = squares - middle <= 1e-12 * np.maximum(squares, 1e-300)
+        one = (items - rest) / (items + (k - 1) * rest + k * (raters - rest) / n)
+        mean = (items - rest) / (items + (raters - rest) / n)
+        return {"icc_2_1": np.where(same, np.nan, one), "icc_2_k": np.where(same, np.nan, mean)}
+
+    found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
+    return {name: spread.estimate("all ratings are the same") for name, spread in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorAgreement:
+    """A judge beside several annotators.
+
+    Attributes:
+        against: the judge against each annotator.
+        consensus: the judge against what the annotators say together: the majority label (none
+            where two are equally frequent), or the mean of their numbers.
+        among: each annotator against the consensus of the others: the ceiling for a judge.
+        ceiling: the mean over annotators of every figure in `among`; None where none has it.
+        alpha: Krippendorff's alpha of the annotators among themselves.
+    """
+
+    against: Mapping[str, LabelAgreement | ScoreAgreement]
+    consensus: LabelAgreement | ScoreAgreement
+    among: Mapping[str, LabelAgreement | ScoreAgreement]
+    ceiling: Mapping[str, float | None]
+    alpha: Estimate
+
+
+def annotator_agreement(
+    judge: Sequence[Any],
+    annotators: Mapping[str, Sequence[Any]],
+    *,
+    level: Level = "nominal",
+    labels: Sequence[str] | None = None,
+    abstention: str | None = "CANNOT_ASSESS",
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> AnnotatorAgreement:
+    """A judge against each annotator, against their consensus, and they among themselves.
+
+    Pairs in which one did not decide are left out and counted.
+
+    Args:
+        judge: labels or, for `interval`, numbers; None for no answer.
+        annotators: by name, their labels or numbers of the same things in the same order.
+        level: `nominal` and `ordinal` are labels, `interval` is numbers.
+        labels: the labels in order. Default: those that occur, sorted.
+        abstention: the label that is an abstention.
+        groups: the cluster of each thing. Default: each by itself.
+        bootstrap: how intervals are made; None for none.
+
+    Raises:
+        InputError: no annotator, sequences of different length, or something that is no label or
+            number.
+    """
+    if not annotators:
+        raise InputError("annotators: there is none")
+    same_length(judge=judge, **annotators)
+
+    def compared(one: Sequence[Any], other: Sequence[Any]) -> LabelAgreement | ScoreAgreement:
+        if level == "interval":
+            return score_agreement(one, other, groups=groups, bootstrap=bootstrap)
+        return label_agreement(
+            one,
+            other,
+            labels=labels,
+            ordered=level == "ordinal",
+            abstention=abstention,
+            groups=groups,
+            bootstrap=bootstrap,
+        )
+
+    def consensus(sequences: Sequence[Sequence[Any]]) -> list[Any]:
+        rows = zip(*sequences, strict=True)
+        return [_consensus(row, level, abstention) for row in rows]
+
+    among: dict[str, LabelAgreement | ScoreAgreement] = {}
+    for name, given in annotators.items():
+        others = [other for key, other in annotators.items() if key != name]
+        if others:
+            among[name] = compared(given, consensus(others))
+    decided = [
+        [None if label == abstention else label for label in row]
+        for row in zip(*annotators.values(), strict=True)
+    ]
+    return AnnotatorAgreement(
+        against={name: compared(judge, given) for name, given in annotators.items()},
+        consensus=compared(judge, consensus(list(annotators.values()))),
+        among=among,
+        ceiling=_means([agreement.figures for agreement in among.values()]),
+        alpha=krippendorff_alpha(
+            decided,
+            level=level,
+            labels=None if labels is None else [name for name in labels if name != abstention],
+            groups=groups,
+            bootstrap=bootstrap,
+        ),
+    )
+
+
+def _consensus(row: Sequence[Any], level: Level, abstention: str | None) -> Any:
+    given = [one for one in row if one is not None and one != abstention]
+    if not given:
+        return None
+    if level == "interval":
+        return sum(given) / len(given)
+    (label, most), *rest = Counter(given).most_common(2)
+    return None if rest and rest[0][1] == most else label
+
+
+def _means(figures: Sequence[Mapping[str, Estimate]]) -> dict[str, float | None]:
+    means: dict[str, float | None] = {}
+    for name in figures[0] if figures else ():
+        known = [one[name].value for one in figures]
+        values = [value for value in known if value is not None]
+        means[name] = sum(values) / len(values) if values else None
+    return means

@@ -1,0 +1,259 @@
+"""Does a judge that says 80 % turn out right 80 % of the time? And maps that make it so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import optimize, special
+
+from rubricate.errors import InputError
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import wilson_interval
+from rubricate.stats._numbers import numbers, same_length
+from rubricate.stats._resampling import Bootstrap, Floats, Groups, bootstrap_totals, groups_at
+
+__all__ = [
+    "Calibration",
+    "CalibrationMap",
+    "IsotonicMap",
+    "PlattMap",
+    "ReliabilityBin",
+    "calibration",
+    "read_calibration_map",
+]
+
+NONE = "there is no probability with an outcome"
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """One bin of a reliability table.
+
+    Attributes:
+        low, high: the probabilities that fall into it: `low <= p < high`, in the last `<=`.
+        n: how many do.
+        mean_probability: their mean; None for n = 0.
+        frequency: how often the outcome was true, with Wilson's interval.
+    """
+
+    low: float
+    high: float
+    n: int
+    mean_probability: float | None
+    frequency: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How well probabilities fit what turned out.
+
+    Attributes:
+        n: pairs of a probability and an outcome; pairs with one missing are left out.
+        brier: the mean squared difference (Brier 1950); 0 is best.
+        expected_calibration_error: the mean over bins, weighted by their size, of the distance
+            between mean probability and frequency (Naeini et al. 2015).
+        bins: the reliability table.
+        binning: how the bins were made, in words.
+        left_out: pairs with one of the two missing.
+    """
+
+    n: int
+    brier: Estimate
+    expected_calibration_error: Estimate
+    bins: tuple[ReliabilityBin, ...]
+    binning: str
+    left_out: int
+
+
+def calibration(
+    probabilities: Sequence[float | None],
+    outcomes: Sequence[bool | None],
+    *,
+    bins: int = 10,
+    binning: Literal["uniform", "quantile"] = "uniform",
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> Calibration:
+    """Brier score (Brier 1950), ECE (Naeini et al. 2015) and reliability table of probabilities.
+
+    ECE depends on the bins, which is why they are stated with it; its bootstrap interval lies high
+    for well-calibrated probabilities, since noise in a bin counts as distance.
+
+    Args:
+        probabilities: of the outcome being true, in [0, 1]; None where there is none.
+        outcomes: what turned out, as true or false; None where it is not known.
+        bins: how many, at most; `quantile` bins that would be equal become one.
+        binning: bins equally wide (`uniform`) or equally full (`quantile`).
+        groups: the cluster of each pair. Default: each by itself.
+        bootstrap: how the intervals are made; None for none.
+
+    Raises:
+        InputError: different lengths, a probability outside [0, 1], an unknown binning.
+    """
+    p, y, places = _known(probabilities, outcomes)
+    if bins < 1:
+        raise InputError(f"bins must be 1 or more, found {bins}")
+    if binning == "uniform":
+        edges = np.linspace(0.0, 1.0, bins + 1)
+    elif binning == "quantile":
+        edges = np.unique(np.quantile(p, np.linspace(0, 1, bins + 1))) if len(p) else np.empty(0)
+        edges = edges if len(edges) > 1 else np.array([0.0, 1.0])
+    else:
+        raise InputError(f"binning must be uniform or quantile, found {binning!r}")
+    count = len(edges) - 1
+    at = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, count - 1)
+    member = np.zeros((len(p), count))
+    member[np.arange(len(p)), at] = 1.0
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        n = totals[:, 0]
+        gap = np.abs(totals[:, 2:]).sum(1)
+        return {"brier": totals[:, 1] / n, "ece": gap / n}
+
+    contributions = np.column_stack([np.ones(len(p)), (p - y) ** 2, member * (p - y)[:, None]])
+    kept = groups_at(groups, places)
+    found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
+    words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
+    return Calibration(
+        n=len(p),
+        brier=found["brier"].estimate(NONE),
+        expected_calibration_error=found["ece"].estimate(NONE),
+        bins=tuple(
+            _bin(float(edges[i]), float(edges[i + 1]), p[at == i], y[at == i]) for i in range(count)
+        ),
+        binning=words,
+        left_out=len(probabilities) - len(p),
+    )
+
+
+def _known(
+    probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
+) -> tuple[Floats, Floats, Any]:
+    same_length(probabilities=probabilities, outcomes=outcomes)
+    p, y = numbers(probabilities, "probabilities"), numbers(outcomes, "outcomes")
+    places = np.flatnonzero(~np.isnan(p) & ~np.isnan(y))
+    p, y = p[places], y[places]
+    if ((p < 0) | (p > 1)).any():
+        raise InputError(f"probabilities must be between 0 and 1, found {p[(p < 0) | (p > 1)][0]}")
+    if not np.isin(y, (0.0, 1.0)).all():
+        raise InputError("outcomes must be true or false (1 or 0)")
+    return p, y, places
+
+
+def _bin(low: float, high: float, p: Floats, y: Floats) -> ReliabilityBin:
+    mean = float(p.mean()) if len(p) else None
+    return ReliabilityBin(low, high, len(p), mean, wilson_interval(int(y.sum()), len(p)))
+
+
+@dataclass(frozen=True, slots=True)
+class IsotonicMap:
+    """A rising step-free map of probabilities, fitted by isotonic regression.
+
+    Pool-adjacent-violators (Ayer et al. 1955; for calibration Zadrozny and Elkan 2002), linear
+    between the fitted points and constant outside them. It needs some hundred labels.
+
+    Attributes:
+        points: probabilities as the judge gives them, rising.
+        values: what each becomes.
+    """
+
+    points: tuple[float, ...]
+    values: tuple[float, ...]
+
+    @classmethod
+    def fit(
+        cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
+    ) -> IsotonicMap:
+        """Fit on a training split; `InputError` where no probability has an outcome."""
+        p, y, _ = _known(probabilities, outcomes)
+        if len(p) == 0:
+            raise InputError(NONE)
+        points, place, count = np.unique(p, return_inverse=True, return_counts=True)
+        means = np.bincount(place, weights=y) / count
+        fitted = optimize.isotonic_regression(means, weights=count.astype(np.float64)).x
+        inner = np.zeros(len(points), dtype=bool)
+        inner[1:-1] = (fitted[1:-1] == fitted[:-2]) & (fitted[1:-1] == fitted[2:])
+        return cls(tuple(points[~inner].tolist()), tuple(fitted[~inner].tolist()))
+
+    def __call__(self, probability: float) -> float:
+        """The calibrated probability."""
+        return float(np.interp(probability, self.points, self.values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as JSON values; `read_calibration_map` reads it."""
+        return {"kind": "isotonic", "points": list(self.points), "values": list(self.values)}
+
+
+@dataclass(frozen=True, slots=True)
+class PlattMap:
+    """A logistic map of the probability's log-odds (Platt 1999): two numbers, for few labels.
+
+    Attributes:
+        slope, intercept: the calibrated log-odds are `slope * log-odds + intercept`.
+    """
+
+    slope: float
+    intercept: float
+
+    @classmethod
+    def fit(
+        cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
+    ) -> PlattMap:
+        """Fit on a training split by maximum likelihood with Platt's smoothed targets.
+
+        Raises:
+            InputError: the outcomes are not of both kinds.
+        """
+        p, y, _ = _known(probabilities, outcomes)
+        positive, negative = float(y.sum()), float(len(y) - y.sum())
+        if positive == 0 or negative == 0:
+            raise InputError("a Platt map needs outcomes of both kinds, true and false")
+        target = np.where(y == 1, (positive + 1) / (positive + 2), 1 / (negative + 2))
+        score = _log_odds(p)
+
+        def loss(parameters: Floats) -> tuple[float, Floats]:
+            logit = parameters[0] * score + parameters[1]
+            error = special.expit(logit) - target
+            value = np.logaddexp(0, logit) - target * logit
+            return float(value.mean()), np.array([(error * score).mean(), error.mean()])
+
+        start = np.array([0.0, math.log((positive + 1) / (negative + 1))])
+        best = optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+        return cls(float(best[0]), float(best[1]))
+
+    def __call__(self, probability: float) -> float:
+        """The calibrated probability."""
+        score = float(_log_odds(np.array([probability]))[0])
+        return float(special.expit(self.slope * score + self.intercept))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as JSON values; `read_calibration_map` reads it."""
+        return {"kind": "platt", "slope": self.slope, "intercept": self.intercept}
+
+
+CalibrationMap = IsotonicMap | PlattMap
+
+
+def read_calibration_map(data: Mapping[str, Any]) -> CalibrationMap:
+    """The map that `to_dict` wrote; `InputError` if it is none."""
+    try:
+        if data["kind"] == "isotonic":
+            points, values = tuple(map(float, data["points"])), tuple(map(float, data["values"]))
+            if len(points) == len(values) > 0 and list(points) == sorted(points):
+                return IsotonicMap(points, values)
+        elif data["kind"] == "platt":
+            return PlattMap(float(data["slope"]), float(data["intercept"]))
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise InputError(
+        "not a calibration map: expected kind 'isotonic' with points and values, or 'platt' with "
+        "slope and intercept"
+    )
+
+
+def _log_odds(p: Floats) -> Floats:
+    return np.asarray(special.logit(np.clip(p, 1e-6, 1 - 1e-6)))

@@ -1,0 +1,127 @@
+"""Statistics of confusion matrices, of many at once.
+
+A confusion matrix has the truth in its rows and the judge's labels in its columns. Every function
+takes a stack of them, (b, K, K), and gives (b,) or, one label against the rest, (b, K); NaN stands
+where a statistic is undefined. The first eight take nothing else and are symmetric in the two
+sides where the formula is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rubricate.stats._resampling import Floats
+
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "by_label",
+    "cohen_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "macro_f1",
+    "matthews",
+]
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """The quotient; NaN where the lower number is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below == 0, np.nan, above / below)
+
+
+def _hits(confusion: Floats) -> Floats:
+    return np.diagonal(confusion, axis1=-2, axis2=-1)
+
+
+def _mean_of_defined(values: Floats) -> Floats:
+    """The mean along the last axis of what is not NaN."""
+    defined = ~np.isnan(values)
+    return _ratio(np.where(defined, values, 0.0).sum(-1), defined.sum(-1).astype(np.float64))
+
+
+def accuracy(confusion: Floats) -> Floats:
+    """The share of equal pairs."""
+    return _ratio(_hits(confusion).sum(-1), confusion.sum((-2, -1)))
+
+
+def balanced_accuracy(confusion: Floats) -> Floats:
+    """The mean recall of the labels that the truth has (Brodersen et al. 2010)."""
+    return _mean_of_defined(_ratio(_hits(confusion), confusion.sum(-1)))
+
+
+def by_label(confusion: Floats) -> dict[str, Floats]:
+    """Each label against the rest: precision, recall, F1 (van Rijsbergen 1979), error rates."""
+    hits, truth, judge = _hits(confusion), confusion.sum(-1), confusion.sum(-2)
+    others = confusion.sum((-2, -1))[..., None] - truth
+    return {
+        "precision": _ratio(hits, judge),
+        "recall": _ratio(hits, truth),
+        "f1": _ratio(2 * hits, truth + judge),
+        "false_positive_rate": _ratio(judge - hits, others),
+        "false_negative_rate": _ratio(truth - hits, truth),
+    }
+
+
+def macro_f1(confusion: Floats) -> Floats:
+    """The mean F1 of the labels that either side has."""
+    hits = _hits(confusion)
+    return _mean_of_defined(_ratio(2 * hits, confusion.sum(-1) + confusion.sum(-2)))
+
+
+def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
+    """Cohen's kappa (Cohen 1960, weighted: Cohen 1968).
+
+    `1 - sum(w * observed) / sum(w * expected)`, where the weight of a pair is 1 if they differ
+    (`power` 0), or the distance of their places in the order (1: linear, 2: quadratic).
+    """
+    places = np.arange(confusion.shape[-1])
+    distance = np.abs(places[:, None] - places[None, :]).astype(np.float64)
+    weights = distance**power if power else (distance > 0).astype(np.float64)
+    expected = confusion.sum(-1)[..., :, None] * confusion.sum(-2)[..., None, :]
+    n = confusion.sum((-2, -1))
+    observed = (weights * confusion).sum((-2, -1))
+    return 1 - _ratio(n * observed, (weights * expected).sum((-2, -1)))
+
+
+def gwet_ac1(confusion: Floats) -> Floats:
+    """Gwet's AC1 (Gwet 2008, equation 4): chance agreement `sum(q * (1 - q)) / (K - 1)`.
+
+    q is a label's share on both sides together and K the number of labels.
+    """
+    kinds = confusion.shape[-1]
+    observed = accuracy(confusion)
+    if kinds < 2:
+        return np.full_like(observed, np.nan)
+    n = confusion.sum((-2, -1))[..., None]
+    share = (confusion.sum(-1) + confusion.sum(-2)) / (2 * n)
+    chance = (share * (1 - share)).sum(-1) / (kinds - 1)
+    return np.asarray((observed - chance) / (1 - chance))
+
+
+def matthews(confusion: Floats) -> Floats:
+    """The correlation of Matthews (1975) for any number of labels (Gorodkin 2004)."""
+    truth, judge = confusion.sum(-1), confusion.sum(-2)
+    n = confusion.sum((-2, -1))
+    above = _hits(confusion).sum(-1) * n - (truth * judge).sum(-1)
+    return _ratio(above, np.sqrt((n**2 - (truth**2).sum(-1)) * (n**2 - (judge**2).sum(-1))))
+
+
+def krippendorff_alpha(coincidences: Floats, *, ordered: bool = False) -> Floats:
+    """Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
+
+    `1 - (n - 1) * sum(o * d) / sum(n_c * n_k * d)` from a symmetric matrix of coincidences o with
+    margins n_c; d is the squared distance of two labels: 1 where they differ or, where they are
+    ordered, the number of values between them, `(sum_(g = c..k) n_g - (n_c + n_k) / 2) ** 2`. For
+    two raters the coincidences are a confusion matrix plus its transpose.
+    """
+    margins = coincidences.sum(-1)
+    kinds = margins.shape[-1]
+    if ordered:
+        until = np.cumsum(margins, axis=-1) - margins / 2
+        distance = (until[..., :, None] - until[..., None, :]) ** 2
+    else:
+        distance = np.broadcast_to(1.0 - np.eye(kinds), coincidences.shape)
+    expected = (margins[..., :, None] * margins[..., None, :] * distance).sum((-2, -1))
+    observed = (coincidences * distance).sum((-2, -1))
+    return 1 - _ratio((margins.sum(-1) - 1) * observed, expected)

@@ -1,0 +1,221 @@
+"""Few labels put to work: a judge's mean over many items, corrected by people's on some of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from rubricate.errors import InputError
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import clustered_mean, clustered_variance, t_quantile
+from rubricate.stats._numbers import numbers, same_length
+from rubricate.stats._resampling import Floats, Groups, Integers, check_confidence, cluster_indices
+
+__all__ = ["CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMean:
+    """What the mean of people's labels would be over all items, told four ways.
+
+    Attributes:
+        labelled: items with a judge's number and a person's.
+        unlabelled: items with a judge's number only.
+        left_out: items without a judge's number.
+        naive: the judge's mean over all items, its interval blind to the judge's errors.
+        labelled_only: the mean of people's labels alone.
+        prediction_powered: people's labels with the judge's help (PPI++).
+        tuning: the weight that the judge's numbers got in it, in [0, 1]; 0 means that they are of
+            no use. None where it is undefined.
+        rogan_gladen: the judge's share corrected by its sensitivity and specificity; of binary
+            numbers.
+        sensitivity, specificity: on the labelled items, of binary numbers; else None.
+        effective_labels: how many labels alone would give an interval as narrow as the
+            prediction-powered one.
+    """
+
+    labelled: int
+    unlabelled: int
+    left_out: int
+    naive: Estimate
+    labelled_only: Estimate
+    prediction_powered: Estimate
+    tuning: float | None
+    rogan_gladen: Estimate
+    sensitivity: float | None
+    specificity: float | None
+    effective_labels: float | None
+
+
+def corrected_mean(
+    judge: Sequence[float | None],
+    human: Sequence[float | None],
+    *,
+    groups: Groups = None,
+    confidence: float = 0.95,
+) -> CorrectedMean:
+    """The mean that people would give, from a judge's numbers and a few labels.
+
+    Prediction-powered inference with tuned weight (PPI++: Angelopoulos, Duchi and Zrnic 2023,
+    after Angelopoulos et al. 2023): `tuning * mean(unlabelled judge) + mean(labels - tuning *
+    labelled judge)`, `tuning = cov(label, judge) / ((1 + n / N) * var(judge))` kept within [0, 1],
+    with a t interval over the labelled clusters. For binary numbers also the estimator of Rogan
+    and Gladen (1978) with the interval of Lang and Reiczigel (2014), which takes items as
+    independent and, since the labelled ones are among those judged, is somewhat wide.
+
+    The labelled items must be a random sample of all (see `next_to_label`): labels of the hard
+    ones only would bend every estimate but the naive one, which is bent already.
+
+    Args:
+        judge: the judge's numbers, all items; None where it gave none (left out).
+        human: people's numbers for the same items, None where there is no label.
+        groups: the cluster of each item. Default: each by itself.
+        confidence: the intervals' nominal coverage.
+
+    Raises:
+        InputError: different lengths, or something is no number.
+    """
+    check_confidence(confidence)
+    same_length(judge=judge, human=human)
+    f, y = numbers(judge, "judge"), numbers(human, "human")
+    clusters = cluster_indices(groups, len(f))
+    judged = ~np.isnan(f)
+    labelled, unlabelled = judged & ~np.isnan(y), judged & np.isnan(y)
+    guessed, labels = f[labelled], y[labelled]
+    powered, tuning, effective = _prediction_powered(
+        f[unlabelled], guessed, labels, clusters[unlabelled], clusters[labelled], confidence
+    )
+    gladen, sensitivity, specificity = _rogan_gladen(f[judged], guessed, labels, confidence)
+    return CorrectedMean(
+        labelled=int(labelled.sum()),
+        unlabelled=int(unlabelled.sum()),
+        left_out=int((~judged).sum()),
+        naive=_mean(f[judged], clusters[judged], confidence),
+        labelled_only=_mean(labels, clusters[labelled], confidence),
+        prediction_powered=powered,
+        tuning=tuning,
+        rogan_gladen=gladen,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        effective_labels=effective,
+    )
+
+
+def _mean(values: Floats, clusters: Integers, confidence: float) -> Estimate:
+    return clustered_mean(values.tolist(), groups=clusters.tolist(), confidence=confidence).mean
+
+
+def _prediction_powered(
+    unlabelled: Floats,
+    labelled: Floats,
+    labels: Floats,
+    unlabelled_clusters: Integers,
+    labelled_clusters: Integers,
+    confidence: float,
+) -> tuple[Estimate, float | None, float | None]:
+    """The estimate, the tuning weight, and how many labels alone it is worth."""
+    n, many = len(labels), len(unlabelled)
+    count = len(np.unique(labelled_clusters))
+    if count < 2:
+        return Estimate(None, undefined="it needs two labelled clusters or more"), None, None
+    tuning = 0.0
+    every = np.concatenate([unlabelled, labelled])
+    variance = float(every.var(ddof=1))
+    if len(np.unique(unlabelled_clusters)) > 1 and variance > 0:
+        covariance = float(np.cov(labels, labelled)[0, 1])
+        tuning = min(1.0, max(0.0, covariance / ((1 + n / many) * variance)))
+    error = clustered_variance(labels - tuning * labelled, labelled_clusters)
+    value = float((labels - tuning * labelled).mean())
+    if tuning > 0:
+        value += tuning * float(unlabelled.mean())
+        error += tuning**2 * clustered_variance(unlabelled, unlabelled_clusters)
+    half = t_quantile((1 + confidence) / 2, count - 1) * math.sqrt(error)
+    alone = clustered_variance(labels, labelled_clusters)
+    effective = n * alone / error if error > 0 else None
+    return Estimate(value, value - half, value + half), tuning, effective
+
+
+def _rogan_gladen(
+    judge: Floats, labelled: Floats, labels: Floats, confidence: float
+) -> tuple[Estimate, float | None, float | None]:
+    """The corrected share, with sensitivity and specificity."""
+    if not np.isin(np.concatenate([judge, labels]), (0.0, 1.0)).all():
+        return Estimate(None, undefined="the numbers are not all 0 or 1"), None, None
+    positive, negative = int(labels.sum()), int(len(labels) - labels.sum())
+    if positive == 0 or negative == 0:
+        return Estimate(None, undefined="it needs labels of both kinds, 0 and 1"), None, None
+    hits = float(labelled[labels == 1].sum())
+    rejections = float((1 - labelled[labels == 0]).sum())
+    sensitivity, specificity = hits / positive, rejections / negative
+    informed = sensitivity + specificity - 1
+    if informed <= 0:
+        why = "the judge is no better than chance: sensitivity + specificity is 1 or less"
+        return Estimate(None, undefined=why), sensitivity, specificity
+    n, share = len(judge), float(judge.mean())
+    value = min(1.0, max(0.0, (share + specificity - 1) / informed))
+    # Lang and Reiczigel (2014), section 2.2: two (z squared for the share) added observations.
+    z = float(special.ndtri((1 + confidence) / 2))
+    se, sp = (hits + 1) / (positive + 2), (rejections + 1) / (negative + 2)
+    apparent = (n * share + z * z / 2) / (n + z * z)
+    if se + sp <= 1:
+        return Estimate(value, undefined="no interval: too few labels"), sensitivity, specificity
+    middle = min(1.0, max(0.0, (apparent + sp - 1) / (se + sp - 1)))
+    of_se, of_sp = se * (1 - se) / (positive + 2), sp * (1 - sp) / (negative + 2)
+    shift = 2 * z * z * (middle * of_se - (1 - middle) * of_sp)
+    of_share = apparent * (1 - apparent) / (n + z * z)
+    variance = of_share + middle**2 * of_se + (1 - middle) ** 2 * of_sp
+    half = z * math.sqrt(variance) / (se + sp - 1)
+    low, high = max(0.0, middle + shift - half), min(1.0, middle + shift + half)
+    return Estimate(value, min(low, value), max(high, value)), sensitivity, specificity
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPlan:
+    """Which items to label next.
+
+    Attributes:
+        items: their positions, in the order to label them.
+        random: whether they are a random sample, fit for `corrected_mean`.
+    """
+
+    items: tuple[int, ...]
+    random: bool
+
+
+def next_to_label(
+    labelled: Sequence[bool],
+    count: int,
+    *,
+    uncertainty: Sequence[float | None] | None = None,
+    seed: int = 0,
+) -> LabelPlan:
+    """Which of the unlabelled items to label next.
+
+    Without `uncertainty` it is a simple random sample, which `corrected_mean` needs. With it, the
+    most uncertain first (uncertainty sampling, Lewis and Gale 1994): good for finding where the
+    judge errs and what to fix, but not for estimating a mean.
+
+    Args:
+        labelled: whether each item has a label already.
+        count: how many to pick, fewer where fewer are left.
+        uncertainty: how unsure the judge is of each item, such as `1 - probability` or the spread
+            of several judges; None counts as most uncertain.
+        seed: of the random order, and of that among equals.
+
+    Raises:
+        InputError: different lengths, or a negative count.
+    """
+    if count < 0:
+        raise InputError(f"count must be 0 or more, found {count}")
+    places = np.flatnonzero(~np.array(labelled, dtype=bool))
+    order = np.random.default_rng(seed).permutation(places)
+    if uncertainty is None:
+        return LabelPlan(tuple(int(place) for place in order[:count]), True)
+    same_length(labelled=labelled, uncertainty=uncertainty)
+    values = np.nan_to_num(numbers(uncertainty, "uncertainty"), nan=np.inf)
+    order = order[np.argsort(-values[order], kind="stable")]
+    return LabelPlan(tuple(int(place) for place in order[:count]), False)

@@ -1,0 +1,241 @@
+"""Agreement of a judge's labels with people's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rubricate.errors import InputError
+from rubricate.stats import _confusion
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import wilson_interval
+from rubricate.stats._numbers import same_length
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    bootstrap_totals,
+    cells,
+    cluster_indices,
+    groups_at,
+)
+
+__all__ = ["NO_PAIR", "LabelAgreement", "Undecided", "label_agreement"]
+
+Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
+NO_ANSWER = "(no answer)"
+NO_PAIR = "there is no pair in which both decided"
+ONE_LABEL = "both gave one and the same label throughout"
+
+_WHY = {
+    "accuracy": NO_PAIR,
+    "balanced_accuracy": NO_PAIR,
+    "macro_f1": NO_PAIR,
+    "cohen_kappa": ONE_LABEL,
+    "linear_kappa": ONE_LABEL,
+    "quadratic_kappa": ONE_LABEL,
+    "gwet_ac1": "there is only one label to choose",
+    "krippendorff_alpha": ONE_LABEL,
+    "matthews": "one of the two gave one label throughout",
+    "precision": "the judge never gave this label",
+    "recall": "no person gave this label",
+    "f1": "neither gave this label",
+    "false_positive_rate": "people gave no other label",
+    "false_negative_rate": "no person gave this label",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far a judge's labels agree with people's.
+
+    Attributes:
+        n: pairs that count.
+        clusters: how many clusters they come from.
+        labels: the labels, in order.
+        confusion: how often each pair came; people's labels in rows, the judge's in columns.
+        figures: `accuracy`, `balanced_accuracy`, `macro_f1`, `cohen_kappa`, `gwet_ac1`,
+            `krippendorff_alpha`, `matthews`; `linear_kappa` and `quadratic_kappa` too where the
+            labels are ordered.
+        by_label: of each label against the rest: `precision`, `recall`, `f1`,
+            `false_positive_rate`, `false_negative_rate`.
+        undecided: the policy that was used: `exclude`, `label` or `wrong`.
+        not_decided: pairs in which one did not decide, by cause, whatever the policy.
+    """
+
+    n: int
+    clusters: int
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    figures: Mapping[str, Estimate]
+    by_label: Mapping[str, Mapping[str, Estimate]]
+    undecided: Undecided
+    not_decided: Mapping[str, int]
+
+
+def label_agreement(
+    judge: Sequence[str | None],
+    human: Sequence[str | None],
+    *,
+    labels: Sequence[str] | None = None,
+    ordered: bool = False,
+    undecided: Undecided = "exclude",
+    abstention: str | None = "CANNOT_ASSESS",
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> LabelAgreement:
+    """Agreement of two raters' labels of the same things.
+
+    The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
+    recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 (Gwet 2008); alpha
+    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals are
+    bootstrapped; those of plain shares (accuracy, precision, recall, error rates) are Wilson's
+    (1927) where there are no groups.
+
+    Args:
+        judge, human: labels of the same things in the same order; None for no answer.
+        labels: the labels that may be given, in order. Default: those that were, sorted.
+        ordered: whether the order of the labels means something.
+        undecided: what becomes of a pair in which one abstained or has no answer. `exclude`: it is
+            left out. `label`: an abstention is a label like the others; only missing answers are
+            left out. `wrong`: a judge that does not decide where a person did is wrong; for the
+            order of labels there is no place for that, so `ordered` must be false.
+        abstention: the label that is an abstention; None if there is none.
+        groups: the cluster of each pair, for the intervals. Default: each by itself.
+        bootstrap: how intervals are made; None for none.
+
+    Raises:
+        InputError: the sequences differ in length, or a label is not one of `labels`.
+    """
+    n = same_length(judge=judge, human=human)
+    if undecided not in ("exclude", "label", "wrong"):
+        raise InputError(f"undecided must be exclude, label or wrong, found {undecided!r}")
+    if ordered and undecided != "exclude":
+        raise InputError(f"undecided='{undecided}' needs labels without an order")
+    clusters = cluster_indices(groups, n)
+    kept: list[tuple[str, str]] = []
+    places: list[int] = []
+    causes: Counter[str] = Counter()
+    for place, (given, truth) in enumerate(zip(judge, human, strict=True)):
+        cause = _cause(given, truth, abstention)
+        if cause is not None:
+            causes[cause] += 1
+        pair = _pair(given, truth, cause, undecided, abstention)
+        if pair is not None:
+            kept.append(pair)
+            places.append(place)
+    names = _names(kept, labels, undecided, abstention)
+    number = {name: place for place, name in enumerate(names)}
+    kinds = len(names)
+    index = np.array([number[t] * kinds + number[g] for g, t in kept], dtype=np.int64)
+    spreads = bootstrap_totals(
+        cells(index, kinds * kinds),
+        lambda totals: _statistics(totals.reshape(-1, kinds, kinds), ordered),
+        groups=groups_at(groups, places),
+        bootstrap=bootstrap,
+    )
+    confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
+
+    shares = _shares(confusion) if groups is None and bootstrap is not None else {}
+
+    def figure(name: str, *at: int) -> Estimate:
+        if name in shares and shares[name][1][at] > 0 and bootstrap is not None:
+            part, whole = (int(counts[at]) for counts in shares[name])
+            return wilson_interval(part, whole, confidence=bootstrap.confidence)
+        return spreads[name].estimate(_WHY[name] if kept else NO_PAIR, *at)
+
+    per_label = [name for name in spreads if spreads[name].value.ndim]
+    return LabelAgreement(
+        n=len(kept),
+        clusters=len(set(clusters[places].tolist())),
+        labels=tuple(names),
+        confusion=tuple(tuple(int(count) for count in row) for row in confusion),
+        figures={name: figure(name) for name in spreads if name not in per_label},
+        by_label={
+            label: {name: figure(name, place) for name in per_label}
+            for place, label in enumerate(names)
+        },
+        undecided=undecided,
+        not_decided=dict(sorted(causes.items())),
+    )
+
+
+def _cause(given: str | None, truth: str | None, abstention: str | None) -> str | None:
+    """Why a pair is not decided; None if it is."""
+    if truth is None:
+        return "no human label"
+    if given is None:
+        return "no answer of the judge"
+    if abstention is not None and truth == abstention:
+        return "human abstained"
+    if abstention is not None and given == abstention:
+        return "judge abstained"
+    return None
+
+
+def _pair(
+    given: str | None,
+    truth: str | None,
+    cause: str | None,
+    undecided: Undecided,
+    abstention: str | None,
+) -> tuple[str, str] | None:
+    """The pair (the judge's label, a person's) that counts; None for none."""
+    if truth is None or (cause is not None and undecided == "exclude"):
+        return None
+    if undecided == "wrong" and cause is not None:
+        return None if truth == abstention else (NO_ANSWER, truth)
+    return None if given is None else (given, truth)
+
+
+def _names(
+    kept: Sequence[tuple[str, str]],
+    labels: Sequence[str] | None,
+    undecided: Undecided,
+    abstention: str | None,
+) -> list[str]:
+    found = {label for pair in kept for label in pair}
+    if labels is None:
+        return sorted(found) or [""]
+    names = [label for label in labels if undecided == "label" or label != abstention]
+    extra = {NO_ANSWER, abstention} if undecided != "exclude" else set()
+    unknown = sorted(found - set(names) - extra)
+    if unknown:
+        raise InputError(f"'{unknown[0]}' is not one of the labels: {', '.join(names)}")
+    return names + sorted(found - set(names)) or [""]
+
+
+def _shares(confusion: Integers) -> dict[str, tuple[Integers, Integers]]:
+    """The figures that are plain shares, as part and whole."""
+    hits, truth, judge = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
+    n = confusion.sum()
+    return {
+        "accuracy": (hits.sum(), n),
+        "precision": (hits, judge),
+        "recall": (hits, truth),
+        "false_positive_rate": (judge - hits, n - truth),
+        "false_negative_rate": (truth - hits, truth),
+    }
+
+
+def _statistics(confusion: Floats, ordered: bool) -> dict[str, Floats]:
+    statistics = {
+        "accuracy": _confusion.accuracy(confusion),
+        "balanced_accuracy": _confusion.balanced_accuracy(confusion),
+        "macro_f1": _confusion.macro_f1(confusion),
+        "cohen_kappa": _confusion.cohen_kappa(confusion),
+        "gwet_ac1": _confusion.gwet_ac1(confusion),
+        "krippendorff_alpha": _confusion.krippendorff_alpha(
+            confusion + np.swapaxes(confusion, -1, -2), ordered=ordered
+        ),
+        "matthews": _confusion.matthews(confusion),
+    }
+    if ordered:
+        statistics["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
+        statistics["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)
+    return statistics | _confusion.by_label(confusion)

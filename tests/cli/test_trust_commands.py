@@ -1,0 +1,310 @@
+"""`rubricate agree`, `compare`, `certify` and `grade --certificate` on run folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+KINDS = """
+criteria:
+  - {name: correct, requirement: Is correct}
+  - {name: fault, weight: -1, requirement: Has a fault}
+  - name: tone
+    requirement: What is its tone?
+    options: [{label: cold, value: 0}, {label: neutral, value: 0.5}, {label: warm, value: 1},
+              {label: none, na: true}]
+  - name: topic
+    scale_type: nominal
+    requirement: What is it about?
+    options: [{label: art, value: 1}, {label: sport, value: 1}]
+  - {name: quality, kind: scale, requirement: Is good}
+  - {name: coverage, kind: metric, requirement: Names organs, tp_instructions: [heart, lung],
+     score_metric: recall}
+"""
+LABELS = {
+    "correct": ["MET", "UNMET", "MET", "CANNOT_ASSESS", "MET"],
+    "fault": ["UNMET", "UNMET", "MET", "UNMET", "UNMET"],
+    "tone": ["warm", "cold", "neutral", "none", "warm"],
+    "topic": ["art", "sport", "art", "art", "sport"],
+    "quality": ["4", "2", "3", "5", "1"],
+    "coverage": [1.0, 0.5, 0.0, 1.0, 0.5],
+}
+ANSWERS: dict[str, list[Any]] = {
+    "correct": ["MET", "UNMET", "UNMET", "MET", None],
+    "fault": ["UNMET", "MET", "MET", "UNMET", "UNMET"],
+    "tone": ["warm", "neutral", "neutral", "warm", "CANNOT_ASSESS"],
+    "topic": ["art", "art", "art", "sport", "sport"],
+    "quality": ["5", "2", "3", "4", None],
+    "coverage": [1.0, 1.0, 0.0, 0.5, 0.5],
+}
+WEIGHTS = {"fault": -1.0}
+VALUES = {"MET": 1.0, "UNMET": 0.0, "cold": 0.0, "neutral": 0.5, "warm": 1.0, "art": 1.0}
+
+
+def value(label: Any) -> float | None:
+    if label in (None, "CANNOT_ASSESS", "none"):
+        return None
+    if isinstance(label, float):
+        return label
+    return VALUES.get(label, (int(label) - 1) / 4 if label.isdigit() else 1.0)
+
+
+def write_run(folder: Path, answers: dict[str, list[Any]] = ANSWERS, **summary: Any) -> Path:
+    """A run folder as a run leaves it; None is a verdict that failed."""
+    folder.mkdir()
+    lines = []
+    for index in range(5):
+        for name, given in answers.items():
+            label = given[index]
+            status = "judged" if value(label) is not None else "abstained"
+            failed = {"kind": "timeout", "message": "no answer"} if label is None else None
+            row = {
+                "item": f"item-{index}",
+                "criterion": name,
+                "weight": WEIGHTS.get(name, 1.0),
+                "status": "failed" if failed else status,
+                "label": None if label is None else str(label),
+                "value": value(label),
+                "human_label": str(LABELS[name][index]),
+                "human_value": value(LABELS[name][index]),
+                "reason": None if failed else f"because of {label}",
+                "error": failed,
+                "item_score": {"value": (value(answers["quality"][index]) or 0.0)},
+            }
+            lines.append(json.dumps(row))
+    (folder / "results.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "rubric.yaml").write_text(KINDS)
+    (folder / "summary.json").write_text(
+        json.dumps({"judge": "a-judge", "judge_fingerprint": "1f", "stopped": None, **summary})
+    )
+    return folder
+
+
+def test_every_kind_of_criterion_is_compared_with_its_labels(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "run")
+    done = rubricate("agree", "run", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    found = {one["name"]: one for one in report["criteria"]}
+    assert list(found) == list(LABELS)
+    correct = found["correct"]["agreement"]
+    assert correct["n"] == 3
+    assert correct["not_decided"] == {"human abstained": 1, "no answer of the judge": 1}
+    tone = found["tone"]
+    assert tone["agreement"]["labels"] == ["cold", "neutral", "warm"]
+    assert tone["not_applicable"] == 1
+    assert tone["agreement"]["not_decided"] == {"judge abstained": 1}
+    theirs = cohen_kappa_score([2, 0, 1], [2, 1, 1], weights="quadratic")
+    assert tone["agreement"]["figures"]["quadratic_kappa"]["value"] == pytest.approx(theirs)
+    topic = found["topic"]["agreement"]["figures"]
+    assert "quadratic_kappa" not in topic
+    assert topic["accuracy"]["value"] == pytest.approx(0.6)
+    quality = found["quality"]["agreement"]["figures"]
+    assert quality["exact_accuracy"]["value"] == pytest.approx(0.5)
+    assert quality["within_one_accuracy"]["value"] == pytest.approx(1.0)
+    coverage = found["coverage"]["agreement"]["figures"]
+    assert coverage["mae"]["value"] == pytest.approx(0.2)
+    assert report["pooled"]["n"] == 8
+    assert report["pooled"]["clusters"] == 5
+    assert report["undecided"] == "exclude"
+
+
+def test_the_table_shows_figures_with_intervals_and_what_is_missing(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "run")
+    shown = rubricate("agree", "run").stdout
+    assert "a-judge against labels of 5 items" in shown
+    assert "all binary" in shown
+    assert "correct: not decided: human abstained 1, no answer of the judge 1" in shown
+    assert "Pairs in which one did not decide: left out." in shown
+
+
+def test_the_policy_for_undecided_pairs_is_an_option_and_is_shown(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "run")
+    done = rubricate("agree", "run", "--undecided", "wrong", "--json")
+    report = json.loads(done.stdout)
+    correct = report["criteria"][0]["agreement"]
+    assert (report["undecided"], correct["n"]) == ("wrong", 4)
+    assert correct["figures"]["accuracy"]["value"] == pytest.approx(0.5)
+    shown = rubricate("agree", "run", "--undecided", "wrong").stdout
+    assert "a judge that does not decide is wrong." in " ".join(shown.split())
+    done = rubricate("agree", "run", "--undecided", "skip")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--undecided must be exclude, label or wrong, found 'skip'" in done.stderr
+
+
+def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
+    tmp_path: Path, rubricate: Any, shipped_example: Any
+):
+    data = shipped_example("physics.json")
+    summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
+    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    for one, theirs in zip(report["criteria"], summary["criteria"], strict=True):
+        assert one["agreement"]["n"] == theirs["agreement"]["n"]
+        figures = one["agreement"]["figures"]
+        assert figures["accuracy"]["value"] == pytest.approx(theirs["agreement"]["accuracy"])
+        assert figures["cohen_kappa"]["value"] == pytest.approx(theirs["agreement"]["kappa"])
+        assert figures["cohen_kappa"]["low"] < figures["cohen_kappa"]["value"]
+    assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
+    assert report["scores"]["n"] == 40  # the other items lack a label
+    assert "item score" in rubricate("agree", "run").stdout
+
+
+def test_items_with_rubrics_of_their_own_are_compared_too(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    own = [{"name": "own", "weight": 3, "requirement": "Gives roughly 300000 kilometres"}]
+    light = "Roughly 300000 kilometres a second."
+    items = [
+        {"submission": light, "description": "one", "ground_truth": ["MET", "UNMET"]},
+        {"submission": light, "description": "two", "rubric": own, "ground_truth": ["MET"]},
+    ]
+    data = write_dataset(items=items)
+    summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
+    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    assert [one["name"] for one in report["criteria"]] == ["speed", "boasting", "own"]
+    assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
+    assert rubricate("certify", "run").returncode == 0
+
+
+def test_what_is_no_finished_run_with_labels_is_one_clear_line(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    assert "no such run folder" in rubricate("agree", "nothing").stderr
+    (tmp_path / "empty").mkdir()
+    assert "it has no summary.json" in rubricate("agree", "empty").stderr
+    run = write_run(tmp_path / "run")
+    text = (run / "results.jsonl").read_text()
+    (run / "results.jsonl").write_text(text[: len(text) // 2])
+    whole = text[: len(text) // 2].count("\n")
+    done = rubricate("agree", "run")
+    assert done.returncode == 1
+    assert f"results.jsonl:{whole + 1}: not a line of a run's results" in done.stderr
+    items = [{"submission": "A text.", "description": "one"}]
+    write_dataset(items=items)
+    rubricate("grade", "data.json", "--run-dir", "bare", "-q")
+    done = rubricate("agree", "bare")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "bare: this run has no human labels" in done.stderr
+
+
+WORSE = {**ANSWERS, "quality": ["3", "1", "2", "3", "1"], "topic": ["art"] * 5}
+
+
+def test_a_comparison_tells_differences_and_lists_flips_with_both_reasons(
+    tmp_path: Path, rubricate: Any
+):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", WORSE)
+    done = rubricate("compare", "a", "b", "--json")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    assert (found["items"], found["score"]["n"]) == (5, 5)
+    assert found["score"]["difference"]["value"] == pytest.approx(-0.25)
+    flips = {(flip["item"], flip["criterion"]): flip for flip in found["flips"]}
+    flip = flips["item-0", "quality"]
+    assert (flip["a"], flip["b"], flip["human_label"]) == ("5", "3", "4")
+    assert (flip["reason_a"], flip["reason_b"]) == ("because of 5", "because of 3")
+    assert flips["item-4", "quality"]["reason_a"] == "timeout: no answer"
+    assert len(flips) == 7
+    quality = next(one for one in found["criteria"] if one["name"] == "quality")
+    assert (quality["values"]["n"], quality["values"]["left_out"]) == (4, 1)
+    assert quality["p_value"] == pytest.approx(6 * quality["values"]["permutation"]["p_value"])
+    shown = rubricate("compare", "a", "b").stdout
+    assert "item-0, quality: 5 -> 3 (human: 4)" in shown
+    assert "  B: because of 3" in shown
+
+
+def test_a_drop_beyond_the_margin_is_exit_code_3_and_a_smaller_one_0(
+    tmp_path: Path, rubricate: Any
+):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", WORSE)
+    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.02")
+    assert done.returncode == 3
+    assert "Worse: the mean score fell by 0.250, more than 0.02 (5 items" in done.stderr
+    assert rubricate("compare", "a", "b", "--fail-if-worse", "0.25").returncode == 0
+    assert rubricate("compare", "b", "a", "--fail-if-worse", "0").returncode == 0
+    done = rubricate("compare", "a", "b", "--fail-if-worse", "-1")
+    assert (done.returncode, "must be 0 or more" in done.stderr) == (1, True)
+
+
+def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "a")
+    run = write_run(tmp_path / "b", WORSE)
+    text = (run / "results.jsonl").read_text()
+    (run / "results.jsonl").write_text(text.replace("because of 3", "a|b\\n# <b>no</b>"))
+    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "--markdown", "report.md")
+    assert done.returncode == 0
+    report = (tmp_path / "report.md").read_text()
+    assert "# Comparison of two runs" in report
+    assert "| **score** | 0.500 | 0.250 | -0.25 " in report
+    assert "3: a\\|b # &lt;b>no&lt;/b>" in report
+    assert "That B is no more than 0.5 worse" in report
+
+
+def test_runs_without_a_common_item_cannot_be_compared(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "a")
+    run = write_run(tmp_path / "b")
+    (run / "results.jsonl").write_text(
+        (run / "results.jsonl").read_text().replace("item-", "other-")
+    )
+    done = rubricate("compare", "a", "b")
+    assert done.returncode == 1
+    assert "a and b have no scored item in common" in done.stderr
+
+
+def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
+    tmp_path: Path, rubricate: Any, write_dataset: Any, endpoint: Any
+):
+    write_dataset()
+    at = {"OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": endpoint.url}
+    grade = ("grade", "data.json", "--judge", "openai/some-model", "--no-cache")
+    rubricate(*grade, "--run-dir", "run", **at)
+    done = rubricate("certify", "run", "-o", "certificate.json")
+    assert done.returncode == 0
+    certificate = json.loads((tmp_path / "certificate.json").read_text())
+    assert certificate["sha256"] in done.stdout
+    speed = certificate["criteria"]["speed"]
+    assert (speed["n"], speed["sensitivity"]["value"], speed["specificity"]["value"]) == (2, 1, 1)
+
+    with_it = ("--certificate", "certificate.json")
+    done = rubricate(*grade, "--run-dir", "run", *with_it, **at)
+    assert "judge, prompt and rubric are as certified" in done.stdout
+    assert "as certified" in rubricate("show", "run").stdout
+    done = rubricate(*grade, "--run-dir", "warm", "--temperature", "1", "--json", *with_it, **at)
+    found = json.loads(done.stdout)["certificate"]
+    assert found["holds"] is False
+    assert found["differences"] == ["the judge's prompt, address or sampling is another"]
+    done = rubricate("grade", "data.json", "--run-dir", "builtin", *with_it)
+    assert "judged by builtin, certified is openai/some-model" in " ".join(done.stdout.split())
+    rubric = [{"name": "speed", "weight": 9.0, "requirement": "Gives roughly 300000 kilometres"}]
+    write_dataset(rubric=rubric, items=[{"submission": "It is fast.", "description": "one"}])
+    done = rubricate(*grade, "--run-dir", "other", *with_it, **at)
+    assert "does not hold: the rubric is another" in " ".join(done.stdout.split())
+
+
+def test_a_changed_certificate_is_refused_before_anything_is_judged(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    write_run(tmp_path / "run")
+    rubricate("certify", "run")
+    path = tmp_path / "certificate.json"
+    path.write_text(path.read_text().replace('"items": 5', '"items": 500'))
+    write_dataset()
+    done = rubricate("grade", "data.json", "--run-dir", "new", "--certificate", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "was changed since it was written" in done.stderr
+    assert not (tmp_path / "new").exists()
+    path.write_text("{}")
+    done = rubricate("grade", "data.json", "--certificate", path)
+    assert "not a certificate" in done.stderr
+
+
+def test_a_run_that_ended_early_is_not_certified(tmp_path: Path, rubricate: Any):
+    write_run(tmp_path / "run", stopped="interrupted")
+    done = rubricate("certify", "run")
+    assert (done.returncode, "finish" in done.stderr) == (1, True)

@@ -1,0 +1,90 @@
+"""Calibration, against scikit-learn."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss
+
+from rubricate.errors import InputError
+from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
+
+
+@pytest.fixture
+def overconfident() -> tuple[list[float], list[bool]]:
+    """2,000 probabilities whose log-odds are twice too large."""
+    generator = np.random.default_rng(4)
+    log_odds = generator.normal(0, 1.5, 2000)
+    truth = generator.random(2000) < 1 / (1 + np.exp(-log_odds))
+    return (1 / (1 + np.exp(-2 * log_odds))).tolist(), truth.tolist()
+
+
+def test_brier_and_the_reliability_table_are_those_of_scikit_learn(overconfident):
+    p, y = overconfident
+    found = calibration(p, y)
+    assert found.brier.value == pytest.approx(brier_score_loss(y, p), abs=1e-12)
+    assert found.brier.low < found.brier.value < found.brier.high
+    frequency, mean = calibration_curve(y, p, n_bins=10)
+    filled = [row for row in found.bins if row.n]
+    assert [row.frequency.value for row in filled] == pytest.approx(frequency.tolist())
+    assert [row.mean_probability for row in filled] == pytest.approx(mean.tolist())
+    gaps = sum(row.n * abs(row.frequency.value - row.mean_probability) for row in filled)
+    assert found.expected_calibration_error.value == pytest.approx(gaps / 2000, abs=1e-12)
+    assert found.binning == "10 bins, equally wide"
+
+
+def test_bins_can_be_equally_full(overconfident):
+    found = calibration(*overconfident, bins=5, binning="quantile")
+    assert [row.n for row in found.bins] == [400] * 5
+    assert found.binning == "5 bins, equally full"
+    assert [row.n for row in calibration([0.5] * 4, [True] * 4, binning="quantile").bins] == [4]
+
+
+def test_pairs_with_one_missing_are_left_out_and_counted():
+    found = calibration([0.5, None, 1.0], [True, True, None])
+    assert (found.n, found.left_out) == (1, 2)
+    nothing = calibration([None], [True])
+    assert nothing.brier.value is None
+    assert nothing.brier.undefined == "there is no probability with an outcome"
+
+
+def test_an_isotonic_map_is_that_of_scikit_learn(overconfident):
+    p, y = overconfident
+    ours = IsotonicMap.fit(p, y)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(p, y)
+    for probability in np.linspace(0, 1, 101):
+        assert ours(probability) == pytest.approx(theirs.predict([probability])[0], abs=1e-9)
+    assert len(ours.points) < 200
+
+
+def test_a_platt_map_finds_the_slope_that_undoes_overconfidence(overconfident):
+    p, y = overconfident
+    found = PlattMap.fit(p, y)
+    assert found.slope == pytest.approx(0.5, abs=0.05)
+    log_odds = np.log(np.array(p) / (1 - np.array(p)))[:, None]
+    theirs = LogisticRegression(C=1e9).fit(log_odds, y)
+    assert found.slope == pytest.approx(theirs.coef_[0, 0], abs=0.01)
+    before, after = calibration(p, y), calibration([found(x) for x in p], y)
+    assert after.expected_calibration_error.value < before.expected_calibration_error.value / 3
+
+
+def test_maps_are_written_and_read_again(overconfident):
+    for made in (IsotonicMap.fit(*overconfident), PlattMap.fit(*overconfident)):
+        assert read_calibration_map(json.loads(json.dumps(made.to_dict()))) == made
+    for bad in ({}, {"kind": "isotonic", "points": [1], "values": []}, {"kind": "beta"}):
+        with pytest.raises(InputError, match="not a calibration map"):
+            read_calibration_map(bad)
+
+
+def test_unusable_probabilities_are_refused():
+    with pytest.raises(InputError, match=r"between 0 and 1, found 1\.5"):
+        calibration([1.5], [True])
+    with pytest.raises(InputError, match="true or false"):
+        calibration([0.5], [2])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="both kinds"):
+        PlattMap.fit([0.5, 0.6], [True, True])

@@ -1,0 +1,116 @@
+"""Means corrected by a few labels: identities, and how often the intervals hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rubricate.errors import InputError
+from rubricate.stats import clustered_mean, corrected_mean, next_to_label
+
+TRUTH, SENSITIVITY, SPECIFICITY = 0.6, 0.9, 0.75
+
+
+def draw(generator: np.random.Generator, n: int, labelled: int):
+    truth = (generator.random(n) < TRUTH).astype(float)
+    right = np.where(truth == 1, SENSITIVITY, SPECIFICITY)
+    judge = np.where(generator.random(n) < right, truth, 1 - truth)
+    human = [label if place < labelled else None for place, label in enumerate(truth.tolist())]
+    return judge.tolist(), human
+
+
+@pytest.mark.parametrize("labelled", [50, 200])
+def test_corrected_intervals_hold_the_truth_as_often_as_they_say(labelled):
+    generator = np.random.default_rng(labelled)
+    rounds = 1000
+    held = dict.fromkeys(("naive", "labelled_only", "prediction_powered", "rogan_gladen"), 0)
+    for _ in range(rounds):
+        found = corrected_mean(*draw(generator, 1000, labelled))
+        for name in held:
+            estimate = getattr(found, name)
+            held[name] += estimate.low <= TRUTH <= estimate.high
+    assert held["naive"] / rounds < 0.6
+    for name in ("labelled_only", "prediction_powered"):
+        assert 0.93 <= held[name] / rounds <= 0.97, name
+    assert held["rogan_gladen"] / rounds >= 0.93  # somewhat wide, as its documentation says
+
+
+def test_a_good_judge_makes_labels_worth_more():
+    found = corrected_mean(*draw(np.random.default_rng(1), 2000, 100))
+    width = found.prediction_powered.high - found.prediction_powered.low
+    alone = found.labelled_only.high - found.labelled_only.low
+    assert width < alone
+    assert found.effective_labels == pytest.approx(100 * (alone / width) ** 2)
+    assert found.effective_labels > 140
+    assert (found.labelled, found.unlabelled, found.left_out) == (100, 1900, 0)
+
+
+def test_a_useless_judge_does_no_harm():
+    generator = np.random.default_rng(2)
+    human = (generator.random(60) < 0.5).astype(float).tolist()
+    judge = [1 - label for label in human] + generator.random(500).round().tolist()
+    found = corrected_mean(judge, human + [None] * 500)
+    assert found.tuning == 0.0
+    assert found.prediction_powered == found.labelled_only
+    assert found.effective_labels == pytest.approx(60)
+    assert found.rogan_gladen.value is None
+    assert "no better than chance" in (found.rogan_gladen.undefined or "")
+
+
+def test_the_estimate_is_the_formula_of_the_paper():
+    judge = [0.2, 0.9, 0.5, 0.7, 0.1, 0.8, 0.6, 0.3]
+    human = [0.3, 1.0, 0.4, 0.6, None, None, None, None]
+    found = corrected_mean(judge, human)
+    f, y, g = np.array(judge[:4]), np.array(human[:4], float), np.array(judge[4:])
+    tuning = np.cov(y, f)[0, 1] / ((1 + 4 / 4) * np.var(judge, ddof=1))
+    value = tuning * g.mean() + (y - tuning * f).mean()
+    assert found.tuning == pytest.approx(tuning)
+    assert found.prediction_powered.value == pytest.approx(value)
+
+
+def test_rogan_and_gladens_own_formula():
+    # Sensitivity 4/5, specificity 4/5 and an apparent share of 0.5 give (0.5 - 0.2) / 0.6.
+    human = [1.0] * 5 + [0.0] * 5 + [None] * 10
+    judge = [1, 1, 1, 1, 0] + [0, 0, 0, 0, 1] + [1, 0] * 5
+    found = corrected_mean(judge, human)
+    assert (found.sensitivity, found.specificity) == (0.8, 0.8)
+    assert found.rogan_gladen.value == pytest.approx(0.5)
+    assert found.rogan_gladen.low < 0.5 < found.rogan_gladen.high
+
+
+def test_items_that_repeat_in_a_cluster_add_no_certainty():
+    judge, human = draw(np.random.default_rng(3), 100, 40)
+    once = corrected_mean(judge, human)
+    thrice = corrected_mean(judge * 3, human * 3, groups=[*range(100)] * 3)
+    assert thrice.labelled_only.low == pytest.approx(once.labelled_only.low)
+    width = once.prediction_powered.high - once.prediction_powered.low
+    again = thrice.prediction_powered.high - thrice.prediction_powered.low
+    assert again == pytest.approx(width, rel=0.02)
+
+
+def test_where_nothing_is_labelled_only_the_naive_mean_is_left():
+    found = corrected_mean([1.0, 0.0, None], [None, None, 1.0])
+    assert found.naive == clustered_mean([1.0, 0.0]).mean
+    assert (found.labelled, found.left_out) == (0, 1)
+    assert found.prediction_powered.undefined
+    assert found.rogan_gladen.undefined
+    assert found.tuning is found.effective_labels is None
+
+
+def test_all_labelled_is_the_plain_mean():
+    found = corrected_mean([1.0, 0.0, 1.0], [1.0, 1.0, 0.0])
+    assert found.prediction_powered == found.labelled_only
+
+
+def test_what_to_label_next_is_a_random_sample_or_the_most_uncertain():
+    labelled = [True, False, False, True, False, False]
+    plan = next_to_label(labelled, 3)
+    assert plan.random
+    assert len(plan.items) == 3
+    assert set(plan.items) <= {1, 2, 4, 5}
+    assert next_to_label(labelled, 3) == plan
+    assert set(next_to_label(labelled, 10).items) == {1, 2, 4, 5}
+    sharp = next_to_label(labelled, 2, uncertainty=[0.9, 0.1, None, 0.9, 0.4, 0.2])
+    assert (sharp.items, sharp.random) == ((2, 4), False)
+    with pytest.raises(InputError, match="0 or more"):
+        next_to_label(labelled, -1)

@@ -1,0 +1,146 @@
+"""Intervals: published examples, scipy, and how often they hold the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rubricate.errors import InputError
+from rubricate.stats import Bootstrap, clustered_mean, compare_paired, wilson_interval
+from rubricate.stats import label_agreement as agree
+
+
+def test_wilsons_interval_of_a_published_example():
+    # Newcombe (1998), table I, method 3: 81 of 263 gives 0.2553 to 0.3662; 0 of 20, 0 to 0.1611.
+    found = wilson_interval(81, 263)
+    assert (found.low, found.high) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    found = wilson_interval(0, 20)
+    assert (found.value, found.low, found.high) == pytest.approx((0.0, 0.0, 0.1611), abs=5e-5)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (3, 10), (50, 50), (999, 1000)])
+def test_wilsons_interval_is_that_of_scipy(successes: int, n: int):
+    found = wilson_interval(successes, n, confidence=0.9)
+    theirs = stats.binomtest(successes, n).proportion_ci(0.9, method="wilson")
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_a_proportion_of_nothing_is_undefined():
+    assert wilson_interval(0, 0).value is None
+    with pytest.raises(InputError, match="between 0 and 3"):
+        wilson_interval(4, 3)
+
+
+def test_the_mean_without_clusters_is_that_of_the_textbook():
+    values = [1.0, 4.0, 2.0, 8.0, None]
+    found = clustered_mean(values)
+    low, high = stats.t.interval(0.95, 3, 3.75, stats.sem(values[:4]))
+    assert (found.n, found.clusters, found.mean.value) == (4, 4, 3.75)
+    assert (found.mean.low, found.mean.high) == pytest.approx((low, high))
+
+
+def test_values_that_repeat_within_a_cluster_add_no_certainty():
+    values = [0.1, 0.9, 0.4, 0.6]
+    once = clustered_mean(values)
+    thrice = clustered_mean(values * 3, groups=list("abcd") * 3)
+    assert thrice.standard_error == pytest.approx(once.standard_error)
+    assert thrice.clusters == 4
+
+
+def test_one_cluster_has_a_mean_and_no_interval():
+    found = clustered_mean([1.0, 2.0], groups=["a", "a"])
+    assert (found.mean.value, found.mean.low, found.standard_error) == (1.5, None, None)
+    assert "two clusters" in (found.mean.undefined or "")
+    assert clustered_mean([]).mean.undefined == "there are no values"
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_one_another():
+    a, b = ["A", "B", "A", "B", "B"] * 8, ["A", "B", "B", "B", "A"] * 8
+    first = agree(a, b)
+    assert agree(a, b) == first
+    other = agree(a, b, bootstrap=Bootstrap(seed=1)).figures["cohen_kappa"]
+    assert other != first.figures["cohen_kappa"]
+
+
+def test_clusters_that_repeat_leave_the_bootstrap_interval_as_it_is():
+    a, b = ["A", "B", "A", "B", "B"] * 6, ["A", "B", "B", "B", "A"] * 6
+    once = agree(a, b).figures["cohen_kappa"]
+    many = agree(a * 5, b * 5, groups=[*range(30)] * 5).figures["cohen_kappa"]
+    assert (many.low, many.high) == pytest.approx((once.low, once.high))
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_the_bootstrap_of_a_mean_is_that_of_scipy(method: str):
+    values = np.random.default_rng(1).exponential(size=40)
+    ours = compare_paired(
+        [0.0] * 40,
+        values.tolist(),
+        bootstrap=Bootstrap(resamples=20_000, method=method),  # type: ignore[arg-type]
+    ).bootstrapped
+    theirs = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=20_000,
+        method="BCa" if method == "bca" else "percentile",
+        rng=np.random.default_rng(2),
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs), abs=0.02)
+
+
+def test_shares_of_independent_items_have_wilsons_interval():
+    found = agree(["A"] * 20 + ["B"] * 10, ["A"] * 20 + ["A"] + ["B"] * 9)
+    assert found.figures["accuracy"] == wilson_interval(29, 30)
+    assert found.by_label["A"]["precision"] == wilson_interval(20, 20)
+    assert found.by_label["B"]["false_positive_rate"] == wilson_interval(1, 21)
+
+
+def test_where_all_resamples_are_the_same_there_is_no_interval():
+    found = agree(["A", "B"] * 10, ["A", "B"] * 10, groups=[*range(10)] * 2)
+    for name in ("accuracy", "cohen_kappa"):
+        estimate = found.figures[name]
+        assert (estimate.value, estimate.low) == (1.0, None)
+        assert "all resamples gave the same value" in (estimate.undefined or "")
+
+
+def test_options_out_of_range_are_refused():
+    with pytest.raises(InputError, match="resamples must be 1 or more"):
+        Bootstrap(resamples=0)
+    with pytest.raises(InputError, match="confidence must be between 0 and 1"):
+        Bootstrap(confidence=95)
+    with pytest.raises(InputError, match="percentile or bca"):
+        Bootstrap(method="basic")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="groups: 1 given for 2 items"):
+        clustered_mean([1.0, 2.0], groups=["a"])
+
+
+@pytest.mark.parametrize(("documents", "low", "high"), [(50, 0.92, 0.975), (200, 0.93, 0.97)])
+def test_intervals_of_clustered_outcomes_hold_the_truth_as_often_as_they_say(documents, low, high):
+    generator = np.random.default_rng(documents)
+    rounds, size = 1000, 4
+    groups = np.repeat(np.arange(documents), size).tolist()
+    analytic = bootstrapped = 0
+    for number in range(rounds):
+        chances = generator.beta(2.1, 0.9, documents)  # mean 0.7
+        values = (generator.random((documents, size)) < chances[:, None]).ravel().astype(float)
+        mean = clustered_mean(values.tolist(), groups=groups).mean
+        analytic += mean.low <= 0.7 <= mean.high
+        if number < 400:
+            labels = np.where(values == 1, "A", "B").tolist()
+            drawn = agree(
+                labels, ["A"] * len(labels), groups=groups, bootstrap=Bootstrap(resamples=500)
+            )
+            accuracy = drawn.figures["accuracy"]
+            bootstrapped += accuracy.low <= 0.7 <= accuracy.high
+    assert low <= analytic / rounds <= high
+    assert low - 0.01 <= bootstrapped / 400 <= high + 0.01
+
+
+def test_no_figure_is_ever_not_a_number():
+    for judge, human in ((["A"], ["A"]), (["A"], ["B"]), (["A", "B"], ["B", "A"])):
+        found = agree(judge, human, ordered=True)
+        for estimate in found.figures.values():
+            for number in (estimate.value, estimate.low, estimate.high):
+                assert number is None or math.isfinite(number)

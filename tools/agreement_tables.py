@@ -1,0 +1,153 @@
+"""Write docs/agreement.md: how far people, and published judges, agree on data labelled by people.
+
+    python tools/agreement_tables.py FOLDER > docs/agreement.md
+
+FOLDER holds physics.jsonl, physics_judge_outputs.jsonl, recipes.jsonl, summeval_op.jsonl and
+ttcw.jsonl: one record a line with `id` and `criteria`, each with `name`, `human` (one label per
+annotator), `annotators` and, where judges were published with the data, `judges`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rubricate.stats import Level, annotator_agreement, label_agreement
+
+HEAD = """# How far people agree, and published judges with them
+
+Real labels by people, of texts that people or models wrote; the figures say what a judge can be
+asked for. Written by `python tools/agreement_tables.py FOLDER`, from data that is not in this
+repository: physics (answers to exam questions; MIT), ttcw (short stories; BSD 3-Clause), recipes
+(Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT). Intervals are 95 %, by
+bootstrap over texts, 2,000 resamples. Krippendorff's alpha is nominal for yes and no, interval for
+scales.
+
+## People among themselves
+
+"One against the others" is the mean over annotators of Cohen's kappa (yes and no) or Pearson's
+correlation (scales) between one of them and the majority, or mean, of the others: the ceiling for a
+judge. Annotators of different texts are not compared.
+
+| data | criteria | texts | people a text | alpha | one against the others |
+|---|---:|---:|---:|---:|---:|
+"""
+JUDGES = """
+## Published judges against people
+
+Against the label that most annotators gave; where they are evenly split there is none. Verdicts
+of one text are resampled together.
+
+| data | judge | n | accuracy | kappa |
+|---|---|---:|---:|---:|
+"""
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records of a file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+class Labels:
+    """All labels of a file, one place a text and criterion."""
+
+    def __init__(self, records: list[dict[str, Any]]) -> None:
+        self.texts: list[str] = []
+        self.criteria: set[str] = set()
+        self.people: list[int] = []
+        self._given: dict[str, dict[int, Any]] = defaultdict(dict)
+        self._judged: dict[str, dict[int, Any]] = defaultdict(dict)
+        for record in records:
+            for criterion in record["criteria"]:
+                place = len(self.texts)
+                self.texts.append(record["id"])
+                self.criteria.add(criterion["name"])
+                self.people.append(len(criterion["human"]))
+                for name, label in zip(criterion["annotators"], criterion["human"], strict=True):
+                    self._given[name].setdefault(place, _label(label))
+                for name, label in (criterion.get("judges") or {}).items():
+                    if not isinstance(label, list):  # runs, which have a file of their own
+                        self._judged[name][place] = _label(label)
+
+    def judge(self, name: str, place: int, label: Any) -> None:
+        """Add a judge's label."""
+        self._judged[name][place] = _label(label)
+
+    def annotators(self) -> dict[str, list[Any]]:
+        """Each annotator's labels, None where there is none."""
+        return dict(self._spread(self._given))
+
+    def judges(self) -> dict[str, list[Any]]:
+        """Each judge's labels, None where there is none."""
+        return dict(self._spread(self._judged))
+
+    def _spread(self, given: Mapping[str, Mapping[int, Any]]) -> Iterator[tuple[str, list[Any]]]:
+        for name in sorted(given):
+            yield name, [given[name].get(place) for place in range(len(self.texts))]
+
+
+def _label(given: Any) -> Any:
+    if isinstance(given, bool):
+        return "MET" if given else "UNMET"
+    return given
+
+
+def majority(annotators: Mapping[str, list[Any]]) -> list[Any]:
+    """The label that most gave, None where two are equally frequent."""
+    found = []
+    for row in zip(*annotators.values(), strict=True):
+        met, unmet = row.count("MET"), row.count("UNMET")
+        found.append(None if met == unmet else "MET" if met > unmet else "UNMET")
+    return found
+
+
+def people_row(name: str, labels: Labels, level: Level) -> str:
+    """The line of one file in the first table."""
+    annotators = labels.annotators()
+    nobody = [None] * len(labels.texts)
+    found = annotator_agreement(nobody, annotators, level=level, groups=labels.texts)
+    ceiling = found.ceiling["pearson" if level == "interval" else "cohen_kappa"]
+    fewest, most = min(labels.people), max(labels.people)
+    count = str(fewest) if fewest == most else f"{fewest} to {most}"
+    shown = "–" if ceiling is None else f"{ceiling:.2f}"
+    return (
+        f"| {name} | {len(labels.criteria)} | {len(set(labels.texts))} | {count} "
+        f"| {found.alpha} | {shown} |"
+    )
+
+
+def judge_rows(name: str, labels: Labels) -> Iterator[str]:
+    """The lines of one file in the second table."""
+    truth = majority(labels.annotators())
+    for judge, given in labels.judges().items():
+        found = label_agreement(given, truth, groups=labels.texts)
+        accuracy, kappa = found.figures["accuracy"], found.figures["cohen_kappa"]
+        yield f"| {name} | {judge} | {found.n} | {accuracy} | {kappa} |"
+
+
+def main(folder: Path) -> None:
+    """Print the page."""
+    files = {name: Labels(read(folder / f"{name}.jsonl")) for name in ("physics", "ttcw")}
+    physics = files["physics"]
+    places = {text: place for place, text in reversed(list(enumerate(physics.texts)))}
+    for record in read(folder / "physics_judge_outputs.jsonl"):
+        run = f" run {record['run']}" if record["judge"].endswith("/runs") else ""
+        for offset, verdict in enumerate(record["verdicts"]):
+            physics.judge(f"{record['judge']}{run}", places[record["id"]] + offset, verdict)
+    print(HEAD, end="")
+    for name, labels in files.items():
+        print(people_row(name, labels, "nominal"))
+    for name in ("recipes", "summeval_op"):
+        print(people_row(name, Labels(read(folder / f"{name}.jsonl")), "interval"))
+    print(JUDGES, end="")
+    for name, labels in files.items():
+        for row in judge_rows(name, labels):
+            print(row)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
