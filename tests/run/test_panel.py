@@ -187,7 +187,8 @@ def test_the_summary_shows_agreement_of_judges_and_what_each_alone_would_give(ma
     assert (c.name, c.with_verdict, c.score) == ("c", 0.0, 0.0)
     assert a.agreement.accuracy == c.agreement.accuracy == 0.5
     assert summary.strategies["binary"] == "majority"
-    assert "judges agree" in str(summary)
+    assert "agree" in str(summary)
+    assert "0 verdicts tied" in str(summary)
     assert "score alone" in str(summary)
 
 

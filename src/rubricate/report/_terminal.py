@@ -80,7 +80,7 @@ def _criteria_table(summary: Summary) -> Table:
     else:
         table.add_column("met", justify="right", style="green")
         table.add_column("unmet", justify="right")
-    votes = ("judges agree", "tied") if summary.judges else ()
+    votes = ("agree",) if summary.judges else ()
     for heading in ("abstained", "failed", "value", *votes, "accuracy", "kappa", "n"):
         table.add_column(heading, justify="right")
     for figures in summary.criteria:
@@ -125,7 +125,7 @@ def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> lis
         row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
     row += [str(figures.abstained), _failed(figures.failed), _number(figures.value)]
     if votes:
-        row += [_number(figures.judges_agree), str(figures.tied)]
+        row.append(_number(figures.judges_agree))
     return row + _agreement_cells(figures.agreement)
 
 
@@ -137,7 +137,7 @@ def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
     counts = summary.verdicts
     row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
     if summary.judges:
-        row += ["", str(sum(figures.tied for figures in summary.criteria))]
+        row.append("")
     return row + _agreement_cells(summary.agreement)
 
 
@@ -163,7 +163,8 @@ def _figures(summary: Summary) -> Table:
         table.add_row("length penalty", f"{_number(score.penalty)} on average, in the score")
     if summary.strategies:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
-        table.add_row("votes", Text(ways))
+        tied = sum(figures.tied for figures in summary.criteria)
+        table.add_row("votes", Text(f"{ways}; {tied} verdicts tied"))
     calls = f"{usage.calls}"
     more = {"journal": usage.resumed, "cache": usage.cached}
     if any(more.values()):
