@@ -188,7 +188,7 @@ def test_the_summary_shows_agreement_of_judges_and_what_each_alone_would_give(ma
     assert a.agreement.accuracy == c.agreement.accuracy == 0.5
     assert summary.strategies["binary"] == "majority"
     assert "agree" in str(summary)
-    assert "0 verdicts tied" in str(summary)
+    assert "0 tied; binary majority" in str(summary)
     assert "score alone" in str(summary)
 
 

@@ -164,7 +164,7 @@ def _figures(summary: Summary) -> Table:
     if summary.strategies:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         tied = sum(figures.tied for figures in summary.criteria)
-        table.add_row("votes", Text(f"{ways}; {tied} verdicts tied"))
+        table.add_row("votes", Text(f"{tied} tied; {ways}"))
     calls = f"{usage.calls}"
     more = {"journal": usage.resumed, "cache": usage.cached}
     if any(more.values()):
