@@ -17,6 +17,7 @@ from pydantic import field_validator, model_validator
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._computed import ComputedCriterion, check_time_limit
 from rubricate.rubric._criterion import BINARY_LABELS
+from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._question import ABSTENTION, Reading, read_label
 
 __all__ = ["CodeCriterion", "source_of"]
@@ -102,7 +103,7 @@ class CodeCriterion(ComputedCriterion):
         return self.resolved()(submission, item)
 
     def identity(self) -> object:
-        return [self.function_name, source_of(self.resolved())]
+        return [self.function_name, fingerprint(self.resolved())]
 
     def read(self, answer: object) -> Reading:
         """Understand what the callable gave."""
@@ -114,7 +115,7 @@ class CodeCriterion(ComputedCriterion):
                 return Reading("judged", f"{share!r}")
             label = read_label(answer, BINARY_LABELS)
             return Reading("abstained" if label == ABSTENTION else "judged", label)
-        if isinstance(answer, bool) or type(answer).__name__ == "bool":  # numpy's is a bool too
+        if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
             return Reading("judged", "MET" if answer else "UNMET")
         share = _share(answer)
         if share is None:
