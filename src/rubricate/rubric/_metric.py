@@ -82,6 +82,12 @@ class MetricCriterion(Criterion):
 
     @model_validator(mode="after")
     def _lists_and_metrics_fit(self) -> MetricCriterion:
+        mode = (self.model_extra or {}).get("evaluation_mode", self.evaluation_mode)
+        if mode != self.evaluation_mode:
+            raise InputError(
+                f"evaluation_mode is {self.evaluation_mode} here, found {mode!r}: it follows from "
+                "whether there are tn_instructions"
+            )
         if not self.tp_instructions:
             raise InputError("tp_instructions: at least one item is needed, found none")
         for name in ("tp", "tn", "fp", "fn"):
@@ -140,7 +146,7 @@ class MetricCriterion(Criterion):
         )
         first: dict[str, str] = {}
         for item in lists:
-            first.setdefault(_key(item), item)
+            first.setdefault(_key(item), " ".join(item.split()))
         return tuple(first[key] for key in sorted(first))
 
     def ask(self) -> Question:
