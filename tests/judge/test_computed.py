@@ -73,12 +73,29 @@ def test_a_callable_may_give_a_whole_verdict() -> None:
     assert (verdict.criterion, verdict.value, verdict.reason) == ("c", 0.5, "half of it")
 
 
+def test_a_callable_may_say_that_its_criterion_does_not_apply(tmp_path: Any) -> None:
+    def check(submission: str, item: DataItem) -> Verdict:
+        return Verdict("", "not_applicable", reason="no code in it")
+
+    dataset = RubricDataset("p", Rubric([code(check)]), [DataItem("a text")])
+    for resumed in (False, True):
+        result = rubricate.grade(dataset, run_dir=tmp_path / "run")
+        verdict = result.items[0].criteria["c"]
+        assert (verdict.status, verdict.value, verdict.resumed) == ("not_applicable", None, resumed)
+        assert verdict.reason == "no code in it"
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
         (lambda s, i: 1 / 0, "code_error", "ZeroDivisionError: division by zero"),
         (lambda s, i: 1.5, "unusable_answer", "the function gave 1.5, not True"),
         (lambda s, i: [True], "unusable_answer", "the function gave"),
+        (
+            lambda s, i: Verdict("", "judged", "MET", 0.3),
+            "unusable_answer",
+            "the label MET and the value 0.3; give one of them",
+        ),
         (lambda s, i: next(iter([])), "code_error", "StopIteration"),
         (lambda s, i: float("nan"), "unusable_answer", "the function gave nan"),
     ],

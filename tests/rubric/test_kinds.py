@@ -296,6 +296,13 @@ def test_an_answer_must_have_every_item_once(change: Any, message: str) -> None:
         criterion.read(reply)
 
 
+def test_an_item_cannot_be_left_out_and_named_among_the_others() -> None:
+    criterion = build({"kind": "metric", "tp_instructions": ["a"]})
+    entry = {"item": "a", "classified": "unmentioned", "quote": ""}
+    with pytest.raises(UnreadableReply, match="'a' is unmentioned in 'items' and named in"):
+        criterion.read({"items": [entry], "others": [{"item": "A", "quote": ""}]})
+
+
 @pytest.mark.parametrize("given", ["tp 1, fp 0, tn 0, fn 0", 0.9, "0.9", 1, True, "precision 1"])
 def test_counts_are_never_taken_from_a_judge(given: object) -> None:
     with pytest.raises(UnreadableReply):
@@ -332,6 +339,7 @@ def test_counts_equal_a_brute_force_count(
         count_unmentioned=count_unmentioned,
     )
     said = {item: classes.get(item, "unmentioned") for item in tp | tn}
+    others = [item for item in others if said.get(item, "positive") == "positive"]
     reply = {
         "items": [{"item": item, "classified": said[item]} for item in sorted(said)],
         "others": [{"item": item} for item in others],

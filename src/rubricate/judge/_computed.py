@@ -18,7 +18,14 @@ from rubricate.judge._case import Case
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
-from rubricate.rubric import Computed, ComputedCriterion, Criterion, Failure, Verdict
+from rubricate.rubric import (
+    NOT_APPLICABLE,
+    Computed,
+    ComputedCriterion,
+    Criterion,
+    Failure,
+    Verdict,
+)
 
 __all__ = ["ComputedJudge", "with_computed"]
 
@@ -67,8 +74,7 @@ class ComputedJudge:
             if found.status == "failed":
                 error = found.error or Failure("code_error", "the function gave a failed verdict")
                 return replace(found, judge=self.name, error=error)
-            answer: object = found.value if found.label is None else found.label
-            computed = Computed(answer, found.reason, found.evidence)
+            computed = Computed(_answer(criterion, found), found.reason, found.evidence)
         else:
             computed = found if isinstance(found, Computed) else Computed(found)
         reading = criterion.read(computed.answer)
@@ -160,6 +166,24 @@ class _WithComputed:
 def with_computed(judge: Judge) -> GroupJudge:
     """The judge, with code for the criteria that need none."""
     return _WithComputed(judge)
+
+
+def _answer(criterion: Criterion, given: Verdict) -> object:
+    """The answer that a whole verdict given by code stands for."""
+    if given.status == "not_applicable":
+        return NOT_APPLICABLE
+    if given.status == "abstained":
+        return None
+    if given.label is None:
+        return given.value
+    if given.value is not None:
+        label = criterion.read(given.label).label
+        if criterion.value(label) != given.value:
+            raise UnreadableReply(
+                f"the function gave a verdict with the label {given.label} and the value "
+                f"{given.value}; give one of them"
+            )
+    return given.label
 
 
 def _told(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop."""
 
-from rubricate.rubric._code import CodeCriterion, source_of
+from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
 from rubricate.rubric._criterion import BINARY_LABELS, Criterion, CriterionOption
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
@@ -28,6 +28,7 @@ from rubricate.rubric._verdict import (
 __all__ = [
     "ABSTENTION",
     "BINARY_LABELS",
+    "NOT_APPLICABLE",
     "Answer",
     "CannotAssess",
     "CodeCriterion",

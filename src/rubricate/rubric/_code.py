@@ -20,7 +20,10 @@ from rubricate.rubric._criterion import BINARY_LABELS
 from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._question import ABSTENTION, Reading, read_label
 
-__all__ = ["CodeCriterion", "source_of"]
+__all__ = ["NOT_APPLICABLE", "CodeCriterion", "source_of"]
+
+NOT_APPLICABLE = "NOT_APPLICABLE"
+"""The label of what a callable says does not apply."""
 
 
 class CodeCriterion(ComputedCriterion):
@@ -113,8 +116,8 @@ class CodeCriterion(ComputedCriterion):
             share = _share(answer)
             if share is not None:
                 return Reading("judged", f"{share!r}")
-            label = read_label(answer, BINARY_LABELS)
-            return Reading("abstained" if label == ABSTENTION else "judged", label)
+            label = read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE))
+            return Reading(self.status(label), label)
         if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
             return Reading("judged", "MET" if answer else "UNMET")
         share = _share(answer)
@@ -126,7 +129,7 @@ class CodeCriterion(ComputedCriterion):
         return Reading("judged", f"{share!r}")
 
     def value(self, label: str) -> float | None:
-        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None}
+        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}
         if label in worth:
             return worth[label]
         share = _share(label)
