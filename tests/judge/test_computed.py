@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from typing import Any
 
@@ -72,12 +73,29 @@ def test_a_callable_may_give_a_whole_verdict() -> None:
     assert (verdict.criterion, verdict.value, verdict.reason) == ("c", 0.5, "half of it")
 
 
+def test_a_callable_may_say_that_its_criterion_does_not_apply(tmp_path: Any) -> None:
+    def check(submission: str, item: DataItem) -> Verdict:
+        return Verdict("", "not_applicable", reason="no code in it")
+
+    dataset = RubricDataset("p", Rubric([code(check)]), [DataItem("a text")])
+    for resumed in (False, True):
+        result = rubricate.grade(dataset, run_dir=tmp_path / "run")
+        verdict = result.items[0].criteria["c"]
+        assert (verdict.status, verdict.value, verdict.resumed) == ("not_applicable", None, resumed)
+        assert verdict.reason == "no code in it"
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
         (lambda s, i: 1 / 0, "code_error", "ZeroDivisionError: division by zero"),
         (lambda s, i: 1.5, "unusable_answer", "the function gave 1.5, not True"),
         (lambda s, i: [True], "unusable_answer", "the function gave"),
+        (
+            lambda s, i: Verdict("", "judged", "MET", 0.3),
+            "unusable_answer",
+            "the label MET and the value 0.3; give one of them",
+        ),
         (lambda s, i: next(iter([])), "code_error", "StopIteration"),
         (lambda s, i: float("nan"), "unusable_answer", "the function gave nan"),
     ],
@@ -122,14 +140,16 @@ def test_a_catastrophic_pattern_fails_and_does_not_hold_up_others() -> None:
 
 
 def test_answers_of_code_are_resumed_until_code_or_text_changes(tmp_path: Any) -> None:
-    calls: list[str] = []
+    log = tmp_path / "calls"
 
     def first(submission: str, item: DataItem) -> bool:
-        calls.append(submission)
+        with log.open("a") as file:
+            file.write(submission)
         return True
 
     def second(submission: str, item: DataItem) -> bool:
-        calls.append(submission)
+        with log.open("a") as file:
+            file.write(submission)
         return False
 
     def run(function: Any, texts: list[str]) -> list[str | None]:
@@ -139,9 +159,9 @@ def test_answers_of_code_are_resumed_until_code_or_text_changes(tmp_path: Any) -
 
     assert run(first, ["a", "b"]) == ["MET", "MET"]
     assert run(first, ["a", "b", "c"]) == ["MET"] * 3
-    assert sorted(calls) == ["a", "b", "c"]
+    assert sorted(log.read_text()) == ["a", "b", "c"]
     assert run(second, ["a"]) == ["UNMET"]
-    assert len(calls) == 4
+    assert len(log.read_text()) == 4
 
 
 def test_a_metric_is_counted_again_from_the_journal(tmp_path: Any) -> None:
@@ -169,3 +189,96 @@ def test_a_metric_is_counted_again_from_the_journal(tmp_path: Any) -> None:
     assert again.detail is not None
     assert again.detail["expected_fp"] == ["b", "c"]
     assert len(requests) == 1
+
+
+def _leaves(submission: str, item: DataItem) -> bool:
+    raise SystemExit(3)
+
+
+async def _leaves_later(submission: str, item: DataItem) -> bool:
+    raise SystemExit(3)
+
+
+async def _cancels(submission: str, item: DataItem) -> bool:
+    raise asyncio.CancelledError
+
+
+def _times_out(submission: str, item: DataItem) -> bool:
+    raise TimeoutError("the service did not answer")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_leaves, "SystemExit: 3"),
+        (_leaves_later, "SystemExit: 3"),
+        (_cancels, "CancelledError"),
+        (_times_out, "TimeoutError: the service did not answer"),
+        (lambda s, i: Verdict("", "failed"), "the function gave a failed verdict"),
+    ],
+)
+def test_whatever_code_raises_fails_its_verdict_and_not_the_run(
+    function: Any, message: str
+) -> None:
+    error = judged_with_failures(code(function)).error
+    assert error is not None
+    assert error.kind == "code_error"
+    assert message in error.message
+
+
+def _at_most(count: int, submission: str, item: DataItem) -> bool:
+    return len(submission.split()) <= count
+
+
+def _closure(count: int) -> Any:
+    def check(submission: str, item: DataItem) -> bool:
+        return len(submission.split()) <= count
+
+    return check
+
+
+class _AtMost:
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self, submission: str, item: DataItem) -> bool:
+        return len(submission.split()) <= self.count
+
+    def check(self, submission: str, item: DataItem) -> bool:
+        return self(submission, item)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        _closure,
+        _AtMost,
+        lambda count: _AtMost(count).check,
+        lambda count: functools.partial(_at_most, count),
+        lambda count: lambda s, i, most=count: len(s.split()) <= most,
+    ],
+)
+def test_one_function_with_another_value_is_not_answered_from_the_journal(
+    made: Any, tmp_path: Any
+) -> None:
+    def run(count: int) -> Verdict:
+        dataset = RubricDataset("p", Rubric([code(made(count))]), [DataItem("one two three")])
+        return rubricate.grade(dataset, run_dir=tmp_path / "run").items[0].criteria["c"]
+
+    assert run(2).label == "UNMET"
+    assert run(3).label == "MET"
+    again = run(2)
+    assert (again.label, again.resumed) == ("UNMET", True)
+
+
+def test_a_constant_or_function_that_code_names_is_part_of_it(tmp_path: Any) -> None:
+    def run(text: str) -> str | None:
+        names: dict[str, Any] = {"__name__": "made"}
+        exec(text, names)
+        dataset = RubricDataset("p", Rubric([code(names["check"])]), [DataItem("one two")])
+        return rubricate.grade(dataset, run_dir=tmp_path / "run").items[0].criteria["c"].label
+
+    text = "MOST = 1\ndef count(s): return len(s.split())\ndef check(s, i): return count(s) <= MOST"
+    assert run(text) == "UNMET"
+    assert run(text.replace("MOST = 1", "MOST = 2")) == "MET"
+    assert run(text.replace("len(s.split())", "0")) == "MET"

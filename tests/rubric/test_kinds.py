@@ -40,6 +40,9 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"kind": "scale", "levels": {"one": "bad", "2": "good"}}, "'one' is not a whole number"),
         ({"kind": "scale", "levels": {1: " ", 2: "good"}}, "the description of 1 is empty"),
         ({"kind": "scale", "options": [{"label": "a", "value": 1}]}, "has no options"),
+        ({"kind": "scale", "levels": {1: "bad", "1": "poor", 2: "good"}}, "levels: 1 stands twice"),
+        ({"kind": "scale", "low": 0, "high": 10**12}, "must be within ±999999999, found 1000"),
+        ({"kind": "scale", "min": 0, "max": 10}, "unknown key 'min': did you mean 'low'?"),
         ({"kind": "scale", "hihg": 7}, "unknown key 'hihg': did you mean 'high'?"),
         ({"kind": "regex"}, "pattern: missing required field"),
         (
@@ -63,6 +66,10 @@ def build(data: dict[str, Any]) -> Criterion:
             "unknown metric 'recal' (known: precision, recall, f1, accuracy, specificity); did you",
         ),
         ({"kind": "metric", "tp_instructions": ["a"], "metrics": []}, "metrics: at least one"),
+        (
+            {"kind": "metric", "tp_instructions": ["a"], "evaluation_mode": "full_matrix"},
+            "evaluation_mode is tp_only here, found 'full_matrix'",
+        ),
         ({"kind": "code", "function": "no colon"}, "not of the form package.module:name"),
         ({"kind": "code", "function": "a:b", "time_limit": -1}, "time_limit must be more than 0"),
         ({"pattern": "a+"}, "'pattern' belongs to criteria of the kind regex: add 'kind: regex'"),
@@ -114,6 +121,14 @@ def test_a_scale_reads_whole_numbers(answer: object) -> None:
 def test_a_scale_never_clamps_or_guesses(answer: object) -> None:
     with pytest.raises(UnreadableReply, match="not a whole number from 1 to 5"):
         ScaleCriterion(requirement="x").read(answer)
+
+
+def test_the_widest_scale_is_built_and_read_at_once() -> None:
+    widest = {"kind": "scale", "low": 0, "high": 10**9 - 1}
+    criterion = build({**widest, "levels": {0: "none", 10**9 - 1: "all"}})
+    assert criterion.value(criterion.read(10**9 - 1).label) == 1.0
+    with pytest.raises(InputError, match=r"levels: 1, 3, 4, 5, 6, \.\.\. is not described"):
+        build({**widest, "levels": {0: "none", 2: "some", 10**9 - 1: "all"}})
 
 
 def test_a_wide_scale_is_not_listed_level_by_level() -> None:
@@ -281,6 +296,13 @@ def test_an_answer_must_have_every_item_once(change: Any, message: str) -> None:
         criterion.read(reply)
 
 
+def test_an_item_cannot_be_left_out_and_named_among_the_others() -> None:
+    criterion = build({"kind": "metric", "tp_instructions": ["a"]})
+    entry = {"item": "a", "classified": "unmentioned", "quote": ""}
+    with pytest.raises(UnreadableReply, match="'a' is unmentioned in 'items' and named in"):
+        criterion.read({"items": [entry], "others": [{"item": "A", "quote": ""}]})
+
+
 @pytest.mark.parametrize("given", ["tp 1, fp 0, tn 0, fn 0", 0.9, "0.9", 1, True, "precision 1"])
 def test_counts_are_never_taken_from_a_judge(given: object) -> None:
     with pytest.raises(UnreadableReply):
@@ -317,6 +339,7 @@ def test_counts_equal_a_brute_force_count(
         count_unmentioned=count_unmentioned,
     )
     said = {item: classes.get(item, "unmentioned") for item in tp | tn}
+    others = [item for item in others if said.get(item, "positive") == "positive"]
     reply = {
         "items": [{"item": item, "classified": said[item]} for item in sorted(said)],
         "others": [{"item": item} for item in others],
@@ -365,6 +388,24 @@ def test_what_is_written_reads_back_equal(data: dict[str, Any], tmp_path: Any) -
         assert type(again[0]) is type(rubric[0])
     assert Rubric.model_validate(rubric.model_dump()) == rubric
     assert hash(again[0]) == hash(rubric[0])
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [RegexCriterion(pattern="a+"), CodeCriterion(function="package.module:name")],
+    ids=["regex", "code"],
+)
+def test_a_criterion_without_words_reads_back_equal(criterion: Criterion) -> None:
+    rubric = Rubric([criterion])
+    assert Rubric.from_json(rubric.to_json()) == rubric
+    assert Rubric.from_yaml(rubric.to_yaml()) == rubric
+    assert Rubric.model_validate(rubric.model_dump()) == rubric
+    assert "requirement" not in criterion.to_dict()
+
+
+def test_an_item_of_several_lines_is_one_line_for_the_judge() -> None:
+    question = build({"kind": "metric", "tp_instructions": ["a\n  b\n", "c"]}).ask()
+    assert question.material == "Items:\n- a b\n- c"
 
 
 @given(score=st.integers(-50, 50), low=st.integers(-50, 49), width=st.integers(1, 60))

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import inspect
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,7 +18,14 @@ from rubricate.judge._case import Case
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
-from rubricate.rubric import Computed, ComputedCriterion, Criterion, Failure, Verdict
+from rubricate.rubric import (
+    NOT_APPLICABLE,
+    Computed,
+    ComputedCriterion,
+    Criterion,
+    Failure,
+    Verdict,
+)
 
 __all__ = ["ComputedJudge", "with_computed"]
 
@@ -45,25 +53,28 @@ class ComputedJudge:
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         assert isinstance(criterion, ComputedCriterion)
         limit = criterion.time_limit
+        begin = time.monotonic()
         try:
             found = criterion.compute_at_once(case.submission) or await _within(
                 limit + GRACE, lambda: criterion.compute(case.submission, case.item)
             )
             return self._verdict(criterion, found)
-        except TimeoutError:
+        except TimeoutError as error:
+            if time.monotonic() - begin < limit:  # the code's own, such as a connection's
+                return self._failed(criterion, "code_error", _told(error))
             message = f"not done within {limit:g} s, its time limit"
             return self._failed(criterion, "time_limit", message)
         except UnreadableReply as error:
             return self._failed(criterion, "unusable_answer", str(error))
         except Exception as error:
-            return self._failed(criterion, "code_error", f"{type(error).__name__}: {error}")
+            return self._failed(criterion, "code_error", _told(error))
 
     def _verdict(self, criterion: Criterion, found: object) -> Verdict:
         if isinstance(found, Verdict):
             if found.status == "failed":
-                return replace(found, judge=self.name)
-            answer: object = found.value if found.label is None else found.label
-            computed = Computed(answer, found.reason, found.evidence)
+                error = found.error or Failure("code_error", "the function gave a failed verdict")
+                return replace(found, judge=self.name, error=error)
+            computed = Computed(_answer(criterion, found), found.reason, found.evidence)
         else:
             computed = found if isinstance(found, Computed) else Computed(found)
         reading = criterion.read(computed.answer)
@@ -162,6 +173,45 @@ def with_computed(judge: Judge) -> GroupJudge:
     return _WithComputed(judge)
 
 
+def _answer(criterion: Criterion, given: Verdict) -> object:
+    """The answer that a whole verdict given by code stands for."""
+    if given.status == "not_applicable":
+        return NOT_APPLICABLE
+    if given.status == "abstained":
+        return None
+    if given.label is None:
+        return given.value
+    if given.value is not None:
+        label = criterion.read(given.label).label
+        if criterion.value(label) != given.value:
+            raise UnreadableReply(
+                f"the function gave a verdict with the label {given.label} and the value "
+                f"{given.value}; give one of them"
+            )
+    return given.label
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _bearable(error: BaseException) -> BaseException:
+    """The error, or one in its place where it would end the run and not only the judgement."""
+    return error if isinstance(error, Exception) else RuntimeError(_told(error))
+
+
+async def _awaited(given: Awaitable[_T]) -> _T:
+    try:
+        return await given
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise _bearable(error) from None
+    except SystemExit as error:
+        raise _bearable(error) from None
+
+
 async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) -> Any:
     """What a function gives, awaited where it is awaitable; `TimeoutError` past the limit.
 
@@ -188,7 +238,7 @@ async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) ->
         except StopIteration as stop:  # a future cannot hold one
             error = RuntimeError(f"StopIteration: {stop}")
         except BaseException as problem:
-            error = problem
+            error = _bearable(problem)
         try:
             loop.call_soon_threadsafe(settle, value, error)
         except RuntimeError:  # the loop has ended meanwhile
@@ -197,4 +247,4 @@ async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) ->
     threading.Thread(target=work, daemon=True, name="rubricate-code").start()
     async with asyncio.timeout(seconds):
         found = await done
-        return await found if inspect.isawaitable(found) else found
+        return await _awaited(found) if inspect.isawaitable(found) else found

@@ -1,6 +1,6 @@
 """What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop."""
 
-from rubricate.rubric._code import CodeCriterion, source_of
+from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
 from rubricate.rubric._criterion import (
     BINARY_LABELS,
@@ -41,6 +41,7 @@ from rubricate.rubric._votes import STRATEGIES, Aggregation, aggregate, check_we
 __all__ = [
     "ABSTENTION",
     "BINARY_LABELS",
+    "NOT_APPLICABLE",
     "STRATEGIES",
     "Aggregation",
     "Answer",

@@ -17,9 +17,13 @@ from pydantic import field_validator, model_validator
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._computed import ComputedCriterion, check_time_limit
 from rubricate.rubric._criterion import BINARY_LABELS, Measurement
+from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._question import ABSTENTION, Reading, read_label
 
-__all__ = ["CodeCriterion", "source_of"]
+__all__ = ["NOT_APPLICABLE", "CodeCriterion", "source_of"]
+
+NOT_APPLICABLE = "NOT_APPLICABLE"
+"""The label of what a callable says does not apply."""
 
 
 class CodeCriterion(ComputedCriterion):
@@ -106,7 +110,7 @@ class CodeCriterion(ComputedCriterion):
         return self.resolved()(submission, item)
 
     def identity(self) -> object:
-        return [self.function_name, source_of(self.resolved())]
+        return [self.function_name, fingerprint(self.resolved())]
 
     def read(self, answer: object) -> Reading:
         """Understand what the callable gave."""
@@ -116,9 +120,9 @@ class CodeCriterion(ComputedCriterion):
             share = _share(answer)
             if share is not None:
                 return Reading("judged", f"{share!r}")
-            label = read_label(answer, BINARY_LABELS)
-            return Reading("abstained" if label == ABSTENTION else "judged", label)
-        if isinstance(answer, bool) or type(answer).__name__ == "bool":  # numpy's is a bool too
+            label = read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE))
+            return Reading(self.status(label), label)
+        if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
             return Reading("judged", "MET" if answer else "UNMET")
         share = _share(answer)
         if share is None:
@@ -129,7 +133,7 @@ class CodeCriterion(ComputedCriterion):
         return Reading("judged", f"{share!r}")
 
     def value(self, label: str) -> float | None:
-        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None}
+        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}
         if label in worth:
             return worth[label]
         share = _share(label)

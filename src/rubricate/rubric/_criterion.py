@@ -132,7 +132,8 @@ class Criterion(Document):
     @field_validator("name", "requirement")
     @classmethod
     def _is_text(cls, text: str | None, info: ValidationInfo) -> str | None:
-        if text is not None and not text.strip():
+        default = cls.model_fields[info.field_name or ""].default
+        if text is not None and not text.strip() and text != default:
             raise InputError("must not be empty")
         return text
 
@@ -304,7 +305,7 @@ class Criterion(Document):
         data: dict[str, Any] = {
             "name": self.name,
             "weight": self.weight,
-            "requirement": self.requirement,
+            "requirement": self.requirement or None,
             "kind": self.kind,
         }
         if self.options is not None:

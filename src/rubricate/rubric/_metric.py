@@ -82,6 +82,12 @@ class MetricCriterion(Criterion):
 
     @model_validator(mode="after")
     def _lists_and_metrics_fit(self) -> MetricCriterion:
+        mode = (self.model_extra or {}).get("evaluation_mode", self.evaluation_mode)
+        if mode != self.evaluation_mode:
+            raise InputError(
+                f"evaluation_mode is {self.evaluation_mode} here, found {mode!r}: it follows from "
+                "whether there are tn_instructions"
+            )
         if not self.tp_instructions:
             raise InputError("tp_instructions: at least one item is needed, found none")
         for name in ("tp", "tn", "fp", "fn"):
@@ -144,7 +150,7 @@ class MetricCriterion(Criterion):
         )
         first: dict[str, str] = {}
         for item in lists:
-            first.setdefault(_key(item), item)
+            first.setdefault(_key(item), " ".join(item.split()))
         return tuple(first[key] for key in sorted(first))
 
     def ask(self) -> Question:
@@ -195,7 +201,8 @@ class MetricCriterion(Criterion):
         """Understand an answer about every item.
 
         Raises:
-            UnreadableReply: an item is missing, unknown or there twice, or a part has another form.
+            UnreadableReply: an item is missing, unknown, there twice or said to be two things, or a
+                part has another form.
         """
         if isinstance(answer, str):
             if answer.strip().casefold() == ABSTENTION.casefold():
@@ -207,7 +214,7 @@ class MetricCriterion(Criterion):
                 f"the verdict {reprlib.repr(answer)} is not an object with 'items'"
             )
         entries = self._entries(answer)
-        others = self._others(answer) if self.evaluation_mode == "tp_only" else []
+        others = self._others(answer, entries) if self.evaluation_mode == "tp_only" else []
         cells, unmentioned = self._cells(entries, others)
         counts = ConfusionCounts(*(sum(times for _, times in cells[name]) for name in CELLS))
         detail: dict[str, Any] = {name: [item for item, _ in cells[name]] for name in CELLS}
@@ -240,7 +247,9 @@ class MetricCriterion(Criterion):
             raise UnreadableReply(f"'items' lacks {listed(missing)}")
         return found
 
-    def _others(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _others(
+        self, answer: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
         """What else the text names; listed items and, where asked for, repetitions left out."""
         known = {_key(item) for item in self.items}
         found: list[dict[str, Any]] = []
@@ -248,6 +257,11 @@ class MetricCriterion(Criterion):
             name = raw.get("item")
             if not isinstance(name, str) or not name.strip():
                 raise UnreadableReply("an entry of 'others' has no 'item'")
+            entry = entries.get(_key(name))
+            if entry and entry["classified"] != "positive":
+                raise UnreadableReply(
+                    f"'{entry['item']}' is {entry['classified']} in 'items' and named in 'others'"
+                )
             if _key(name) in known:
                 continue
             known |= {_key(name)} if self.repeated_extraction else set()

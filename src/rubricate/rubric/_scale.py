@@ -6,6 +6,7 @@ import math
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import model_validator
@@ -18,6 +19,8 @@ __all__ = ["ScaleCriterion"]
 
 LISTED = 21
 """The most levels of which each is shown to the judge; of longer scales only described ones."""
+WIDEST = 10**9 - 1
+"""How far from 0 a bound may be: nine digits, which is what answers are read with."""
 
 
 class ScaleCriterion(Criterion):
@@ -47,7 +50,11 @@ class ScaleCriterion(Criterion):
         data = dict(data)
         levels = data["levels"]
         if isinstance(levels, Mapping):
-            data["levels"] = levels = {_level(key): text for key, text in levels.items()}
+            scores = [_level(key) for key in levels]
+            if len(set(scores)) < len(scores):
+                twice = next(score for score in scores if scores.count(score) > 1)
+                raise InputError(f"levels: {twice} stands twice")
+            data["levels"] = levels = dict(zip(scores, levels.values(), strict=True))
         elif isinstance(levels, Sequence) and not isinstance(levels, str):
             low = data.get("low", 1)
             if isinstance(low, int):
@@ -59,6 +66,12 @@ class ScaleCriterion(Criterion):
 
     @model_validator(mode="after")
     def _bounds_and_levels_fit(self) -> ScaleCriterion:
+        for other, right in (("min", "low"), ("max", "high")):
+            if other in (self.model_extra or {}):
+                raise InputError(f"unknown key '{other}': did you mean '{right}'?")
+        for bound in (self.low, self.high):
+            if abs(bound) > WIDEST:
+                raise InputError(f"low and high must be within ±{WIDEST}, found {bound}")
         if self.low >= self.high:
             raise InputError(f"low must be less than high, found {self.low} and {self.high}")
         if self.levels is None:
@@ -70,9 +83,10 @@ class ScaleCriterion(Criterion):
                 )
             if not text.strip():
                 raise InputError(f"levels: the description of {score} is empty")
-        missing = [s for s in range(self.low, self.high + 1) if s not in self.levels]
-        if missing and set(self.levels) != {self.low, self.high}:
-            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        lacking = self.high - self.low + 1 - len(self.levels)
+        if lacking and set(self.levels) != {self.low, self.high}:
+            undescribed = (s for s in range(self.low, self.high + 1) if s not in self.levels)
+            shown = ", ".join(map(str, islice(undescribed, 5))) + (", ..." if lacking > 5 else "")
             raise InputError(
                 f"levels: {shown} is not described; describe every score from {self.low} to "
                 f"{self.high}, or only the lowest and the highest"
