@@ -114,7 +114,7 @@ def score(
     known: list[tuple[float, float]] = []
     certain: list[_Range] = []
     optional: list[_Range] = []
-    judged = applicable = 0
+    judged = applicable = missing = 0
     for criterion, verdict in zip(criteria, verdicts, strict=True):
         weight = criterion.weight
         stand_in = _stand_in(weight, cannot_assess, partial)
@@ -130,11 +130,14 @@ def score(
             (optional if value is None else certain).append((weight, low, high))
         elif value is not None:
             certain.append((weight, value, value))
+        missing += verdict.status in ("abstained", "failed")
         judged += verdict.status == "judged"
         applicable += verdict.status != "not_applicable"
     result = tally(known)
     value = result.normalized
-    reachable = [*_extremes(certain, optional, 1), *_extremes(certain, optional, -1)]
+    reachable = []
+    if missing:
+        reachable = [*_extremes(certain, optional, 1), *_extremes(certain, optional, -1)]
     if value is not None:
         reachable.append(value)
     return Score(
