@@ -126,6 +126,20 @@ def test_refusals_that_do_not_depend_on_the_pace_do_not_slow_a_run_down(make_dat
     assert time.monotonic() - begin < 30  # about 2 s; at the pace between refusals, for ever
 
 
+def test_only_refusals_that_come_close_together_hold_all_requests_back():
+    async def main() -> list[bool]:
+        limiter = Limiter(Limits(8))
+        for _ in range(9):
+            limiter.accepted(time.monotonic(), Usage(requests=1, seconds=0.01))
+        held_back = []
+        for _ in range(5):
+            limiter.refused(time.monotonic(), 60.0)
+            held_back.append(limiter.in_trouble)
+        return held_back
+
+    assert asyncio.run(main()) == [False, False, False, False, True]
+
+
 def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
     async def main() -> float:
         limiter = Limiter(Limits(8))
