@@ -61,6 +61,22 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
     asyncio.run(main())
 
 
+def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
+    async def main() -> tuple[list[bool], bool]:
+        limiter, one, other = Limiter(Limits(8)), object(), object()
+        limiter.pause(60.0)
+        waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
+        stays = asyncio.create_task(limiter.acquire(0.0, other))
+        await asyncio.sleep(0)
+        limiter.send_away(one)
+        async with asyncio.timeout(5):
+            let_through = await asyncio.gather(*waiting)
+        stays.cancel()
+        return let_through, stays.done()
+
+    assert asyncio.run(main()) == ([False] * 3, False)
+
+
 def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
     in_flight = most = 0
 

@@ -93,7 +93,7 @@ class Limiter:
         self._runs: list[Limits] = []
         self._most = 0
         self._in_flight = 0
-        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[bool], float, object]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._paused_until = 0.0
         self._refusals: deque[bool] = deque(maxlen=RECENT)
@@ -162,20 +162,27 @@ class Limiter:
         """Whether the endpoint fails, or asks for a pause."""
         return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
 
-    async def acquire(self, tokens: float = 0.0) -> None:
-        """Wait until a request of about so many tokens may go."""
+    async def acquire(self, tokens: float = 0.0, asker: object = None) -> bool:
+        """Wait until a request of about so many tokens may go; False where it was sent away."""
         if not self._waiting and self._wait(time.monotonic(), tokens) == 0.0:
             self._let(tokens)
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiting.append((waiter, tokens))
+            return True
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((waiter, tokens, asker))
         self._wake()
         try:
-            await waiter
+            return await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():  # let through, and cancelled after
+            # Let through, and cancelled after.
+            if waiter.done() and not waiter.cancelled() and waiter.result():
                 self.release()
             raise
+
+    def send_away(self, asker: object) -> None:
+        """End the waiting of all requests of one asker."""
+        for waiter, _, whose in self._waiting:
+            if whose is asker and not waiter.done():
+                waiter.set_result(False)
 
     def release(self) -> None:
         """A request is not in flight any more."""
@@ -218,8 +225,8 @@ class Limiter:
             self._timer = None
         now = time.monotonic()
         while self._waiting:
-            waiter, tokens = self._waiting[0]
-            if waiter.done():  # cancelled
+            waiter, tokens, _ = self._waiting[0]
+            if waiter.done():  # cancelled, or sent away
                 self._waiting.popleft()
                 continue
             wait = self._wait(now, tokens)
@@ -230,7 +237,7 @@ class Limiter:
                 return
             self._waiting.popleft()
             self._let(tokens)
-            waiter.set_result(None)
+            waiter.set_result(True)
 
     # Learning
 

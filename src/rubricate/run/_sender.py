@@ -148,9 +148,10 @@ class Sender:
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
-        await limiter.acquire(expected)
+        let_through = await limiter.acquire(expected, self)
         if self.stopped_by is not None:  # while this one waited
-            limiter.release()
+            if let_through:
+                limiter.release()
             raise self._repeated(self.stopped_by, 0)
         sent = time.monotonic()
         late = None
@@ -210,6 +211,8 @@ class Sender:
             fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
         if fatal and self.stopped_by is None:
             self.stopped_by = stopped_by
+            for one in self._limiters.values():
+                one.send_away(self)
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:
