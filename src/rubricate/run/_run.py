@@ -13,6 +13,7 @@ from rubricate.judge import GroupJudge
 from rubricate.rubric import CannotAssess
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
+from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, JudgedItem, Progress
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal, moved_aside
@@ -104,6 +105,7 @@ async def run(
 
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
+        stack.enter_context(rarer_collections())
         if sender is None:
             sender = stack.enter_context(Sender(limits=limits, retries=retries, on_trouble=trouble))
         if folder and fresh:
