@@ -10,6 +10,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, Rubric, Verdict
+from rubricate.run import RetryPolicy
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
@@ -63,6 +64,23 @@ def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_datase
     assert len(times) == 21
     # Only what the other slot sent before the refusal was read may have come earlier.
     assert sum(moment - times[1] >= 0.5 for moment in times) >= 12
+
+
+def test_a_prompt_that_always_fails_is_no_outage(make_dataset, monkeypatch):
+    waits = RetryPolicy.wait
+
+    def short_wait(*arguments: Any) -> float | None:
+        return None if waits(*arguments) is None else 0.01
+
+    monkeypatch.setattr(RetryPolicy, "wait", short_wait)
+    rules = [Rule(submission="Answer 1:", status=500), Rule(verdict="MET")]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(
+            make_dataset(3), "m", base_url=endpoint.url, concurrency=1, attempts=8
+        )
+    kinds = [found.error.kind if found.error else found.label for _, found in result.verdicts()]
+    assert kinds == ["MET", "MET", "server", "server", "MET", "MET"]
+    assert len(endpoint.requests) == 4 + 2 * 8
 
 
 @pytest.mark.parametrize(

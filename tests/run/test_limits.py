@@ -61,6 +61,22 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
     asyncio.run(main())
 
 
+def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
+    async def main() -> tuple[list[bool], bool]:
+        limiter, one, other = Limiter(Limits(8)), object(), object()
+        limiter.pause(60.0)
+        waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
+        stays = asyncio.create_task(limiter.acquire(0.0, other))
+        await asyncio.sleep(0)
+        limiter.send_away(one)
+        async with asyncio.timeout(5):
+            let_through = await asyncio.gather(*waiting)
+        stays.cancel()
+        return let_through, stays.done()
+
+    assert asyncio.run(main()) == ([False] * 3, False)
+
+
 def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
     in_flight = most = 0
 
@@ -124,6 +140,20 @@ def test_refusals_that_do_not_depend_on_the_pace_do_not_slow_a_run_down(make_dat
     assert result.failed == 0
     assert asked == 666
     assert time.monotonic() - begin < 30  # about 2 s; at the pace between refusals, for ever
+
+
+def test_only_refusals_that_come_close_together_hold_all_requests_back():
+    async def main() -> list[bool]:
+        limiter = Limiter(Limits(8))
+        for _ in range(9):
+            limiter.accepted(time.monotonic(), Usage(requests=1, seconds=0.01))
+        held_back = []
+        for _ in range(5):
+            limiter.refused(time.monotonic(), 60.0)
+            held_back.append(limiter.in_trouble)
+        return held_back
+
+    assert asyncio.run(main()) == [False, False, False, False, True]
 
 
 def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():

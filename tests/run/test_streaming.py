@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import gc
 import json
 import subprocess
 import sys
@@ -22,6 +23,22 @@ MET = {"reason": "r", "evidence": [], "verdict": "MET"}
 
 def met(messages: Any) -> dict[str, Any]:
     return MET
+
+
+def test_the_pace_of_garbage_collection_is_the_same_after_runs_as_before(make_dataset):
+    before = gc.get_threshold()
+    during: list[int] = []
+
+    def judge(messages: Any) -> dict[str, Any]:
+        during.append(gc.get_threshold()[0])
+        return MET
+
+    async def main() -> None:
+        await asyncio.gather(*[rubricate.agrade(make_dataset(3), judge) for _ in range(3)])
+
+    asyncio.run(main())
+    assert min(during) > before[0]
+    assert gc.get_threshold() == before
 
 
 def test_every_item_comes_once_and_the_figures_are_those_of_grade(make_dataset, endpoint):

@@ -125,12 +125,15 @@ class RubricDataset:
         Raises:
             InputError: two items were given the same identifier.
         """
+        given = [item.id for item in self.items]
+        if len(set(given)) == len(given):
+            return given
         names = [(item.id, item.id == item.content_id()) for item in self.items]
         ids = ItemIds()
-        for name, _ in names:
+        for name in given:
             ids.add(name)
         ids.settle(lambda: names)
-        return list(map(ids.assigner(), *zip(*names, strict=True))) if names else []
+        return list(map(ids.assigner(), *zip(*names, strict=True)))
 
     # On the way into a run
 

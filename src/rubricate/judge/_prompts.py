@@ -63,7 +63,7 @@ def render_group(
 
 def _sendable(text: str) -> str:
     """The text with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def request_schema(verdict_schema: dict[str, object]) -> dict[str, object]:

@@ -122,7 +122,7 @@ def score(
     known: list[tuple[float, float]] = []
     certain: list[_Range] = []
     optional: list[_Range] = []
-    judged = applicable = 0
+    judged = applicable = missing = 0
     points_missing = False
     for criterion, verdict in zip(criteria, verdicts, strict=True):
         weight = criterion.weight
@@ -140,11 +140,14 @@ def score(
             points_missing |= value is None and weight > 0
         elif value is not None:
             certain.append((weight, value, value))
+        missing += verdict.status in ("abstained", "failed")
         judged += verdict.status == "judged"
         applicable += verdict.status != "not_applicable"
     result = tally(known)
     value = result.normalized
-    reachable = [*_extremes(certain, optional, 1), *_extremes(certain, optional, -1)]
+    reachable = []
+    if missing:
+        reachable = [*_extremes(certain, optional, 1), *_extremes(certain, optional, -1)]
     if value is not None:
         reachable.append(value)
     return Score(

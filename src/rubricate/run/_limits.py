@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 from rubricate.errors import InputError
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
+from rubricate.run._buckets import Bucket, planned_by, told
 from rubricate.run._latency import Latencies
 
 __all__ = ["Limiter", "Limits", "limiter_of"]
@@ -43,6 +44,8 @@ SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
 LEAST_RATE = 0.1
 """Requests a second that are sent at least, however often the endpoint refuses."""
+RECENT = 10
+"""Where half of so many requests were refused, the wait that the endpoint asks for is for all."""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused."""
 
@@ -73,25 +76,6 @@ class Limits:
                 raise InputError(f"the {what} per minute must be more than 0, found {value}")
 
 
-class _Bucket:
-    """An allowance that fills at a rate, up to what a second brings (at least 1 unit)."""
-
-    __slots__ = ("_at", "level", "rate", "size")
-
-    def __init__(self, rate: float, *, level: float, size: float | None = None) -> None:
-        self.rate = rate
-        self.size = max(1.0, rate) if size is None else size
-        self.level = level
-        self._at = time.monotonic()
-
-    def wait(self, now: float, amount: float) -> float:
-        """Seconds until there is so much; a full bucket is enough for any amount."""
-        if self.level < self.size:
-            self.level = min(self.size, self.level + (now - self._at) * self.rate)
-        self._at = now
-        return max(0.0, (min(amount, self.size) - self.level) / self.rate)
-
-
 class Limiter:
     """Lets requests through to one endpoint, first come, first served.
 
@@ -109,15 +93,16 @@ class Limiter:
         self._runs: list[Limits] = []
         self._most = 0
         self._in_flight = 0
-        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[bool], float, object]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._paused_until = 0.0
+        self._refusals: deque[bool] = deque(maxlen=RECENT)
         # Given, learnt and planned allowances of requests, and those of tokens.
-        self._given: _Bucket | None = None
-        self._pace: _Bucket | None = None
-        self._planned: _Bucket | None = None
-        self._tokens: _Bucket | None = None
-        self._planned_tokens: _Bucket | None = None
+        self._given: Bucket | None = None
+        self._pace: Bucket | None = None
+        self._planned: Bucket | None = None
+        self._tokens: Bucket | None = None
+        self._planned_tokens: Bucket | None = None
         self._reply_tokens = 100.0
         # What is learnt: the room for requests in flight, and from what.
         self._room = self._threshold = float("inf")
@@ -150,10 +135,10 @@ class Limiter:
         self._most = max((run.concurrency for run in self._runs), default=0)
         requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
         tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
-        self._given = _told(self._given, requests)
-        self._tokens = _told(self._tokens, tokens)
+        self._given = told(self._given, requests)
+        self._tokens = told(self._tokens, tokens)
         if not self._started and self._pace is None:
-            self._pace = _Bucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+            self._pace = Bucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
         self._wake()
 
     # Letting through
@@ -177,20 +162,27 @@ class Limiter:
         """Whether the endpoint fails, or asks for a pause."""
         return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
 
-    async def acquire(self, tokens: float = 0.0) -> None:
-        """Wait until a request of about so many tokens may go."""
+    async def acquire(self, tokens: float = 0.0, asker: object = None) -> bool:
+        """Wait until a request of about so many tokens may go; False where it was sent away."""
         if not self._waiting and self._wait(time.monotonic(), tokens) == 0.0:
             self._let(tokens)
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiting.append((waiter, tokens))
+            return True
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((waiter, tokens, asker))
         self._wake()
         try:
-            await waiter
+            return await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():  # let through, and cancelled after
+            # Let through, and cancelled after.
+            if waiter.done() and not waiter.cancelled() and waiter.result():
                 self.release()
             raise
+
+    def send_away(self, asker: object) -> None:
+        """End the waiting of all requests of one asker."""
+        for waiter, _, whose in self._waiting:
+            if whose is asker and not waiter.done():
+                waiter.set_result(False)
 
     def release(self) -> None:
         """A request is not in flight any more."""
@@ -233,8 +225,8 @@ class Limiter:
             self._timer = None
         now = time.monotonic()
         while self._waiting:
-            waiter, tokens = self._waiting[0]
-            if waiter.done():  # cancelled
+            waiter, tokens, _ = self._waiting[0]
+            if waiter.done():  # cancelled, or sent away
                 self._waiting.popleft()
                 continue
             wait = self._wait(now, tokens)
@@ -245,13 +237,14 @@ class Limiter:
                 return
             self._waiting.popleft()
             self._let(tokens)
-            waiter.set_result(None)
+            waiter.set_result(True)
 
     # Learning
 
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
         """A request sent then was answered; `expected` tokens were reckoned with."""
         self.latencies.add(usage.seconds)
+        self._refusals.append(False)
         self.is_alive()
         self._answers += 1
         self._since_cut += 1
@@ -289,8 +282,12 @@ class Limiter:
         self.silent_since = None
 
     def refused(self, sent: float, wait: float | None) -> None:
-        """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
-        if wait:
+        """A request sent then was refused for its rate (429); the endpoint asks to wait so long.
+
+        Refusals between many answers concern the one request, and so does the wait.
+        """
+        self._refusals.append(True)
+        if wait and 2 * sum(self._refusals) >= len(self._refusals):
             self.pause(wait)
         self._pace_refused += 1
         if sent < self._last_cut or self._answers < self._pace_again_at:
@@ -326,13 +323,13 @@ class Limiter:
                 return
             self._measured = max(self._measured, count / elapsed)
             rate = max(count / elapsed, 0.5 * self._measured)
-        self._pace = _Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
+        self._pace = Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
         self._mark, self._since_mark = now, 0
 
     def planned(self, quota: Quota) -> None:
         """Keep to what the endpoint's headers say is left, from half of the allowance on."""
-        self._planned = _from_quota(self._planned, quota.requests, self._in_flight)
-        self._planned_tokens = _from_quota(self._planned_tokens, quota.tokens, 0)
+        self._planned = planned_by(self._planned, quota.requests, self._in_flight)
+        self._planned_tokens = planned_by(self._planned_tokens, quota.tokens, 0)
 
     def failed(self, sent: float) -> None:
         """A request sent then got no answer, or an error of the endpoint's own."""
@@ -351,26 +348,6 @@ class Limiter:
         self._stuck = self._in_flight - 1  # sent before; they may take their time to fail
         self._last_cut = now
         self.pause(self._pause)
-
-
-def _told(bucket: _Bucket | None, per_minute: list[float]) -> _Bucket | None:
-    """The bucket for the lowest of these rates; the one there is where it has that rate."""
-    if not per_minute:
-        return None
-    rate = min(per_minute) / 60.0
-    return bucket if bucket and bucket.rate == rate else _Bucket(rate, level=max(1.0, rate))
-
-
-def _from_quota(
-    bucket: _Bucket | None, quota: tuple[float, float, float] | None, in_flight: int
-) -> _Bucket | None:
-    if quota is None:
-        return bucket
-    limit, left, full_in = quota
-    missing = limit - left
-    if left > 0.5 * limit or missing <= 0 or full_in <= 0:
-        return None
-    return _Bucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
 
 
 _LIMITERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()

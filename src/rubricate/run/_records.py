@@ -44,7 +44,7 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
     label, answer, usage = record["label"], record.get("answer"), Usage(**record["usage"])
-    evidence = tuple(Evidence(**evidence) for evidence in record["evidence"])
+    evidence = tuple([Evidence(**evidence) for evidence in record["evidence"]])
     status, value, detail = record["status"], None, None
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.

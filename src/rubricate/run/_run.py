@@ -14,6 +14,7 @@ from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
 from rubricate.run._calls import Bench, JudgedItem
+from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, Progress
 from rubricate.run._folder import RunFolder
 from rubricate.run._journal import Journal, moved_aside
@@ -119,6 +120,7 @@ async def run(
 
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
+        stack.enter_context(rarer_collections())
         if sender is None:
             sender = stack.enter_context(Sender(limits=limits, retries=retries, on_trouble=trouble))
         if folder and fresh:

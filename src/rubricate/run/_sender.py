@@ -113,7 +113,7 @@ class Sender:
         while True:
             attempt += 1
             try:
-                completion = await self._attempt(limiter, model, request, 2.0**timeouts)
+                completion = await self._attempt(limiter, model, request, attempt, 2.0**timeouts)
             except ModelError as error:
                 requests += error.requests
                 if self.stopped_by is not None:
@@ -143,14 +143,15 @@ class Sender:
                 return completion
 
     async def _attempt(
-        self, limiter: Limiter, model: Model, request: Request, patience: float
+        self, limiter: Limiter, model: Model, request: Request, attempt: int, patience: float
     ) -> Completion:
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
-        await limiter.acquire(expected)
+        let_through = await limiter.acquire(expected, self)
         if self.stopped_by is not None:  # while this one waited
-            limiter.release()
+            if let_through:
+                limiter.release()
             raise self._repeated(self.stopped_by, 0)
         sent = time.monotonic()
         late = None
@@ -164,7 +165,7 @@ class Sender:
             elif not error.retryable:
                 limiter.is_alive()
             elif self._has_answered and not isinstance(error, LostRequest):
-                limiter.failed(sent)
+                self._count_failure(limiter, error, sent, attempt)
             raise
         finally:
             if late is not None:
@@ -174,6 +175,14 @@ class Sender:
         if completion.quota is not None:
             limiter.planned(completion.quota)
         return completion
+
+    def _count_failure(
+        self, limiter: Limiter, error: ModelError, sent: float, attempt: int
+    ) -> None:
+        # A 500 may be about this one prompt; sent again, it tells nothing new of the endpoint.
+        is_old_news = error.status == 500 and attempt > 1 and limiter.silent_since is None
+        if not is_old_news:
+            limiter.failed(sent)
 
     def _waits_out_an_outage(self, limiter: Limiter, error: ModelError) -> bool:
         """Whether the failure is the endpoint's, not the call's, and may pass in time."""
@@ -202,6 +211,8 @@ class Sender:
             fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
         if fatal and self.stopped_by is None:
             self.stopped_by = stopped_by
+            for one in self._limiters.values():
+                one.send_away(self)
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:

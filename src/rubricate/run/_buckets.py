@@ -1,0 +1,56 @@
+"""Allowances that fill at a rate: of requests, and of tokens."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ["Bucket", "planned_by", "told"]
+
+
+class Bucket:
+    """An allowance that fills at a rate, up to what a second brings (at least 1 unit)."""
+
+    __slots__ = ("_at", "level", "rate", "size")
+
+    def __init__(self, rate: float, *, level: float, size: float | None = None) -> None:
+        self.rate = rate
+        self.size = max(1.0, rate) if size is None else size
+        self.level = level
+        self._at = time.monotonic()
+
+    def wait(self, now: float, amount: float) -> float:
+        """Seconds until there is so much; a full bucket is enough for any amount."""
+        if self.level < self.size:
+            self.level = min(self.size, self.level + (now - self._at) * self.rate)
+        self._at = now
+        return max(0.0, (min(amount, self.size) - self.level) / self.rate)
+
+
+def told(bucket: Bucket | None, per_minute: list[float]) -> Bucket | None:
+    """The bucket for the lowest of these rates; the one there is where it has that rate."""
+    if not per_minute:
+        return None
+    rate = min(per_minute) / 60.0
+    return bucket if bucket and bucket.rate == rate else Bucket(rate, level=max(1.0, rate))
+
+
+def planned_by(
+    bucket: Bucket | None, quota: tuple[float, float, float] | None, in_flight: int
+) -> Bucket | None:
+    """The bucket that keeps to what an endpoint says is left of an allowance.
+
+    Args:
+        bucket: the one so far; it stays where the endpoint says nothing.
+        quota: (the allowance, what is left of it, seconds until it is whole again).
+        in_flight: how many requests are on the way that are not reckoned in yet.
+
+    Returns:
+        None while more than half of the allowance is left.
+    """
+    if quota is None:
+        return bucket
+    limit, left, full_in = quota
+    missing = limit - left
+    if left > 0.5 * limit or missing <= 0 or full_in <= 0:
+        return None
+    return Bucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
