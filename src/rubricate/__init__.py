@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         grade_stream,
     )
     from rubricate.judge import BuiltinJudge, HTTPModel, Judge, Model, ModelJudge, PythonModel
+    from rubricate.redteaming import RedTeamReport, aredteam, redteam
     from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
@@ -86,6 +87,7 @@ __all__ = [
     "Progress",
     "PythonModel",
     "RecordToSample",
+    "RedTeamReport",
     "RegexCriterion",
     "Result",
     "ResultStream",
@@ -103,6 +105,7 @@ __all__ = [
     "aestimate",
     "agrade",
     "agrade_stream",
+    "aredteam",
     "csv_dataset",
     "estimate",
     "file_dataset",
@@ -111,6 +114,7 @@ __all__ = [
     "hf_dataset",
     "json_dataset",
     "parquet_dataset",
+    "redteam",
 ]
 
 _ROOMS = {
@@ -151,6 +155,7 @@ _ROOMS = {
         "ModelJudge",
         "PythonModel",
     ),
+    "rubricate.redteaming": ("RedTeamReport", "aredteam", "redteam"),
     "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",

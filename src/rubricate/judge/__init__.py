@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite, load_attacks
 from rubricate.judge._case import Case
-from rubricate.judge._choose import JudgeLike, choose_judge
+from rubricate.judge._choose import JudgeLike, choose_judge, judge_or_model
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
 
 __all__ = [
+    "AttackFamily",
+    "AttackSuite",
+    "AttackedQuestion",
     "BuiltinJudge",
     "Case",
     "Completion",
@@ -44,6 +48,8 @@ __all__ = [
     "Request",
     "Send",
     "choose_judge",
+    "judge_or_model",
+    "load_attacks",
     "read_reply",
     "reply_objects",
 ]
