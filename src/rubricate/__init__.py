@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Panel,
         PythonModel,
     )
+    from rubricate.redteaming import RedTeamReport, aredteam, redteam
     from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
@@ -97,6 +98,7 @@ __all__ = [
     "Progress",
     "PythonModel",
     "RecordToSample",
+    "RedTeamReport",
     "RegexCriterion",
     "Result",
     "ResultStream",
@@ -114,6 +116,7 @@ __all__ = [
     "aestimate",
     "agrade",
     "agrade_stream",
+    "aredteam",
     "csv_dataset",
     "estimate",
     "file_dataset",
@@ -122,6 +125,7 @@ __all__ = [
     "hf_dataset",
     "json_dataset",
     "parquet_dataset",
+    "redteam",
 ]
 
 _ROOMS = {
@@ -163,6 +167,7 @@ _ROOMS = {
         "Panel",
         "PythonModel",
     ),
+    "rubricate.redteaming": ("RedTeamReport", "aredteam", "redteam"),
     "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",

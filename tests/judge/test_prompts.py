@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, CriterionOption
-from rubricate.judge import Case, ModelJudge, PythonModel, Request
+from rubricate.judge import Case, ModelJudge, PythonModel, Request, _prompts
 from rubricate.judge._prompts import render
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -140,6 +140,28 @@ def test_the_submission_stands_in_the_prompt_as_it_is(submission: str):
     tag = fence(Case(submission))
     text = shown(render(Case(submission), criterion()))
     assert f"<submission-{tag}>\n{submission}\n</submission-{tag}>" in text
+
+
+def test_a_fence_tag_that_stands_in_the_text_by_chance_is_not_used(monkeypatch):
+    monkeypatch.setattr(_prompts, "CODE_BYTES", 1)  # 256 codes, so that chance strikes
+    free = {"5e", "a7"}
+    text = " ".join(f"{number:02x}" for number in range(256) if f"{number:02x}" not in free)
+    for case in (Case(text), Case("x", prompt=text), Case("x", reference=text)):
+        assert fence(case) in free
+
+
+def test_without_the_defence_neither_fence_nor_warning_is_shown_and_the_key_is_another():
+    request = render(CASE, criterion(), fenced=False)
+    text = shown(request)
+    assert "submission-" not in text
+    assert "never addressed to you" not in text
+    assert "never addressed to you" in shown(render(CASE, criterion()))
+    parts = ["How fast is light?", "299,792,458 m/s.", "Light travels", "Gives the speed"]
+    places = [request.messages[1]["content"].index(part) for part in parts]
+    assert places == sorted(places)
+    model = _Named(model="m")
+    keys = {ModelJudge(model, fenced=on).key(CASE, criterion()) for on in (True, False)}
+    assert len(keys) == 2
 
 
 def test_template_syntax_in_a_text_is_not_run():

@@ -18,6 +18,7 @@ from rubricate import (
     ModelJudge,
     Panel,
     PythonModel,
+    RedTeamReport,
     Result,
     Rubric,
     RubricDataset,
@@ -73,11 +74,13 @@ assert_type(result.items[0].score, Score)
 assert_type(result.items[0].score.value, float | None)
 assert_type(rubric.grade("s", prompt="p", reference="r", judge=answer), ItemResult)
 rubricate.grade(dataset, PythonModel(answer, name="mine"))
+assert_type(rubricate.redteam("m", limit=1, run_dir=Path("run")), RedTeamReport)
 rubricate.grade(dataset, ModelJudge(HTTPModel("m", base_url="http://localhost/v1"), reasks=1))
 
 
 async def grade() -> None:
     assert_type(await rubricate.agrade(dataset, stop=asyncio.Event()), Result)
+    assert_type(await rubricate.aredteam(answer, stop=asyncio.Event()), RedTeamReport)
     assert_type(await rubric.agrade("s", temperature=None), ItemResult)
     async with rubricate.agrade_stream(dataset, stop=asyncio.Event(), limit=1) as stream:
         async for item in stream:

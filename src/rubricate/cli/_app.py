@@ -322,6 +322,77 @@ def replay(
 
 
 @app.command()
+def redteam(
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Who is attacked: builtin (default), openai/gpt-4.1-mini, ..."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
+    ] = None,
+    run_dir: Annotated[
+        str | None,
+        typer.Option(help="The run folder; taken up again if it is there. [runs/redteam-JUDGE]"),
+    ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask for nothing but what failed before.")
+    ] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Share no answers with other runs.")
+    ] = False,
+    max_cost: Annotated[
+        float | None, typer.Option(help="End before more US dollars than these are spent.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Attack only the first N of the suite's wrong answers.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="The most requests in flight at once. [32]")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature. [0]")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that one request may take. [120]")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
+    ] = False,
+) -> None:
+    """Attack a judge: how often is it talked into passing a wrong answer?"""
+    from rubricate.cli._redteam import redteam_command
+    from rubricate.redteaming import RedTeamOptions
+
+    options: RedTeamOptions = {"base_url": base_url, "fresh": fresh, "max_cost": max_cost}
+    options["retry_failed"] = retry_failed
+    if concurrency is not None:
+        options["concurrency"] = concurrency
+    if temperature is not None:
+        options["temperature"] = temperature
+    if timeout is not None:
+        options["timeout"] = timeout
+    raise typer.Exit(
+        redteam_command(
+            judge,
+            run_dir=run_dir,
+            cache=cache,
+            no_cache=no_cache,
+            limit=limit,
+            json_output=json_output,
+            quiet=quiet,
+            options=options,
+        )
+    )
+
+
+@app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
     force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from platformdirs import user_cache_path
 
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
+from rubricate.cli._signals import stop_on_signals
 from rubricate.dataset import (
     ItemTable,
     RubricDataset,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rubricate.report import Certificate
 
-__all__ = ["grade_command"]
+__all__ = ["NO_JUDGE", "cache_folder", "grade_command", "named_run_dir"]
 
 NO_JUDGE = (
     "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
@@ -220,13 +220,17 @@ def _dry_run(
 
 
 def _cache(settings: GradeSettings) -> Path | None:
+    return cache_folder(settings.cache, settings.no_cache)
+
+
+def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
     """The folder of answers that runs share."""
-    if settings.no_cache:
-        if settings.cache is not None:
+    if no_cache:
+        if cache is not None:
             raise InputError("--cache and --no-cache exclude each other: give one of them")
         return None
-    if settings.cache is not None:
-        return Path(settings.cache)
+    if cache is not None:
+        return Path(cache)
     folder = user_cache_path("rubricate")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -240,7 +244,12 @@ def _default_run_dir(settings: GradeSettings) -> Path:
     judge = names[0] if len(names) == 1 else "panel"
     if settings.examples is not None:
         judge += f"-{Path(settings.examples).stem}"
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{data}-{judge}").strip("-.")
+    return named_run_dir(f"{data}-{judge}")
+
+
+def named_run_dir(name: str) -> Path:
+    """The folder below `runs` with this name, as far as a folder may have it."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     return Path("runs") / (slug or "run")
 
 
@@ -252,11 +261,7 @@ async def _graded(
     notes: Console,
 ) -> Summary:
     penalty = _length_penalty(settings)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # The first signal ends the run cleanly; the second one, at once.
-        loop.add_signal_handler(number, _first_signal, loop, stop)
+    stop = stop_on_signals()
     try:
         with ProgressView(notes) as view:
             stream = agrade_stream(
@@ -291,12 +296,6 @@ async def _graded(
             return stream.summary()
     finally:
         await judge.aclose()
-
-
-def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    stop.set()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)
 
 
 def _show(summary: Summary, settings: GradeSettings) -> None:

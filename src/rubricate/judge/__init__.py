@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite, load_attacks
 from rubricate.judge._case import Case
-from rubricate.judge._choose import JudgeLike, choose_judge, named_judge
+from rubricate.judge._choose import JudgeLike, choose_judge, judge_or_model, named_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
 
 __all__ = [
+    "AttackFamily",
+    "AttackSuite",
+    "AttackedQuestion",
     "BuiltinJudge",
     "Case",
     "Completion",
@@ -53,6 +57,8 @@ __all__ = [
     "Weights",
     "choose_judge",
     "judge_fingerprint",
+    "judge_or_model",
+    "load_attacks",
     "model_family",
     "named_judge",
     "read_reply",

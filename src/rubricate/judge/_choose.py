@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from rubricate.judge._grouped import (
     check_criteria_per_call,
 )
 from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge.models import HTTPModel, Model, ModelPrice, PythonModel, read_prices
+from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
-__all__ = ["JudgeLike", "choose_judge", "named_judge"]
+__all__ = ["JudgeLike", "choose_judge", "judge_or_model", "named_judge"]
 
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
@@ -68,8 +68,9 @@ def named_judge(
     examples: Examples | None = None,
 ) -> Judge:
     """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
-    own = read_prices(prices) if prices is not None else None
-    chosen = _chosen(judge, base_url, temperature, timeout, own)
+    chosen = judge_or_model(
+        judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
+    )
     size = check_criteria_per_call(criteria_per_call)
     if isinstance(chosen, Model):
         if size == 1:
@@ -86,13 +87,19 @@ def named_judge(
     return chosen
 
 
-def _chosen(
+def judge_or_model(
     judge: JudgeLike,
-    base_url: str | None,
-    temperature: float | None,
-    timeout: float,
-    prices: Mapping[str, ModelPrice] | None,
+    *,
+    base_url: str | None = None,
+    temperature: float | None = 0.0,
+    timeout: float = 120.0,
+    prices: str | Path | None = None,
 ) -> Judge | Model:
+    """What is meant, as it is: a judge, or the model that a prompt would make one.
+
+    The arguments and errors are those of `choose_judge`.
+    """
+    own = read_prices(prices) if prices is not None else None
     if judge is None or judge == "builtin":
         if base_url is not None:
             raise InputError("a base URL needs a judge: name the model that the server has")
@@ -101,7 +108,7 @@ def _chosen(
         return BuiltinJudge()
     if isinstance(judge, str):
         return HTTPModel(
-            judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
+            judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=own
         )
     if base_url is not None:
         raise InputError("a base URL goes with a judge given by name")

@@ -62,17 +62,27 @@ class ModelJudge:
         model: the model.
         reasks: how often an unreadable reply is asked again, with what was wrong with it.
         examples: labelled examples to be shown, if any.
+        fenced: whether the prompt fences the material in and warns of what it may contain. Without
+            is for measuring what that is worth (`rubricate.redteam`), not for grading.
     """
 
     note: str | None = None
     form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
     """What the JSON object of a reply looks like; named when a reply is asked for again."""
 
-    def __init__(self, model: Model, *, reasks: int = 2, examples: Examples | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        reasks: int = 2,
+        examples: Examples | None = None,
+        fenced: bool = True,
+    ) -> None:
         self.model = model
         self.name = model.name
         self._reasks = reasks
         self._examples = examples
+        self._fenced = fenced
 
     @property
     def caches_prefixes(self) -> bool:
@@ -88,14 +98,14 @@ class ModelJudge:
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         """What is sent: a system message, a user message, and the schema of the reply."""
-        return render(case, criterion, self._shown(case))
+        return render(case, criterion, self._shown(case), self._fenced)
 
     def read(self, text: str) -> Reply:
         """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
         return read_reply(text)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        digest = _prefix_digest(self._identity, case, self._shown(case)).copy()
+        digest = _prefix_digest(self._identity, case, self._shown(case), self._fenced).copy()
         digest.update(_suffix_bytes(criterion))
         return digest.hexdigest()
 
@@ -160,9 +170,11 @@ class ModelJudge:
 
 
 @lru_cache(maxsize=256)
-def _prefix_digest(identity: bytes, case: Case, examples: tuple[Example, ...]) -> hashlib.blake2b:
+def _prefix_digest(
+    identity: bytes, case: Case, examples: tuple[Example, ...], fenced: bool
+) -> hashlib.blake2b:
     digest = hashlib.blake2b(identity, digest_size=16)
-    for part in prefix(case, False, examples):
+    for part in prefix(case, False, examples, fenced):
         digest.update(b"\0" + part.encode())
     return digest
 

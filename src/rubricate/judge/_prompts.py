@@ -3,7 +3,8 @@
 The order is instructions, task and reference, submission, criterion. Everything up to the
 criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's prompt
 cache serves a whole rubric. Untrusted text stands between tags with a code that its author
-cannot know: the code is a hash of the text itself.
+cannot know: the code is a hash of the text itself, and never stands in it. (Without that fence the
+prompt is there for one purpose: to measure what the fence is worth.)
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ __all__ = ["PROMPT_VERSION", "prefix", "render", "render_group", "request_schema
 
 PROMPT_VERSION = "grading-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+CODE_BYTES = 8
+"""The length of a tag's code; twice as many hexadecimal digits."""
 
 
-def render(case: Case, criterion: Criterion, examples: tuple[Example, ...] = ()) -> Request:
+def render(
+    case: Case, criterion: Criterion, examples: tuple[Example, ...] = (), fenced: bool = True
+) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply."""
-    system, material = prefix(case, False, examples)
+    system, material = prefix(case, False, examples, fenced)
     text, schema = suffix(criterion)
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
@@ -40,11 +45,11 @@ def render(case: Case, criterion: Criterion, examples: tuple[Example, ...] = ())
 
 @lru_cache(maxsize=256)
 def prefix(
-    case: Case, several: bool = False, examples: tuple[Example, ...] = ()
+    case: Case, several: bool = False, examples: tuple[Example, ...] = (), fenced: bool = True
 ) -> tuple[str, str]:
     """The system's message, and how the user's begins: the same for all criteria of an item."""
-    system = _system_part(case.guidelines, several, examples)
-    return _sendable(system), _sendable(_material_part(case))
+    system = _system_part(case.guidelines, several, examples, fenced)
+    return _sendable(system), _sendable(_material_part(case, fenced))
 
 
 def render_group(
@@ -94,23 +99,32 @@ def _template(name: str) -> Template:
 
 
 @lru_cache(maxsize=64)
-def _system_part(guidelines: str | None, several: bool, examples: tuple[Example, ...]) -> str:
+def _system_part(
+    guidelines: str | None, several: bool, examples: tuple[Example, ...], fenced: bool
+) -> str:
     tag = _code("\0".join(text for e in examples for text in (e.prompt, e.submission)))
     return _template("system").render(
-        guidelines=guidelines, several=several, examples=examples, tag=tag
+        guidelines=guidelines, several=several, examples=examples, tag=tag, fenced=fenced
     )
 
 
-def _material_part(case: Case) -> str:
+def _material_part(case: Case, fenced: bool) -> str:
     tag = _code("\0".join((case.prompt, case.reference or "", case.submission)))
-    return _template("material").render(
+    return _template("material" if fenced else "unfenced").render(
         tag=tag, prompt=case.prompt, reference=case.reference, submission=case.submission
     )
 
 
 def _code(text: str) -> str:
-    """A code that whoever wrote the text cannot know before the text is written."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    """A code that is not in the text, and that its author cannot know before it is written."""
+    content = text.encode("utf-8", "surrogatepass")
+    attempt = 0
+    while True:
+        salt = attempt.to_bytes(8, "big")
+        code = hashlib.blake2b(content, digest_size=CODE_BYTES, salt=salt).hexdigest()
+        if code not in text:
+            return code
+        attempt += 1
 
 
 @lru_cache(maxsize=4096)

@@ -49,9 +49,9 @@ class JudgeRequest:
         """Take a chat request apart; parts that another program's prompt lacks are empty."""
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
-        asked = next((text for text in texts if "<submission-" in text), "")
-        found = _SUBMISSION.search(asked)
-        submission, rest = (found.group(2), asked[found.end() :]) if found else ("", "")
+        matches = ((text, _SUBMISSION.search(text) or _UNFENCED.search(text)) for text in texts)
+        asked, found = next(((text, match) for text, match in matches if match), ("", None))
+        submission, rest = (found["text"], asked[found.end() :]) if found else ("", "")
         before = "".join(texts[: texts.index(asked)]) + asked[: found.end()] if found else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
         rest = rest.partition("\n\nAnswer with one JSON object")[0]
@@ -66,7 +66,8 @@ class JudgeRequest:
         return cls(body, headers, submission, *_question(question, answers), before)
 
 
-_SUBMISSION = re.compile(r"<submission-(\w+)>\n(.*)\n</submission-\1>", re.DOTALL)
+_SUBMISSION = re.compile(r"<submission-(\w+)>\n(?P<text>.*)\n</submission-\1>", re.DOTALL)
+_UNFENCED = re.compile(r"^Submission:\n(?P<text>.*)(?=\n\nCriterion:\n)", re.DOTALL | re.MULTILINE)
 _CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")
 
 

@@ -1,0 +1,57 @@
+"""`rubricate redteam`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from rubricate.cli._grade import NO_JUDGE, cache_folder, named_run_dir
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._signals import stop_on_signals
+from rubricate.errors import RunStopped
+from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam
+
+__all__ = ["redteam_command"]
+
+
+def redteam_command(
+    judge: str | None,
+    *,
+    run_dir: str | None,
+    cache: str | None,
+    no_cache: bool,
+    limit: int | None,
+    json_output: bool,
+    quiet: bool,
+    options: RedTeamOptions,
+) -> int:
+    """Attack a judge; returns the exit code."""
+    from rich.console import Console
+
+    notes = Console(stderr=True, quiet=quiet)
+    if judge is None:
+        notes.print(NO_JUDGE, style="dim", highlight=False)
+    folder = Path(run_dir) if run_dir else named_run_dir(f"redteam-{judge or 'builtin'}")
+    options["run_dir"] = folder
+    options["cache"] = cache_folder(cache, no_cache)
+
+    async def attacked() -> RedTeamReport:
+        with ProgressView(notes) as view:
+            options["on_progress"] = view.update
+            return await aredteam(judge, limit=limit, stop=stop_on_signals(), **options)
+
+    try:
+        report = asyncio.run(attacked())
+    except RunStopped as stopped:
+        resume = f"What was judged is in {folder}; the same command goes on from there."
+        if stopped.interrupted:
+            sys.stderr.write(f"Interrupted. {resume}\n")
+            return 130
+        sys.stderr.write(f"Error: {stopped} {resume}\n")
+        return 1
+    if json_output:
+        print(report.model_dump_json(indent=2))
+    elif not quiet:
+        print(report)
+    return 2 if report.failed else 0

@@ -1,0 +1,25 @@
+"""Ctrl-C and termination: the first signal ends a run cleanly, the second one at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+__all__ = ["stop_on_signals"]
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def stop_on_signals() -> asyncio.Event:
+    """An event that the first signal sets; to be called in the running loop."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, _first_signal, loop, stop)
+    return stop
+
+
+def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    stop.set()
+    for number in SIGNALS:
+        loop.remove_signal_handler(number)

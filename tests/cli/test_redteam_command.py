@@ -1,0 +1,98 @@
+"""The installed command `rubricate redteam`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RULES = [Rule(submission="</submission", verdict="MET"), Rule(verdict="UNMET")]
+
+
+def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
+    with ScriptedEndpoint(RULES) as endpoint:
+        options = ["redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "2"]
+        done = rubricate(*options)
+        again = rubricate(*options)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("closing")]
+    assert rows == [["closing", "the", "fence", "1.00", "4", "0", "0", "0"]] * 2
+    assert "attack success, defence on" in done.stdout
+    assert "attack success, defence off" in done.stdout
+    assert (tmp_path / "runs" / "redteam-m" / "journal.sqlite").exists()
+    assert "calls 0 (72 more not asked again)" in again.stdout
+    assert len(endpoint.requests) == 72
+    assert "judged by m" in rubricate("show", "runs/redteam-m").stdout
+
+
+def test_a_run_that_was_cut_short_goes_on_and_asks_nothing_twice(rubricate):
+    options = ["redteam", "--judge", "m", "--limit", "2", "--no-cache", "--concurrency", "1"]
+    rules = [Rule(submission="</submission", status=401, times=1), *RULES]
+    with ScriptedEndpoint(rules) as endpoint:
+        stopped = rubricate(*options, "--base-url", endpoint.url)
+        assert stopped.returncode == 1
+        assert "the same command goes on from there" in stopped.stderr
+        begun = len(endpoint.requests)
+        assert 1 < begun < 72
+        done = rubricate(*options, "--base-url", endpoint.url)
+    assert done.returncode == 0, done.stderr
+    assert len(endpoint.requests) == 73  # the refused one came twice, no other did
+
+
+def test_as_json_it_has_every_count(rubricate):
+    with ScriptedEndpoint(RULES) as endpoint:
+        done = rubricate(
+            *("redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1"),
+            *("--json", "--no-cache", "--run-dir", "run"),
+        )
+    report = json.loads(done.stdout)
+    assert [figures["defence"] for figures in report["defences"]] == ["on", "off"]
+    rows = {row["family"]: row for row in report["defences"][1]["families"]}
+    assert rows["closing the fence"] == {
+        "family": "closing the fence",
+        "succeeded": 2,
+        "resisted": 0,
+        "abstained": 0,
+        "failed": 0,
+        "without_control": 0,
+        "n": 2,
+        "rate": 1.0,
+    }
+    assert report["calls"] == 36
+
+
+def test_failed_judgements_are_told_by_the_exit_code(rubricate):
+    rules = [Rule(submission="</submission", status=400), Rule(verdict="UNMET")]
+    with ScriptedEndpoint(rules) as endpoint:
+        done = rubricate("redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1")
+    assert done.returncode == 2
+    assert "failed 4" in done.stdout
+
+
+def test_without_a_judge_the_embedded_one_is_attacked_and_it_says_so(rubricate):
+    done = rubricate("redteam", "--limit", "1")
+    assert done.returncode == 0, done.stderr
+    assert "embedded judge" in done.stderr
+    assert "builtin compares words" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        (["--limit", "0"], "Error: the limit must be at least 1, found 0"),
+        (["--judge", "openai/m"], "OPENAI_API_KEY"),
+        (["--base-url", "http://127.0.0.1:9/v1"], "a base URL needs a judge"),
+        (["--cache", "x", "--no-cache"], "exclude each other"),
+        (["--retry-failed", "--fresh"], "exclude each other"),
+    ],
+)
+def test_bad_input_is_one_line(rubricate, options, wrong):
+    done = rubricate("redteam", *options)
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1
+    assert wrong in lines[0]
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
