@@ -72,6 +72,8 @@ def build(data: dict[str, Any]) -> Criterion:
         ),
         ({"kind": "code", "function": "no colon"}, "not of the form package.module:name"),
         ({"kind": "code", "function": "a:b", "time_limit": -1}, "time_limit must be more than 0"),
+        ({"levels": ["bad", "good"]}, "belong to criteria of the kind scale: add 'kind: scale'"),
+        ({"low": 0, "high": 10}, "belong to criteria of the kind scale: add 'kind: scale'"),
         ({"pattern": "a+"}, "'pattern' belongs to criteria of the kind regex: add 'kind: regex'"),
     ],
 )

@@ -43,7 +43,16 @@ def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
                     f"'{field}' belongs to criteria of the kind {name}: add 'kind: {name}'",
                     path=path,
                 )
+        if "options" not in data and ({"low", "high"} <= data.keys() or _are_levels(data)):
+            raise InputError(
+                "levels, low and high belong to criteria of the kind scale: add 'kind: scale'",
+                path=path,
+            )
     return validate(found, data, path)
+
+
+def _are_levels(data: Mapping[str, Any]) -> bool:
+    return isinstance(data.get("levels"), Mapping | list | tuple)
 
 
 COMMON_WORDS = frozenset({"low", "high", "levels", "flags", "metrics", "function", "time_limit"})
