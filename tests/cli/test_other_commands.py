@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 
 def test_show_prints_the_run_again(rubricate, write_dataset, endpoint):
