@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import sys
 import tokenize
 from collections.abc import Callable
-from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +16,7 @@ from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._computed import ComputedCriterion, check_time_limit
 from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._fingerprint import fingerprint
-from rubricate.rubric._question import ABSTENTION, Reading, read_label
+from rubricate.rubric._question import ABSTENTION, Reading, read_label, read_share
 
 __all__ = ["NOT_APPLICABLE", "CodeCriterion", "source_of"]
 
@@ -117,14 +115,14 @@ class CodeCriterion(ComputedCriterion):
         if answer is None:
             return Reading("abstained", ABSTENTION)
         if isinstance(answer, str):
-            share = _share(answer)
+            share = read_share(answer)
             if share is not None:
                 return Reading("judged", f"{share!r}")
             label = read_label(answer, (*BINARY_LABELS, NOT_APPLICABLE))
             return Reading(self.status(label), label)
         if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):  # numpy's too
             return Reading("judged", "MET" if answer else "UNMET")
-        share = _share(answer)
+        share = read_share(answer)
         if share is None:
             raise UnreadableReply(
                 f"the function gave {answer!r}, not True, False, None, a number from 0 to 1, or a "
@@ -136,7 +134,7 @@ class CodeCriterion(ComputedCriterion):
         worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}
         if label in worth:
             return worth[label]
-        share = _share(label)
+        share = read_share(label)
         if share is None:
             raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")
         return share
@@ -149,7 +147,7 @@ class CodeCriterion(ComputedCriterion):
             return str(given)
         if isinstance(given, bool):
             return "MET" if given else "UNMET"
-        share = _share(given)
+        share = read_share(given)
         if share is None:
             raise InputError(
                 f"has no label {given!r}; allowed: MET, UNMET, CANNOT_ASSESS, or a number from 0 "
@@ -170,14 +168,3 @@ def source_of(function: Callable[..., Any]) -> str:
         return inspect.getsource(function)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         return ""
-
-
-def _share(given: object) -> float | None:
-    """A number in [0, 1], given as one or as text; None if it is none."""
-    if not isinstance(given, Real | str):
-        return None
-    try:
-        number = float(given)
-    except (ValueError, OverflowError):
-        return None
-    return number + 0.0 if math.isfinite(number) and 0.0 <= number <= 1.0 else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 import reprlib
 from collections import Counter
@@ -17,7 +16,7 @@ from pydantic import Field, model_validator
 from rubricate._documents import suggestion
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._criterion import Criterion, Measurement
-from rubricate.rubric._question import ABSTENTION, Question, Reading, listed
+from rubricate.rubric._question import ABSTENTION, Question, Reading, listed, read_share
 
 __all__ = ["ConfusionCounts", "MetricCriterion"]
 
@@ -325,7 +324,7 @@ class MetricCriterion(Criterion):
 
     def value(self, label: str) -> float | None:
         """The score metric of a label, which is the four counts or, from a person, the value."""
-        given = _share(label)
+        given = read_share(label)
         if given is not None:
             return given
         return self.counts(str(label)).metric(self.score_metric or self.metrics[0]) or 0.0
@@ -340,7 +339,7 @@ class MetricCriterion(Criterion):
 
     def label_of(self, given: object) -> str:
         """A label from a person: the four counts, or the score metric's value in [0, 1]."""
-        share = _share(given)
+        share = read_share(given)
         if share is not None:
             return f"{share:g}"
         if not isinstance(given, str) or not _LABEL.fullmatch(given):
@@ -386,14 +385,3 @@ def _objects(data: object, name: str) -> list[Mapping[str, Any]]:
     if not isinstance(data, list) or not all(isinstance(entry, Mapping) for entry in data):
         raise UnreadableReply(f"'{name}' in the verdict is not a list of objects")
     return data
-
-
-def _share(given: object) -> float | None:
-    """A number in [0, 1], given as one or as text; None if it is none."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        return None
-    try:
-        number = float(given)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and 0.0 <= number <= 1.0 else None

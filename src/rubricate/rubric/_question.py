@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from rubricate._documents import suggestion
@@ -19,6 +21,7 @@ __all__ = [
     "label_question",
     "listed",
     "read_label",
+    "read_share",
     "unknown_label",
 ]
 
@@ -93,6 +96,17 @@ def read_label(answer: object, labels: Sequence[str]) -> str:
                 return label
     allowed = ", ".join(repr(label) for label in labels)
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")
+
+
+def read_share(given: object) -> float | None:
+    """A number from 0 to 1, given as one or as text; None if it is none."""
+    if isinstance(given, bool) or not isinstance(given, Real | str):
+        return None
+    try:
+        number = float(given)
+    except (ValueError, OverflowError):
+        return None
+    return number + 0.0 if math.isfinite(number) and 0.0 <= number <= 1.0 else None
 
 
 def unknown_label(label: str, labels: Sequence[str]) -> InputError:
