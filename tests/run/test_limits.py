@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -30,11 +32,11 @@ def test_a_pause_holds_back_all_and_can_grow():
             passed.append(time.monotonic() - begin)
             limiter.release()
 
-        limiter.pause(0.05)
+        limiter.pacing.pause(0.05)
         tasks = [asyncio.create_task(send()) for _ in range(4)]
         await asyncio.sleep(0.02)
-        limiter.pause(0.1)
-        limiter.pause(0.01)
+        limiter.pacing.pause(0.1)
+        limiter.pacing.pause(0.01)
         await asyncio.gather(*tasks)
         return passed
 
@@ -64,7 +66,7 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
 def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
     async def main() -> tuple[list[bool], bool]:
         limiter, one, other = Limiter(Limits(8)), object(), object()
-        limiter.pause(60.0)
+        limiter.pacing.pause(60.0)
         waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
         stays = asyncio.create_task(limiter.acquire(0.0, other))
         await asyncio.sleep(0)
@@ -92,10 +94,84 @@ def test_runs_in_one_loop_share_the_limits_of_an_endpoint(make_dataset):
         model = PythonModel(judge)
         runs = [rubricate.agrade(make_dataset(8), model, concurrency=3) for _ in range(3)]
         await asyncio.gather(*runs)
-        assert limiter_of(model.endpoint)._most == 0  # all have left
+        assert not limiter_of(model.endpoint).is_joined  # all have left
 
     asyncio.run(main())
     assert most == 3
+
+
+def test_runs_in_threads_of_their_own_share_the_limits_of_an_endpoint(make_dataset):
+    lock = threading.Lock()
+    in_flight = most = 0
+
+    async def judge(messages: Any) -> str:
+        nonlocal in_flight, most
+        with lock:
+            in_flight += 1
+            most = max(most, in_flight)
+        await asyncio.sleep(0.01)
+        with lock:
+            in_flight -= 1
+        return ANSWER
+
+    model = PythonModel(judge)
+    with ThreadPoolExecutor(3) as threads:
+        runs = [
+            threads.submit(rubricate.grade, make_dataset(8), model, concurrency=3) for _ in range(3)
+        ]
+        results = [run.result(timeout=60) for run in runs]
+    assert [result.calls for result in results] == [8 * 2] * 3
+    assert most == 3
+
+
+def test_a_request_that_waits_in_one_loop_is_let_through_by_another():
+    limiter, order = Limiter(Limits(1)), []
+    waits = threading.Event()
+
+    async def first() -> None:
+        await limiter.acquire()
+        await asyncio.to_thread(waits.wait, 10)
+        order.append("first")
+        limiter.release()
+
+    async def second() -> None:
+        asking = asyncio.create_task(limiter.acquire())
+        await asyncio.sleep(0)
+        waits.set()
+        async with asyncio.timeout(10):
+            await asking
+        order.append("second")
+        limiter.release()
+
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(asyncio.run, first())
+        while limiter.has_room:
+            time.sleep(0.001)
+        other = threads.submit(asyncio.run, second())
+        one.result(timeout=20)
+        other.result(timeout=20)
+    assert order == ["first", "second"]
+
+
+def test_a_pause_ends_for_those_in_another_loop_too():
+    limiter = Limiter(Limits(2))
+    limiter.pacing.pause(0.2)
+
+    async def ask() -> bool:
+        async with asyncio.timeout(10):
+            return await limiter.acquire()
+
+    with ThreadPoolExecutor(2) as threads:
+        asking = [threads.submit(asyncio.run, ask()) for _ in range(2)]
+        assert [one.result(timeout=20) for one in asking] == [True, True]
+
+
+def test_what_was_learnt_goes_with_the_last_loop_that_asked():
+    async def look() -> Limiter:
+        assert limiter_of("an endpoint") is limiter_of("an endpoint")
+        return limiter_of("an endpoint")
+
+    assert asyncio.run(look()) is not asyncio.run(look())
 
 
 def limited_model(rate: float, answered: list[float], refused: list[float]) -> PythonModel:
@@ -192,7 +268,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
             limiter.release()
         assert limiter.silent_since is not None
         assert not limiter.has_room
-        limiter._paused_until = 0.0
+        limiter.pacing._paused_until = 0.0
         await limiter.acquire()
         assert not limiter.has_room
         limiter.release()
@@ -206,7 +282,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, concurrency: int):
-    monkeypatch.setattr("rubricate.run._limits.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("rubricate.run._pacing.FIRST_PAUSE", 0.05)
     down_at: list[float] = []
     down = 0
 

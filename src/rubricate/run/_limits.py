@@ -1,121 +1,44 @@
-"""How many requests an endpoint gets, and how fast: as told, and as learnt from its answers.
+"""Lets requests through to endpoints: one limiter an endpoint, for all runs in the process.
 
-Every run in the process that asks one endpoint shares one `Limiter`. It starts at the concurrency
-that it is given and learns from there:
-
-- A 429 tells that the endpoint's allowance is used up. What was accepted between two of them is
-  the rate at which it fills again, so requests are paced to that from then on, and the pace grows
-  by hundredths until the next one. The requests in flight shrink by a fifth and grow by one for
-  each round of answers. Where 429s come all the same, they do not depend on the pace, and it is
-  given up.
-- Headers that tell what is left of an allowance set the pace before there is any 429.
-- Failures in a row, with no answer between, are an outage: one request at a time is let through to
-  see whether it is over, after waits that double.
+When a request may go is `Pacing`'s to say. Here they wait for it, first come, first served, in
+whatever loop and thread they are.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from contextlib import suppress
+from weakref import WeakSet
 
-from rubricate.errors import InputError
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
-from rubricate.run._buckets import Bucket, planned_by, told
 from rubricate.run._latency import Latencies
+from rubricate.run._pacing import Limits, Pacing
 
 __all__ = ["Limiter", "Limits", "limiter_of"]
 
-FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
-"""How a run starts: so many requests at once, then so many a second, and such a share more for each
-answer, until so many answers came. An endpoint with a low limit has refused by then, and few
-requests were in vain."""
-FAILURES_IN_A_ROW = 5
-"""Failures with no answer between that are taken for an outage."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-"""Seconds between two tries while there is an outage; they double from the first to the longest."""
-GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
-"""By what share of itself the pace grows with each answer, and in a second at least (the last
-until it has been measured once); twice that after 500 more answers without a refusal, and so on."""
-SHORT, FEW = 0.5, 16
-"""Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
-LEAST_RATE = 0.1
-"""Requests a second that are sent at least, however often the endpoint refuses."""
-RECENT = 10
-"""Where half of so many requests were refused, the wait that the endpoint asks for is for all."""
-USELESS_AFTER, USELESS_SHARE = 40, 0.05
-"""The pace is given up where after so many answers more than this share is still refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an endpoint is asked at most.
-
-    Attributes:
-        concurrency: requests in flight at once.
-        requests_per_minute, tokens_per_minute: of the endpoint; None where that is not known.
-            Tokens are those of prompts and replies, estimated before and corrected after.
-
-    Raises:
-        InputError: a value is not positive.
-    """
-
-    concurrency: int = 32
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.concurrency < 1:
-            raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
-        for what in ("requests", "tokens"):
-            value = getattr(self, f"{what}_per_minute")
-            if value is not None and not value > 0:
-                raise InputError(f"the {what} per minute must be more than 0, found {value}")
-
 
 class Limiter:
-    """Lets requests through to one endpoint, first come, first served.
+    """Lets requests through to one endpoint.
 
     Between `acquire` and `release` a request is in flight. What came of it is told by one of
     `accepted`, `refused` and `failed`.
 
     Attributes:
+        pacing: what is known of the endpoint; to be changed under the limiter's lock alone.
         latencies: how long answers take.
-        silent_since: when the outage began (monotonic clock); None while there is none.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.latencies = Latencies()
-        self.silent_since: float | None = None
-        self._runs: list[Limits] = []
-        self._most = 0
-        self._in_flight = 0
-        self._waiting: deque[tuple[asyncio.Future[bool], float, object]] = deque()
+        self.pacing = Pacing()
+        self._lock = threading.RLock()
+        self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._paused_until = 0.0
-        self._refusals: deque[bool] = deque(maxlen=RECENT)
-        # Given, learnt and planned allowances of requests, and those of tokens.
-        self._given: Bucket | None = None
-        self._pace: Bucket | None = None
-        self._planned: Bucket | None = None
-        self._tokens: Bucket | None = None
-        self._planned_tokens: Bucket | None = None
-        self._reply_tokens = 100.0
-        # What is learnt: the room for requests in flight, and from what.
-        self._room = self._threshold = float("inf")
-        self._started = False
-        self._answers = 0
-        self._last_cut = self._mark = time.monotonic()
-        self._since_mark = self._since_cut = 0
-        self._pace_answers = self._pace_refused = 0
-        self._pace_again_at = 0
-        self._measured = 0.0
-        self._first_window: tuple[int, float] | None = None
-        self._row = self._stuck = 0
-        self._pause = FIRST_PAUSE
+        self._timer_loop: asyncio.AbstractEventLoop | None = None
+        self.latencies: Latencies = self.pacing.latencies
         if limits is not None:
             self.join(limits)
 
@@ -123,239 +46,205 @@ class Limiter:
 
     def join(self, limits: Limits) -> None:
         """Take a run in: the highest concurrency and the lowest rates of all that run count."""
-        self._runs.append(limits)
-        self._agree()
+        with self._lock:
+            self.pacing.join(limits)
+            self._wake()
 
     def leave(self, limits: Limits) -> None:
         """Let a run go."""
-        self._runs.remove(limits)
-        self._agree()
+        with self._lock:
+            self.pacing.leave(limits)
+            self._wake()
 
-    def _agree(self) -> None:
-        self._most = max((run.concurrency for run in self._runs), default=0)
-        requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
-        tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
-        self._given = told(self._given, requests)
-        self._tokens = told(self._tokens, tokens)
-        if not self._started and self._pace is None:
-            self._pace = Bucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
-        self._wake()
+    @property
+    def is_joined(self) -> bool:
+        """Whether a run asks this endpoint now."""
+        return self.pacing.is_joined
 
     # Letting through
 
+    @property
+    def silent_since(self) -> float | None:
+        """When an outage began (monotonic clock); None while there is none."""
+        return self.pacing.silent_since
+
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
-        return characters / 4 + self._reply_tokens
+        return self.pacing.tokens(characters)
 
     @property
     def counts_tokens(self) -> bool:
         """Whether `acquire` needs to know the tokens."""
-        return self._tokens is not None or self._planned_tokens is not None
+        return self.pacing.counts_tokens
 
     @property
     def has_room(self) -> bool:
         """Whether one more request could go at once."""
-        return not self._waiting and self._wait(time.monotonic(), 0.0) == 0.0
+        with self._lock:
+            return not self._waiting and self.pacing.wait(time.monotonic(), 0.0) == 0.0
 
     @property
     def in_trouble(self) -> bool:
         """Whether the endpoint fails, or asks for a pause."""
-        return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
+        return self.pacing.in_trouble
 
     async def acquire(self, tokens: float = 0.0, asker: object = None) -> bool:
         """Wait until a request of about so many tokens may go; False where it was sent away."""
-        if not self._waiting and self._wait(time.monotonic(), tokens) == 0.0:
-            self._let(tokens)
-            return True
-        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((waiter, tokens, asker))
-        self._wake()
+        with self._lock:
+            if not self._waiting and self.pacing.wait(time.monotonic(), tokens) == 0.0:
+                self.pacing.let(tokens)
+                return True
+            waiter = _Waiter(tokens, asker)
+            self._waiting.append(waiter)
+            self._wake()
         try:
-            return await waiter
+            return await waiter.future
         except asyncio.CancelledError:
-            # Let through, and cancelled after.
-            if waiter.done() and not waiter.cancelled() and waiter.result():
-                self.release()
+            with self._lock:
+                if waiter.outcome:  # let through, and cancelled after
+                    self.release()
+                else:
+                    waiter.outcome = False
+                    self._wake()
             raise
 
     def send_away(self, asker: object) -> None:
         """End the waiting of all requests of one asker."""
-        for waiter, _, whose in self._waiting:
-            if whose is asker and not waiter.done():
-                waiter.set_result(False)
+        with self._lock:
+            for waiter in self._waiting:
+                if waiter.asker is asker:
+                    waiter.tell(False)
 
     def release(self) -> None:
         """A request is not in flight any more."""
-        self._in_flight -= 1
-        self._stuck = max(0, self._stuck - 1)
-        if self._waiting:
-            self._wake()
-
-    def pause(self, seconds: float) -> None:
-        """Let nothing through for so long."""
-        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
-
-    def _wait(self, now: float, tokens: float) -> float:
-        """Seconds until the next request may go; infinite until one in flight is back."""
-        if self._in_flight >= min(self._most, max(1.0, self._room) + self._stuck):
-            return float("inf")
-        wait = self._paused_until - now if self._paused_until else 0.0
-        for bucket in (self._given, self._pace, self._planned):
-            if bucket is not None:
-                wait = max(wait, bucket.wait(now, 1.0))
-        if tokens:
-            for bucket in (self._tokens, self._planned_tokens):
-                if bucket is not None:
-                    wait = max(wait, bucket.wait(now, tokens))
-        return max(0.0, wait)
-
-    def _let(self, tokens: float) -> None:
-        self._in_flight += 1
-        for bucket in (self._given, self._pace, self._planned):
-            if bucket is not None:
-                bucket.level -= 1.0
-        if tokens:
-            for bucket in (self._tokens, self._planned_tokens):
-                if bucket is not None:
-                    bucket.level -= tokens
+        with self._lock:
+            self.pacing.back()
+            if self._waiting:
+                self._wake()
 
     def _wake(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        now = time.monotonic()
+        """Let through what may go, and have somebody look again when the next one may."""
+        now, loop = time.monotonic(), _running_loop()
+        if self._timer is not None and self._timer_loop is loop:
+            self._timer.cancel()  # another loop's only looks once too often
+        self._timer = None
         while self._waiting:
-            waiter, tokens, _ = self._waiting[0]
-            if waiter.done():  # cancelled, or sent away
+            first = self._waiting[0]
+            if first.is_gone:
                 self._waiting.popleft()
                 continue
-            wait = self._wait(now, tokens)
+            wait = self.pacing.wait(now, first.tokens)
             if wait == float("inf"):
                 return
             if wait > 0.0:
-                self._timer = asyncio.get_running_loop().call_later(wait, self._wake)
+                self._look_again(first.loop, wait, loop)
                 return
             self._waiting.popleft()
-            self._let(tokens)
-            waiter.set_result(True)
+            self.pacing.let(first.tokens)
+            first.tell(True)
+
+    def _look_again(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        wait: float,
+        running: asyncio.AbstractEventLoop | None,
+    ) -> None:
+        if loop is running:
+            self._timer, self._timer_loop = loop.call_later(wait, self._look), loop
+        else:
+            with suppress(RuntimeError):  # closed meanwhile
+                loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        with self._lock:
+            self._wake()
 
     # Learning
 
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
         """A request sent then was answered; `expected` tokens were reckoned with."""
-        self.latencies.add(usage.seconds)
-        self._refusals.append(False)
-        self.is_alive()
-        self._answers += 1
-        self._since_cut += 1
-        if sent >= self._mark:
-            self._since_mark += 1
-        elif self._first_window is not None and self._pace is not None:
-            # Sent before the first refusal and accepted: the first estimate was too low.
-            count, elapsed = self._first_window
-            self._first_window = count + 1, elapsed
-            self._pace.rate = self._pace.size = max(1.0, 0.95 * max(FEW, count + 1) / elapsed)
-        self._pace_answers += 1
-        if not self._started:
-            if self._answers >= FIRST_ANSWERS:
-                self._started, self._pace = True, None
-            elif self._pace is not None:
-                self._pace.level += FIRST_MORE
-        if self._room < self._most:
-            self._room += 1.0 if self._room < self._threshold else 1.0 / self._room
-        pace = self._pace
-        if pace is not None and self._started:
-            a_second = GROWTH_A_SECOND if self._measured else GROWTH_AT_FIRST
-            share = max(GROWTH, a_second / pace.rate)
-            pace.rate *= 1.0 + min(0.1, share * 2.0 ** min(20, self._since_cut // 500))
-            pace.size = max(1.0, pace.rate)
-        if expected:
-            self._reply_tokens += 0.05 * (usage.output_tokens - self._reply_tokens)
-            for bucket in (self._tokens, self._planned_tokens):
-                if bucket is not None:
-                    bucket.level -= usage.input_tokens + usage.output_tokens - expected
-
-    def is_alive(self) -> None:
-        """The endpoint answered, be it with an error: there is no outage."""
-        self._row = self._stuck = 0
-        self._pause = FIRST_PAUSE
-        self.silent_since = None
+        with self._lock:
+            self.pacing.accepted(sent, usage, expected)
 
     def refused(self, sent: float, wait: float | None) -> None:
-        """A request sent then was refused for its rate (429); the endpoint asks to wait so long.
-
-        Refusals between many answers concern the one request, and so does the wait.
-        """
-        self._refusals.append(True)
-        if wait and 2 * sum(self._refusals) >= len(self._refusals):
-            self.pause(wait)
-        self._pace_refused += 1
-        if sent < self._last_cut or self._answers < self._pace_again_at:
-            return  # sent before what was learnt from the last one, or nothing can be learnt
-        now = time.monotonic()
-        self._room = self._threshold = max(1.0, 0.8 * self._in_flight)
-        self._cut_pace(now)
-        self._last_cut = now
-        self._since_cut = 0
-
-    def _cut_pace(self, now: float) -> None:
-        elapsed, count = now - self._mark, max(1, self._since_mark)
-        first = not self._started or self._pace is None
-        if not first:
-            count += self._in_flight - 1  # most of those on the way will be answered
-        self._started = True
-        if first or self._pace is None:
-            elapsed = max(elapsed, 1.0)
-            rate, self._first_window = max(FEW, count) / elapsed, (count, elapsed)
-            self._measured = 0.0
-        elif elapsed < SHORT and count < FEW:  # its answers count with the next ones
-            self._pace.level = 0.0
-            return
-        elif self._measured == 0.0:
-            rate = self._measured = count / elapsed
-            self._first_window = None
-            self._pace_answers = self._pace_refused = 0
-        else:
-            answered = self._pace_answers + self._pace_refused
-            if answered >= USELESS_AFTER and self._pace_refused > USELESS_SHARE * answered:
-                self._pace, self._room = None, float("inf")
-                self._pace_again_at = self._answers + 10 * USELESS_AFTER
-                return
-            self._measured = max(self._measured, count / elapsed)
-            rate = max(count / elapsed, 0.5 * self._measured)
-        self._pace = Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
-        self._mark, self._since_mark = now, 0
-
-    def planned(self, quota: Quota) -> None:
-        """Keep to what the endpoint's headers say is left, from half of the allowance on."""
-        self._planned = planned_by(self._planned, quota.requests, self._in_flight)
-        self._planned_tokens = planned_by(self._planned_tokens, quota.tokens, 0)
+        """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
+        with self._lock:
+            self.pacing.refused(sent, wait)
 
     def failed(self, sent: float) -> None:
         """A request sent then got no answer, or an error of the endpoint's own."""
-        self._row += 1
-        if self._row < FAILURES_IN_A_ROW:
+        with self._lock:
+            self.pacing.failed(sent)
+
+    def is_alive(self) -> None:
+        """The endpoint answered, be it with an error: there is no outage."""
+        with self._lock:
+            self.pacing.is_alive()
+
+    def planned(self, quota: Quota) -> None:
+        """Keep to what the endpoint's headers say is left."""
+        with self._lock:
+            self.pacing.planned(quota)
+
+
+class _Waiter:
+    """A request that waits, in its own loop.
+
+    Attributes:
+        outcome: True once it was let through, False once it need not be any more.
+    """
+
+    __slots__ = ("asker", "future", "loop", "outcome", "tokens")
+
+    def __init__(self, tokens: float, asker: object) -> None:
+        self.tokens = tokens
+        self.asker = asker
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[bool] = self.loop.create_future()
+        self.outcome: bool | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody waits here any more."""
+        return self.outcome is not None or self.loop.is_closed()
+
+    def tell(self, outcome: bool) -> None:
+        """End the waiting, from whatever thread."""
+        if self.outcome is not None:
             return
-        now = time.monotonic()
-        if self.silent_since is None:
-            self.silent_since = now
-            self._threshold = min(self._room, self._most)
-        elif sent < self._last_cut:
-            return
+        self.outcome = outcome
+        if self.loop is _running_loop():
+            self._end()
         else:
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
-        self._room = 1.0
-        self._stuck = self._in_flight - 1  # sent before; they may take their time to fail
-        self._last_cut = now
-        self.pause(self._pause)
+            with suppress(RuntimeError):  # closed meanwhile
+                self.loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if not self.future.done():
+            self.future.set_result(bool(self.outcome))
 
 
-_LIMITERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+_LIMITERS: dict[str, tuple[Limiter, WeakSet[asyncio.AbstractEventLoop]]] = {}
+_LIMITERS_LOCK = threading.Lock()
 
 
 def limiter_of(endpoint: str) -> Limiter:
-    """The limiter that all runs in the running loop share for an endpoint."""
-    limiters = _LIMITERS.setdefault(asyncio.get_running_loop(), {})
-    if endpoint not in limiters:
-        limiters[endpoint] = Limiter()
-    return limiters[endpoint]
+    """The limiter that all runs in the process share for an endpoint.
+
+    What it has learnt is kept as long as a loop is open that asked for it.
+    """
+    loop = asyncio.get_running_loop()
+    with _LIMITERS_LOCK:
+        for name, (limiter, loops) in list(_LIMITERS.items()):
+            if not limiter.is_joined and all(one.is_closed() for one in loops):
+                del _LIMITERS[name]
+        limiter, loops = _LIMITERS.setdefault(endpoint, (Limiter(), WeakSet()))
+        loops.add(loop)
+        return limiter

@@ -34,7 +34,7 @@ class Sender:
     output are found out with one request, not with as many as may be in flight.
 
     Args:
-        limits: what each endpoint is asked at most, together with other runs in this loop.
+        limits: what each endpoint is asked at most, together with other runs in the process.
         retries: when a failed request is sent again.
         on_trouble: told of every failure that is retried, in words.
 
