@@ -16,6 +16,7 @@ from rubricate._version import __version__
 
 if TYPE_CHECKING:
     from rubricate.dataset import (
+        ContextDocument,
         DataItem,
         Dataset,
         FieldSpec,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         RecordToSample,
         RubricDataset,
         Sample,
+        Transcript,
         csv_dataset,
         file_dataset,
         hf_dataset,
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BuiltinJudge",
     "CodeCriterion",
+    "ContextDocument",
     "Criterion",
     "CriterionOption",
     "CriterionVerdict",
@@ -110,6 +113,7 @@ __all__ = [
     "Sample",
     "ScaleCriterion",
     "Score",
+    "Transcript",
     "Usage",
     "Verdict",
     "__version__",
@@ -130,6 +134,7 @@ __all__ = [
 
 _ROOMS = {
     "rubricate.dataset": (
+        "ContextDocument",
         "DataItem",
         "Dataset",
         "FieldSpec",
@@ -137,6 +142,7 @@ _ROOMS = {
         "RecordToSample",
         "RubricDataset",
         "Sample",
+        "Transcript",
         "csv_dataset",
         "file_dataset",
         "hf_dataset",

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from rubricate._sync import BackgroundLoop, run_sync
-from rubricate.dataset import DataItem, Gradable, RubricDataset
+from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
-from rubricate.judge import CriteriaPerCall, Examples, Judge, JudgesLike, Model, Panel, Weights
+from rubricate.judge import (
+    CriteriaPerCall,
+    Examples,
+    Judge,
+    JudgesLike,
+    Model,
+    Panel,
+    PromptTemplate,
+    Weights,
+)
 from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import (
     CACHE_NAME,
@@ -83,6 +92,7 @@ async def agrade(
     leader_first: bool | None = None,
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
+    judge_prompt: str | Path | PromptTemplate | None = None,
     max_cost: float | None = None,
     max_time: float | None = None,
     temperature: float | None = 0.0,
@@ -126,6 +136,8 @@ async def agrade(
         criteria_per_call: how many criteria of an item a language model is asked about in one
             request; `all` for all of them. More than one is cheaper, and judges them less apart.
         examples: labelled examples that a language model is shown; they refit the embedded judge.
+        judge_prompt: a prompt for language models in place of the usual one: a file with a Jinja
+            template whose header declares its variables, or a `PromptTemplate`.
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
@@ -175,6 +187,7 @@ async def agrade(
         leader_first=leader_first,
         criteria_per_call=criteria_per_call,
         examples=examples,
+        judge_prompt=judge_prompt,
         max_cost=max_cost,
         max_time=max_time,
         temperature=temperature,
@@ -250,6 +263,7 @@ async def agrade_one(
     *,
     prompt: str = "",
     reference: str | None = None,
+    context: Sequence[ContextDocument | str] = (),
     judge: JudgesLike = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
@@ -257,16 +271,18 @@ async def agrade_one(
 
     Args:
         rubric: what to judge it by.
-        submission: the text.
+        submission: the text, or the `Transcript` of a conversation.
         prompt: the task that the text answers.
         reference: an exemplary response.
+        context: documents that the text rests on, such as retrieved passages.
         judge: who grades, as for `agrade`.
         options: those of `agrade` that concern one text.
 
     Returns:
         The item's result. A verdict that could not be had is in it as `failed`.
     """
-    item = DataItem(submission, reference_submission=reference)
+    documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
+    item = DataItem(submission, reference_submission=reference, context=documents)
     dataset = RubricDataset(prompt, rubric, [item])
     async with agrade_stream(dataset, judge, **options) as stream:
         return await anext(stream)
@@ -303,6 +319,7 @@ def grade_one(
     *,
     prompt: str = "",
     reference: str | None = None,
+    context: Sequence[ContextDocument | str] = (),
     judge: JudgesLike = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
@@ -311,7 +328,13 @@ def grade_one(
         lambda: _closing(
             judge,
             agrade_one(
-                rubric, submission, prompt=prompt, reference=reference, judge=judge, **options
+                rubric,
+                submission,
+                prompt=prompt,
+                reference=reference,
+                context=context,
+                judge=judge,
+                **options,
             ),
         )
     )

@@ -20,6 +20,7 @@ from rubricate.judge import (
     JudgesLike,
     Model,
     Panel,
+    PromptTemplate,
     Weights,
     choose_judge,
     named_judge,
@@ -88,6 +89,7 @@ class OneJudge(TypedDict, total=False):
     prices: str | Path | None
     criteria_per_call: CriteriaPerCall
     examples: Examples | None
+    judge_prompt: str | Path | PromptTemplate | None
 
 
 class JudgingOptions(OneJudge, PanelOptions, total=False):
@@ -327,7 +329,10 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Pan
         },
     )
     if isinstance(judge, Panel):
-        own = [*voting, *(name for name in ("base_url", "examples") if told.get(name))]
+        own = [
+            *voting,
+            *(name for name in ("base_url", "examples", "judge_prompt") if told.get(name)),
+        ]
         if told.get("criteria_per_call", 1) != 1:
             own.append("criteria_per_call")
         if own:
@@ -358,5 +363,5 @@ def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
     elif isinstance(judge, Judge):
         concerns = set()
     elif not isinstance(judge, str):
-        concerns = {"criteria_per_call", "examples"}
+        concerns = {"criteria_per_call", "examples", "judge_prompt"}
     return named_judge(judge, **{name: told[name] for name in told if name in concerns})

@@ -57,6 +57,10 @@ def test_weights_and_a_length_penalty_can_stand_on_the_command_line(
     summary = json.loads(rubricate(*options, "--weights", "2,1").stdout)
     assert [judge["weight"] for judge in summary["judges"]] == [2.0, 1.0]
     assert summary["score"]["penalty"] == 0.5
+    summary = json.loads(rubricate(*options, "--weights", "n=0.7, m=0.3").stdout)
+    assert [judge["weight"] for judge in summary["judges"]] == [0.3, 0.7]
+    refused = rubricate(*options, "--weights", "m=1,nn=2")
+    assert (refused.returncode, "no judge is called 'nn'" in refused.stderr) == (1, True)
     summary = json.loads(rubricate(*options, "--weights", "reliability").stdout)
     assert [judge["weight"] for judge in summary["judges"]] == pytest.approx([1.0, 1.0])
 
@@ -66,7 +70,7 @@ def test_weights_and_a_length_penalty_can_stand_on_the_command_line(
     [
         (["--strategy", "majorty"], "did you mean 'majority'?"),
         (["--min-votes", "3"], "a quorum of 3 votes cannot come of 2"),
-        (["--weights", "much"], "neither reliability nor numbers"),
+        (["--weights", "much"], "neither reliability, nor numbers"),
         (["--length-penalty", "max_cap=10"], "max_cap must be above free_budget, found 10 and"),
         (["--length-penalty", "10"], "'10' is not of the form free_budget=6000"),
         (["--length-penalty", "max_cup=10"], "did you mean 'max_cap'?"),

@@ -22,7 +22,14 @@ from rubricate import (
     Verdict,
 )
 from rubricate.grading import GradingOptions
-from rubricate.judge import Completion, Examples, ModelJudge, PythonModel, choose_judge
+from rubricate.judge import (
+    Completion,
+    Examples,
+    ModelJudge,
+    PromptTemplate,
+    PythonModel,
+    choose_judge,
+)
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -108,6 +115,20 @@ def test_option_examples_are_shown_to_a_language_model(make_dataset, endpoint):
     assert system.count("\nSubmission: ") == 2
     with pytest.raises(InputError, match="examples are for a language model or the embedded"):
         rubricate.grade(make_dataset(1), ModelJudge(PythonModel(met)), examples=examples)
+
+
+def test_option_judge_prompt_is_what_a_language_model_is_asked_with(make_dataset, endpoint):
+    text = "---\nvariables: [submission, criterion]\n---\n{{ submission }}\n\nOwn: {{ criterion }}"
+    own = PromptTemplate(text, name="own.jinja")
+    told: Any = {"base_url": endpoint.url, "judge_prompt": own, "replicates": 2}
+    result = rubricate.grade(make_dataset(1), ["m", "n", "builtin"], **told)
+    users = [request.body["messages"][1]["content"] for request in endpoint.requests]
+    assert len(users) == 8
+    assert all("\n\nOwn: " in user for user in users)
+    assert result.summary().prompt_version == own.version
+    plain = rubricate.grade(make_dataset(1), "m", base_url=endpoint.url)
+    assert plain.summary().prompt_version == "grading-2"
+    assert plain.fingerprint != result.fingerprint
 
 
 def test_option_allow_code_runs_code_that_a_rubric_names():

@@ -89,7 +89,10 @@ def grade(
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="What each judge's vote counts: reliability, or numbers such as 2,1,1."),
+        typer.Option(
+            help="What each judge's vote counts: reliability, numbers such as 2,1,1, or by name: "
+            "gpt=0.7,claude=0.3."
+        ),
     ] = None,
     min_votes: Annotated[
         int | None, typer.Option(help="With fewer votes that decide, a verdict is failed. [1]")
@@ -101,7 +104,7 @@ def grade(
         str | None,
         typer.Option(
             help="Which column of a table is what: submission=answer,prompt=question,"
-            "label.CRITERION=column."
+            "context=passages,label.CRITERION=column."
         ),
     ] = None,
     on_error: Annotated[
@@ -120,6 +123,10 @@ def grade(
     ] = None,
     examples_pick: Annotated[
         str | None, typer.Option(help="Which: balanced over the labels (default), or nearest.")
+    ] = None,
+    judge_prompt: Annotated[
+        str | None,
+        typer.Option(help="A file with a prompt for the judge, in place of the usual one."),
     ] = None,
     leader_first: Annotated[
         bool | None,

@@ -158,6 +158,7 @@ def _judge(settings: GradeSettings) -> Judge | Panel:
             "prices": settings.prices,
             "criteria_per_call": settings.criteria_per_call,
             "examples": examples,
+            "judge_prompt": settings.judge_prompt,
             "strategy": settings.strategy,
             "ordinal": settings.ordinal,
             "nominal": settings.nominal,
@@ -180,11 +181,15 @@ def _weights(settings: GradeSettings) -> Weights | None:
         return given
     if given == "reliability":
         return "reliability"
+    parts = [part.partition("=") for part in given.split(",")]
     try:
+        if all(equals for _, equals, _ in parts):
+            return {name.strip(): float(weight) for name, _, weight in parts}
         return [float(part) for part in given.split(",")]
     except ValueError:
         raise InputError(
-            f"--weights: '{given}' is neither reliability nor numbers such as 2,1,1"
+            f"--weights: '{given}' is neither reliability, nor numbers such as 2,1,1, nor numbers "
+            "by name such as gpt=2,claude=1"
         ) from None
 
 
@@ -244,6 +249,8 @@ def _default_run_dir(settings: GradeSettings) -> Path:
     judge = names[0] if len(names) == 1 else "panel"
     if settings.examples is not None:
         judge += f"-{Path(settings.examples).stem}"
+    if settings.judge_prompt is not None:
+        judge += f"-{Path(settings.judge_prompt).stem}"
     return named_run_dir(f"{data}-{judge}")
 
 

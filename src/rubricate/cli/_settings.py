@@ -13,7 +13,7 @@ from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEO
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "examples", "cache", "prices", "certificate")
+_PATHS = ("data", "rubric", "run_dir", "examples", "judge_prompt", "cache", "prices", "certificate")
 
 
 class GradeSettings(BaseModel):
@@ -40,6 +40,9 @@ class GradeSettings(BaseModel):
     """How many of them a language model is shown."""
     examples_pick: Literal["balanced", "nearest"] = "balanced"
     """Which: spread over the labels, or those most like the graded text."""
+    judge_prompt: str | None = None
+    """A prompt for language models in place of the usual one: a Jinja template whose header
+    declares its variables."""
     leader_first: bool | None = None
     """Whether an item's first request goes before its others. Default: where the endpoint is known
     to keep the beginning of prompts."""

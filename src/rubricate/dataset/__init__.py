@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ToolCallError,
     )
     from rubricate.dataset._columns import TableColumns
+    from rubricate.dataset._context import ContextDocument
     from rubricate.dataset._csv import csv_dataset
     from rubricate.dataset._entries import Entry, Gradable, Survey
     from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rubricate.dataset._samples import Dataset, MemoryDataset
     from rubricate.dataset._skipping import SkippedRecord, write_skipped
     from rubricate.dataset._table import ItemTable, is_table, open_items, table_name
+    from rubricate.dataset._transcript import Transcript, Turn, render_turns
 
 __all__ = [
     "ChatMessage",
@@ -60,6 +62,7 @@ __all__ = [
     "ContentReasoning",
     "ContentText",
     "ContentVideo",
+    "ContextDocument",
     "DataItem",
     "Dataset",
     "DatasetRecord",
@@ -79,6 +82,8 @@ __all__ = [
     "TableColumns",
     "ToolCall",
     "ToolCallError",
+    "Transcript",
+    "Turn",
     "csv_dataset",
     "file_dataset",
     "hf_dataset",
@@ -86,6 +91,7 @@ __all__ = [
     "json_dataset",
     "open_items",
     "parquet_dataset",
+    "render_turns",
     "sample_input_len",
     "table_name",
     "write_skipped",
@@ -93,6 +99,7 @@ __all__ = [
 
 _MODULES = {
     "_columns": ("TableColumns",),
+    "_context": ("ContextDocument",),
     "_csv": ("csv_dataset",),
     "_entries": ("Entry", "Gradable", "Survey"),
     "_fields": ("DatasetRecord", "FieldSpec", "RecordToSample"),
@@ -106,6 +113,7 @@ _MODULES = {
     "_samples": ("Dataset", "MemoryDataset"),
     "_skipping": ("SkippedRecord", "write_skipped"),
     "_table": ("ItemTable", "is_table", "open_items", "table_name"),
+    "_transcript": ("Transcript", "Turn", "render_turns"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

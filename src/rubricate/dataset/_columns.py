@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rubricate._documents import suggestion
-from rubricate.dataset._from_samples import input_text, label_for, submission_text
+from rubricate.dataset._from_samples import context_of, input_text, label_for, submission_text
 from rubricate.dataset._item import DataItem, GroundTruth
 from rubricate.dataset._sample import is_missing
+from rubricate.dataset._transcript import is_conversation
 from rubricate.dataset._values import read_input
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -21,6 +24,7 @@ OWN_NAMES = {
     "submission": ("submission",),
     "prompt": ("prompt", "input"),
     "reference": ("reference", "target"),
+    "context": ("context",),
     "id": ("id",),
 }
 """What a column can be, and the names by which it is known without being mapped."""
@@ -31,8 +35,8 @@ class TableColumns:
     """Which column of a table is what.
 
     Attributes:
-        columns: the column of each of `submission`, `prompt`, `reference`, `id` and
-            `label.CRITERION`. What is not here is taken from a column of that name (`input` and
+        columns: the column of each of `submission`, `prompt`, `reference`, `context`, `id`
+            and `label.CRITERION`. What is not here is taken from a column of that name (`input` and
             `target` serve as prompt and reference too).
     """
 
@@ -82,6 +86,15 @@ class TableColumns:
         return found
 
 
+def _parsed_chat(value: Any) -> Any:
+    """A value, or the chat messages whose JSON text it is, as CSV files have them."""
+    if isinstance(value, str) and value.lstrip().startswith("[") and '"role"' in value:
+        with contextlib.suppress(ValueError):
+            if is_conversation(parsed := json.loads(value)):
+                return parsed
+    return value
+
+
 class RowReader:
     """Makes items of rows, one table's from its first row on, and remembers its columns.
 
@@ -118,12 +131,13 @@ class RowReader:
         if found.get("submission") not in row:
             raise self._problem(row) or InputError("has no submission")
         try:
-            submission = submission_text(row[found["submission"]])
+            submission = submission_text(_parsed_chat(row[found["submission"]]))
         except InputError as error:
             raise InputError(f"column '{found['submission']}': {error.message}") from None
         prompt, reference, id_ = (
             row.get(found.get(what, "")) for what in ("prompt", "reference", "id")
         )
+        context = context_of(row.get(found.get("context", "")))
         used = found.values()
         return DataItem(
             submission,
@@ -133,6 +147,7 @@ class RowReader:
             None if is_missing(reference) or reference == "" else str(reference),
             id="" if is_missing(id_) else str(id_),
             prompt=None if is_missing(prompt) or prompt == "" else input_text(read_input(prompt)),
+            context=context,
             metadata={name: value for name, value in row.items() if name not in used},
         )
 

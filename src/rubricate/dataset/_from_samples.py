@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from rubricate.dataset._chat import ChatMessage
+from rubricate.dataset._context import ContextDocument, read_context
 from rubricate.dataset._item import DataItem, GroundTruth
 from rubricate.dataset._sample import Sample, is_missing
 from rubricate.dataset._samples import Dataset
+from rubricate.dataset._transcript import Transcript, is_conversation, render_turns, turn_of
 from rubricate.errors import InputError
 from rubricate.rubric import BINARY_LABELS, Criterion, CriterionVerdict, Rubric
 
-__all__ = ["TargetUse", "input_text", "items_of", "label_for", "submission_text"]
+__all__ = ["TargetUse", "context_of", "input_text", "items_of", "label_for", "submission_text"]
 
 TargetUse = Literal["reference", "ground_truth", "ignore"]
 """What a sample's target is: an exemplary response, the human labels, or nothing of use."""
@@ -29,6 +32,7 @@ def items_of(
     submission: str | Callable[[Sample], str],
     target: TargetUse,
     labels: Mapping[str, str],
+    context: str | None,
 ) -> list[DataItem]:
     """One item for each sample; the arguments are those of `RubricDataset.from_samples`.
 
@@ -48,7 +52,7 @@ def items_of(
     items: list[DataItem] = []
     for index, sample in enumerate(dataset, start=1):
         try:
-            items.append(_item(sample, rubric, submission, target, labels))
+            items.append(_item(sample, rubric, submission, target, labels, context))
         except InputError as error:
             which = f"sample {index}" + ("" if sample.id is None else f" ({sample.id})")
             raise error.within((which,), file=getattr(dataset, "location", None)) from None
@@ -61,6 +65,7 @@ def _item(
     submission: str | Callable[[Sample], str],
     target: TargetUse,
     labels: Mapping[str, str],
+    context: str | None,
 ) -> DataItem:
     metadata = dict(sample.metadata or {})
     if callable(submission):
@@ -86,6 +91,7 @@ def _item(
             label_for(values.get(name), criterion, name)
             for criterion, name in zip(rubric, rubric.names, strict=True)
         ]
+    documents = [] if context is None else context_of(metadata.pop(context, None))
     return DataItem(
         text,
         "",
@@ -94,12 +100,15 @@ def _item(
         reference,
         id="" if sample.id is None else str(sample.id),
         prompt=input_text(sample.input) or None,
+        context=documents,
         metadata=metadata,
     )
 
 
 def submission_text(value: Any) -> str:
-    """A submission as text; structured data as JSON. Empty text is what was submitted.
+    """A submission as text: chat messages as a `Transcript`, other structured data as JSON.
+
+    Empty text is what was submitted.
 
     Raises:
         InputError: there is none (None or NaN).
@@ -108,7 +117,29 @@ def submission_text(value: Any) -> str:
         raise InputError("there is no submission: the value is missing")
     if isinstance(value, str):
         return value
+    if is_conversation(value):
+        return Transcript(value)
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def context_of(value: Any) -> list[ContextDocument]:
+    """The documents that a data source has: texts or {title, text}, or a JSON list of them.
+
+    Other structured data is shown as JSON.
+    """
+    if is_missing(value) or value == "":
+        return []
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
+    values = value if isinstance(value, list | tuple) else [value]
+    documents: list[ContextDocument] = []
+    for one in values:
+        try:
+            documents += read_context(one)
+        except InputError:
+            documents.append(ContextDocument(json.dumps(one, ensure_ascii=False, default=str)))
+    return documents
 
 
 def input_text(given: str | list[ChatMessage]) -> str:
@@ -117,7 +148,7 @@ def input_text(given: str | list[ChatMessage]) -> str:
         return given
     if len(given) == 1:
         return given[0].text
-    return "\n\n".join(f"{message.role}: {message.text}" for message in given)
+    return render_turns(map(turn_of, given))
 
 
 def _labels_of_target(target: str | list[str], rubric: Rubric) -> GroundTruth | None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, ValidationError, WrapValidator
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import check_keys, input_error
+from rubricate.dataset._context import ContextDocument, read_context
+from rubricate.dataset._transcript import Transcript
 from rubricate.errors import InputError
-from rubricate.rubric import BINARY_LABELS, CriterionVerdict, Rubric
+from rubricate.rubric import (
+    BINARY_LABELS,
+    CriterionVerdict,
+    Parts,
+    Rubric,
+    SpokenParts,
+    split_thinking,
+)
 
 __all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
 
@@ -22,12 +31,20 @@ GroundTruth = list[CriterionVerdict | str | int | float | None]
 unlabelled."""
 
 
+def _submission(value: Any, checked: Callable[[Any], str]) -> str:
+    """Text as it is; chat messages as a `Transcript`."""
+    if isinstance(value, Transcript):
+        return value
+    return Transcript(value) if isinstance(value, list | tuple) else checked(value)
+
+
 @dataclass(config=ConfigDict(strict=True))
 class DataItem:
     """A single item to be graded, optionally with ground truth.
 
     Attributes:
-        submission: the text to be graded; structured data as JSON text.
+        submission: the text to be graded; structured data as JSON text. A list of chat messages
+            becomes a `Transcript`: their text, with the messages kept.
         description: a few words on what this item is.
         ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
             option's label for a multi-choice one, the score for a scale, the value for a metric
@@ -36,11 +53,13 @@ class DataItem:
         reference_submission: an exemplary response; takes precedence over the dataset's.
         id: its identifier. Default: a hash of its content, the same in every process.
         prompt: what this item answers, where that is not the dataset's prompt.
+        context: documents that the submission rests on, such as retrieved passages: texts or
+            `{title, text}`, which become `ContextDocument`.
         metadata: anything else worth keeping.
         extra: unknown keys of the file it came from; written back where they stood.
     """
 
-    submission: str
+    submission: Annotated[str, WrapValidator(_submission)]
     description: str = ""
     ground_truth: GroundTruth | None = None
     rubric: Rubric | None = None
@@ -48,6 +67,9 @@ class DataItem:
     _: KW_ONLY
     id: str = ""
     prompt: str | None = None
+    context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
+        default_factory=list
+    )
     metadata: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
     _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
@@ -57,15 +79,23 @@ class DataItem:
             self.id = self._hash = self.content_id()
 
     def content_id(self) -> str:
-        """A hash (12 hexadecimal digits) of what is judged: submission, prompt, reference, rubric.
+        """A hash (12 hexadecimal digits) of what is judged: texts and rubric.
 
         Descriptions, labels and metadata do not change it.
         """
         rubric = None if self.rubric is None else self.rubric.to_dict()
-        content = json.dumps(
-            [self.submission, self.prompt, self.reference_submission, rubric], sort_keys=True
-        )
+        parts: list[Any] = [self.submission, self.prompt, self.reference_submission, rubric]
+        if self.context:
+            parts.append([document.to_json() for document in self.context])
+        content = json.dumps(parts, sort_keys=True)
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+    @property
+    def parts(self) -> Parts | SpokenParts:
+        """What the submission thinks and says, which a length penalty looks at."""
+        if isinstance(self.submission, Transcript):
+            return self.submission.parts
+        return split_thinking(self.submission)
 
     def to_dict(self) -> dict[str, Any]:
         """The item as it is written to a file; an id that is only the content hash is left out."""
@@ -74,7 +104,8 @@ class DataItem:
             data["id"] = self.id
         if self.prompt is not None:
             data["prompt"] = self.prompt
-        data["submission"] = self.submission
+        text = self.submission
+        data["submission"] = text.to_list() if isinstance(text, Transcript) else text
         data["description"] = self.description
         data["ground_truth"] = (
             None
@@ -85,6 +116,8 @@ class DataItem:
             data["rubric"] = self.rubric.to_dict()
         if self.reference_submission is not None:
             data["reference_submission"] = self.reference_submission
+        if self.context:
+            data["context"] = [document.to_json() for document in self.context]
         if self.metadata:
             data["metadata"] = self.metadata
         return {**data, **self.extra}
@@ -95,7 +128,7 @@ class DataItem:
 
         Args:
             data: an object with at least `submission` and `description`. A submission that is
-                `{thinking, output}` is kept as JSON text.
+                `{thinking, output}` is kept as JSON text; one of chat messages is a `Transcript`.
             global_rubric: the dataset's rubric, for items without their own.
 
         Raises:

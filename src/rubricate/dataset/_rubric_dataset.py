@@ -13,6 +13,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import input_error, parse_json
+from rubricate.dataset._context import ContextDocument
 from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
 from rubricate.dataset._from_samples import TargetUse, items_of
 from rubricate.dataset._item import DataItem, GroundTruth, parse_ground_truth
@@ -169,6 +170,7 @@ class RubricDataset:
         *,
         id: str = "",
         prompt: str | None = None,
+        context: Sequence[ContextDocument] = (),
         metadata: dict[str, Any] | None = None,
     ) -> None:
         """Add an item; the arguments are those of `DataItem`.
@@ -185,6 +187,7 @@ class RubricDataset:
             reference_submission,
             id=id,
             prompt=prompt,
+            context=list(context),
             metadata=metadata or {},
         )
         if item.rubric is None and self.rubric is None:
@@ -316,6 +319,7 @@ class RubricDataset:
         submission: str | Callable[[Sample], str] = "submission",
         target: TargetUse = "reference",
         labels: Mapping[str, str] | None = None,
+        context: str | None = None,
         name: str | None = None,
     ) -> RubricDataset:
         """A dataset of samples that have been answered.
@@ -332,13 +336,22 @@ class RubricDataset:
                 (`ground_truth`: one for each criterion), or nothing of use (`ignore`).
             labels: for criteria by name, the key of the metadata that holds the human label: a
                 label, or yes/no, true/false, 1/0 for a binary criterion.
+            context: the key of the metadata that holds the documents that the submission rests
+                on: texts, or `{title, text}`.
             name: the dataset's name. Default: that of `dataset`.
 
         Raises:
             InputError (ValueError): two samples share an id, a sample has no submission, or a
                 label is none of its criterion's; names the sample.
         """
-        items = items_of(dataset, rubric, submission=submission, target=target, labels=labels or {})
+        items = items_of(
+            dataset,
+            rubric,
+            submission=submission,
+            target=target,
+            labels=labels or {},
+            context=context,
+        )
         found = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
         found.item_ids()
         return found

@@ -7,7 +7,7 @@ is an `InputError` that says what was found.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -26,6 +26,7 @@ __all__ = [
     "read_files",
     "read_id",
     "read_input",
+    "read_messages",
     "read_metadata",
     "read_sandbox",
     "read_setup",
@@ -56,7 +57,18 @@ def read_input(value: Any) -> str | list[ChatMessage]:
             f"expected text or a list of chat messages, found {shown(value)} "
             f"({type(value).__name__})"
         )
-    return [_message(item, index) for index, item in enumerate(value)]
+    return read_messages(value)
+
+
+def read_messages(values: Iterable[Any]) -> list[ChatMessage]:
+    """Chat messages out of objects with a role and content, OpenAI's among them.
+
+    Raises:
+        InputError: there is none, or one has another form; says which.
+    """
+    if read := [_message(item, index) for index, item in enumerate(values)]:
+        return read
+    raise InputError("expected chat messages, found none")
 
 
 _messages: TypeAdapter[ChatMessage] | None = None
@@ -72,6 +84,8 @@ def _message(value: Any, index: int) -> ChatMessage:
     if role not in ROLES:
         found = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"
         raise InputError(f"role not specified for chat input in dataset{found}", path=where)
+    if content is None and role == "assistant" and value.get("tool_calls"):
+        content = ""  # OpenAI's messages that only call tools
     if content is None:
         raise InputError("content not specified for chat input in dataset", path=where)
     fields = {
@@ -79,6 +93,7 @@ def _message(value: Any, index: int) -> ChatMessage:
         for key, inner in value.items()
         if inner is not None and key not in ("source", "tool_calls")
     }
+    fields["content"] = content
     if role == "assistant" and value.get("tool_calls"):
         fields["tool_calls"] = [_tool_call(call, where) for call in value["tool_calls"]]
     global _messages  # noqa: PLW0603 - built when first needed: most datasets have no messages

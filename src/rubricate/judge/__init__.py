@@ -11,6 +11,7 @@ from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._panel import JudgesLike, Panel, Weights
+from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge._replies import Reply, read_reply, reply_objects
 from rubricate.judge.models import (
@@ -48,6 +49,8 @@ __all__ = [
     "Model",
     "ModelJudge",
     "Panel",
+    "PromptTemplate",
+    "PromptedJudge",
     "PythonModel",
     "Quota",
     "RecordedJudge",

@@ -16,6 +16,7 @@ from rubricate.judge._grouped import (
     check_criteria_per_call,
 )
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
 __all__ = ["JudgeLike", "choose_judge", "judge_or_model", "named_judge"]
@@ -34,12 +35,14 @@ def choose_judge(
     prices: str | Path | None = None,
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
+    judge_prompt: str | Path | PromptTemplate | None = None,
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
     `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
     by name; `criteria_per_call` is for every language model. `examples` are shown to a language
-    model, and refit the embedded judge.
+    model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in place of
+    the usual one.
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -53,6 +56,7 @@ def choose_judge(
             prices=prices,
             criteria_per_call=criteria_per_call,
             examples=examples,
+            judge_prompt=judge_prompt,
         )
     )
 
@@ -66,12 +70,21 @@ def named_judge(
     prices: str | Path | None = None,
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
+    judge_prompt: str | Path | PromptTemplate | None = None,
 ) -> Judge:
     """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
     chosen = judge_or_model(
         judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
     )
     size = check_criteria_per_call(criteria_per_call)
+    if judge_prompt is not None:
+        if not isinstance(chosen, Model):
+            raise InputError(f"a judge prompt is for a language model; {chosen.name} is none")
+        if size != 1:
+            raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
+        if not isinstance(judge_prompt, PromptTemplate):
+            judge_prompt = PromptTemplate.from_file(judge_prompt)
+        return PromptedJudge(chosen, judge_prompt, examples=examples)
     if isinstance(chosen, Model):
         if size == 1:
             return ModelJudge(chosen, examples=examples)

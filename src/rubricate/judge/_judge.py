@@ -56,7 +56,8 @@ class Judge(Protocol):
 class ModelJudge:
     """A language model that is asked criterion by criterion, the reason before the verdict.
 
-    A judge with another prompt overrides `request`, `read` and `form`.
+    A judge with another prompt overrides `request`, `read` and `form`, and says which it is in
+    `prompt_version`.
 
     Args:
         model: the model.
@@ -83,6 +84,7 @@ class ModelJudge:
         self._reasks = reasks
         self._examples = examples
         self._fenced = fenced
+        self.prompt_version = PROMPT_VERSION
 
     @property
     def caches_prefixes(self) -> bool:

@@ -55,6 +55,10 @@ class _Member:
     def caches_prefixes(self) -> bool:
         return self._judge.caches_prefixes
 
+    @property
+    def prompt_version(self) -> str | None:
+        return getattr(self._judge, "prompt_version", None)
+
     def key(self, case: Case, criterion: Criterion) -> str:
         return self._judge.key(case, criterion) + self._suffix
 
@@ -164,6 +168,12 @@ class Panel:
     def caches_prefixes(self) -> bool:
         """Whether an item's later prompts are cheaper than its first, for any of the judges."""
         return any(member.caches_prefixes for member in self.members)
+
+    @property
+    def prompt_version(self) -> str | None:
+        """The prompts that the judges are asked with."""
+        versions = (getattr(member, "prompt_version", None) for member in self.members)
+        return ", ".join(dict.fromkeys(filter(None, versions))) or None
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
         """What votes come to, one a member in the members' order; all alike without weights."""

@@ -1,8 +1,8 @@
 """Prompts from versioned template files.
 
-The order is instructions, task and reference, submission, criterion. Everything up to the
-criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's prompt
-cache serves a whole rubric. Untrusted text stands between tags with a code that its author
+The order is instructions, task, context documents and reference, submission, criterion. Everything
+up to the criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's
+prompt cache serves a whole rubric. Untrusted text stands between tags with a code that its author
 cannot know: the code is a hash of the text itself, and never stands in it. (Without that fence the
 prompt is there for one purpose: to measure what the fence is worth.)
 """
@@ -22,9 +22,20 @@ from rubricate.rubric import Criterion
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["PROMPT_VERSION", "prefix", "render", "render_group", "request_schema", "suffix"]
+__all__ = [
+    "PROMPT_VERSION",
+    "answer_form",
+    "examples_text",
+    "material_tag",
+    "prefix",
+    "render",
+    "render_group",
+    "request_schema",
+    "sendable",
+    "suffix",
+]
 
-PROMPT_VERSION = "grading-1"
+PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 CODE_BYTES = 8
 """The length of a tag's code; twice as many hexadecimal digits."""
@@ -49,7 +60,7 @@ def prefix(
 ) -> tuple[str, str]:
     """The system's message, and how the user's begins: the same for all criteria of an item."""
     system = _system_part(case.guidelines, several, examples, fenced)
-    return _sendable(system), _sendable(_material_part(case, fenced))
+    return sendable(system), sendable(_material_part(case, fenced))
 
 
 def render_group(
@@ -66,7 +77,7 @@ def render_group(
     )
 
 
-def _sendable(text: str) -> str:
+def sendable(text: str) -> str:
     """The text with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -102,17 +113,39 @@ def _template(name: str) -> Template:
 def _system_part(
     guidelines: str | None, several: bool, examples: tuple[Example, ...], fenced: bool
 ) -> str:
-    tag = _code("\0".join(text for e in examples for text in (e.prompt, e.submission)))
     return _template("system").render(
-        guidelines=guidelines, several=several, examples=examples, tag=tag, fenced=fenced
+        guidelines=guidelines,
+        several=several,
+        examples=examples,
+        tag=_examples_tag(examples),
+        fenced=fenced,
     )
+
+
+def examples_text(examples: tuple[Example, ...]) -> str:
+    """Labelled examples as the system's message has them."""
+    return _template("examples").render(examples=examples, tag=_examples_tag(examples))
+
+
+def _examples_tag(examples: tuple[Example, ...]) -> str:
+    return _code("\0".join(text for e in examples for text in (e.prompt, e.submission)))
 
 
 def _material_part(case: Case, fenced: bool) -> str:
-    tag = _code("\0".join((case.prompt, case.reference or "", case.submission)))
     return _template("material" if fenced else "unfenced").render(
-        tag=tag, prompt=case.prompt, reference=case.reference, submission=case.submission
+        tag=material_tag(case),
+        prompt=case.prompt,
+        context=case.context,
+        reference=case.reference,
+        submission=case.submission,
     )
+
+
+def material_tag(case: Case) -> str:
+    """The code of the tags around a case's material."""
+    documents = [text for document in case.context for text in (document.title, document.text)]
+    texts = (case.prompt, *documents, case.reference, case.submission)
+    return _code("\0".join(text or "" for text in texts))
 
 
 def _code(text: str) -> str:
@@ -131,19 +164,25 @@ def _code(text: str) -> str:
 def suffix(criterion: Criterion) -> tuple[str, dict[str, object]]:
     """How the user's message ends, and the schema of the reply: the same for all items."""
     question = criterion.ask()
-    text = _template("criterion").render(question=question)
-    return _sendable(text), request_schema(question.verdict_schema)
+    text = _template("criterion").render(question=question, note=criterion.note)
+    return sendable(text), request_schema(question.verdict_schema)
+
+
+def answer_form(criterion: Criterion) -> str:
+    """What the reply about a criterion is to look like, in words."""
+    return _template("answer").render(question=criterion.ask())
 
 
 @lru_cache(maxsize=1024)
 def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]]:
     questions = [criterion.ask() for criterion in criteria]
-    text = _template("group").render(questions=questions)
+    asked = [(question, one.note) for question, one in zip(questions, criteria, strict=True)]
+    text = _template("group").render(asked=asked)
     entries = {
         str(number): request_schema(question.verdict_schema)
         for number, question in enumerate(questions, start=1)
     }
-    return _sendable(text), {
+    return sendable(text), {
         "type": "object",
         "properties": entries,
         "required": list(entries),

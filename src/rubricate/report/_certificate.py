@@ -63,13 +63,15 @@ class CertifiedCriterion(_Figures):
 class Certificate(_Figures):
     """What `rubricate certify` writes. The last field is a hash of all others."""
 
-    format: Literal["rubricate certificate 1"] = "rubricate certificate 1"
+    format: Literal["rubricate certificate 2"] = "rubricate certificate 2"
     created: str
     """When, in UTC."""
     rubricate_version: str
     judge: str
     judge_fingerprint: str | None
     """A hash of the judge's model, prompt and sampling."""
+    prompt_version: str | None
+    """The prompt that it was asked with."""
     rubric_hash: str
     """Of the rubric with its weights and values."""
     data_hash: str
@@ -110,6 +112,7 @@ def certify(
         rubricate_version=__version__,
         judge=run.judge,
         judge_fingerprint=run.summary.get("judge_fingerprint"),
+        prompt_version=run.summary.get("prompt_version"),
         rubric_hash=_digest(run.document),
         data_hash=_digest([[row.item, row.criterion, row.human_label] for row in run.rows]),
         items=report.items,
@@ -146,7 +149,7 @@ def read_certificate(path: str | Path) -> Certificate:
         InputError: it cannot be read, is none, or was changed since it was written.
     """
     data = parse_json(read_text(path), file=path)
-    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 1":
+    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 2":
         raise InputError("not a certificate: rubricate certify writes one", file=path)
     try:
         certificate = Certificate.model_validate(data)
@@ -167,6 +170,9 @@ def check_certificate(
     fingerprint = run.summary.get("judge_fingerprint")
     if run.judge != certificate.judge:
         differences.append(f"judged by {run.judge}, certified is {certificate.judge}")
+    elif run.summary.get("prompt_version") != certificate.prompt_version:
+        used = run.summary.get("prompt_version")
+        differences.append(f"the prompt is {used}, certified is {certificate.prompt_version}")
     elif fingerprint is None or certificate.judge_fingerprint is None:
         differences.append("the judge has no fingerprint: its prompt cannot be compared")
     elif fingerprint != certificate.judge_fingerprint:

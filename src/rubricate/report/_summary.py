@@ -174,6 +174,9 @@ class Summary(_Figures):
     """Why the run ended early, if it did."""
     judge_fingerprint: str | None = None
     """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
+    prompt_version: str | None = None
+    """The prompt that language models were asked with: the usual one's version, or the name and the
+    hash of one of the user's own."""
     certificate: CertificateFigures | None = None
     """How the run compares with a certificate, if one was given."""
 

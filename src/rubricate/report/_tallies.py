@@ -142,6 +142,7 @@ class Tallies:
             run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
             stopped=outcome.stopped,
             judge_fingerprint=outcome.fingerprint,
+            prompt_version=outcome.prompt_version,
         )
 
 

@@ -13,6 +13,7 @@ from rubricate.rubric._penalty import (
     LengthPenalty,
     Parts,
     PenaltyType,
+    SpokenParts,
     count_words,
     split_thinking,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "Rubric",
     "ScaleCriterion",
     "Score",
+    "SpokenParts",
     "Status",
     "Tally",
     "Usage",

@@ -120,6 +120,8 @@ class Criterion(Document):
     """Its weight in the score; any finite number, negative for a fault."""
     requirement: str
     """What is required, in words; the judge sees this."""
+    note: str | None = None
+    """What explains the requirement, such as what counts and what does not; a judge sees it."""
     kind: KindName | None = None
     """The kind of criterion; need not be given, and must fit `options` if it is."""
     scale_type: Literal["ordinal", "nominal"] | None = None
@@ -129,7 +131,7 @@ class Criterion(Document):
     tags: tuple[str, ...] = Field(default=(), strict=False)
     """Free labels; the names of the sections that a rubric file puts the criterion in."""
 
-    @field_validator("name", "requirement")
+    @field_validator("name", "requirement", "note")
     @classmethod
     def _is_text(cls, text: str | None, info: ValidationInfo) -> str | None:
         default = cls.model_fields[info.field_name or ""].default
@@ -306,6 +308,7 @@ class Criterion(Document):
             "name": self.name,
             "weight": self.weight,
             "requirement": self.requirement or None,
+            "note": self.note,
             "kind": self.kind,
         }
         if self.options is not None:

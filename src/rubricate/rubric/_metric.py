@@ -185,7 +185,8 @@ class MetricCriterion(Criterion):
             "is positive where the submission names the item as one of those that the criterion "
             "is about, negative where it says that the item is not one of them, and unmentioned "
             "where it says neither; another name for the same thing counts. quote is the passage "
-            "that says so, word for word, or empty."
+            "that says so, word for word, or empty. Where the material does not allow a decision, "
+            f'the verdict is the text "{ABSTENTION}".'
         )
         if self.evaluation_mode == "tp_only":
             form += (

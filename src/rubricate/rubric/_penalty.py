@@ -13,7 +13,14 @@ from rubricate._documents import check_keys, suggestion
 from rubricate.errors import InputError
 from rubricate.rubric._scoring import Score
 
-__all__ = ["LengthPenalty", "Parts", "PenaltyType", "count_words", "split_thinking"]
+__all__ = [
+    "LengthPenalty",
+    "Parts",
+    "PenaltyType",
+    "SpokenParts",
+    "count_words",
+    "split_thinking",
+]
 
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
 """Which text counts: all of it, what it says, or what it thinks."""
@@ -27,6 +34,14 @@ class Parts(NamedTuple):
 
     thinking: str
     output: str
+
+
+class SpokenParts(NamedTuple):
+    """What the graded side of a conversation thinks and says, and what the others say."""
+
+    thinking: str
+    output: str
+    other: str
 
 
 def split_thinking(submission: str | Mapping[str, str]) -> Parts:
@@ -146,13 +161,17 @@ class LengthPenalty:
                 data[key.strip()] = value.strip()
         return cls.from_dict(data)
 
-    def of(self, submission: str) -> float:
+    def of(self, submission: str | Parts | SpokenParts) -> float:
         """The penalty for a submission, from 0 to `penalty_at_cap`."""
         return self.at(self.length(submission))
 
-    def length(self, submission: str) -> int:
-        """How long the text that counts is."""
-        parts = split_thinking(submission)
+    def length(self, submission: str | Parts | SpokenParts) -> int:
+        """How long the text that counts is; of a text, as `split_thinking` takes it apart."""
+        parts = (
+            submission
+            if isinstance(submission, Parts | SpokenParts)
+            else split_thinking(submission)
+        )
         if self.penalty_type == "ALL":  # the keys and tags around the parts are nobody's words
             return self.count("\n".join(part for part in parts if part))
         return self.count(parts.output if self.penalty_type == "OUTPUT_ONLY" else parts.thinking)
@@ -162,7 +181,7 @@ class LengthPenalty:
         beyond = (length - self.free_budget) / (self.max_cap - self.free_budget)
         return self.penalty_at_cap * math.pow(min(1.0, max(0.0, beyond)), self.exponent)
 
-    def applied(self, score: Score, submission: str) -> Score:
+    def applied(self, score: Score, submission: str | Parts | SpokenParts) -> Score:
         """The score after the penalty: its value and bounds are lower, what it was is kept."""
         penalty = self.of(submission)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -25,6 +25,7 @@ from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._kinds import build_criterion
 
 if TYPE_CHECKING:
+    from rubricate.dataset import ContextDocument
     from rubricate.grading import JudgingOptions
     from rubricate.judge import JudgesLike
     from rubricate.run import ItemResult
@@ -198,6 +199,7 @@ class Rubric(Document):
         *,
         prompt: str = "",
         reference: str | None = None,
+        context: Sequence[ContextDocument | str] = (),
         judge: JudgesLike = None,
         **options: Unpack[JudgingOptions],
     ) -> ItemResult:
@@ -205,7 +207,13 @@ class Rubric(Document):
         from rubricate.grading import grade_one
 
         return grade_one(
-            self, submission, prompt=prompt, reference=reference, judge=judge, **options
+            self,
+            submission,
+            prompt=prompt,
+            reference=reference,
+            context=context,
+            judge=judge,
+            **options,
         )
 
     async def agrade(
@@ -214,6 +222,7 @@ class Rubric(Document):
         *,
         prompt: str = "",
         reference: str | None = None,
+        context: Sequence[ContextDocument | str] = (),
         judge: JudgesLike = None,
         **options: Unpack[JudgingOptions],
     ) -> ItemResult:
@@ -221,7 +230,13 @@ class Rubric(Document):
         from rubricate.grading import agrade_one
 
         return await agrade_one(
-            self, submission, prompt=prompt, reference=reference, judge=judge, **options
+            self,
+            submission,
+            prompt=prompt,
+            reference=reference,
+            context=context,
+            judge=judge,
+            **options,
         )
 
 

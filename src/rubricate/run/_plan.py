@@ -86,6 +86,7 @@ def _planned(index: int, entry: Entry) -> PlannedItem:
         prompt=entry.prompt,
         reference=entry.reference,
         guidelines=entry.rubric.guidelines,
+        context=tuple(entry.item.context),
         item=entry.item,
     )
     return PlannedItem(index, entry.id, entry.item.description, entry.rubric, case, entry.labels())

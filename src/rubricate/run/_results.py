@@ -12,8 +12,10 @@ from rubricate.rubric import (
     Aggregation,
     CannotAssess,
     LengthPenalty,
+    Parts,
     Rubric,
     Score,
+    SpokenParts,
     Usage,
     Verdict,
     score,
@@ -70,7 +72,7 @@ class ItemResult:
         partial: float,
         index: int = 0,
         length_penalty: LengthPenalty | None = None,
-        submission: str = "",
+        submission: str | Parts | SpokenParts = "",
         author: str | None = None,
     ) -> ItemResult:
         """Build an item's result from its verdicts.
@@ -158,6 +160,7 @@ class Outcome:
         weights: how much each judge's vote counted, by name; None where all counted alike.
         run_dir: the run folder, if there is one.
         fingerprint: a hash of the judge with its prompt and sampling, where it has one.
+        prompt_version: the prompt that language models were asked with.
         stopped: why the run ended early, if it did.
         interrupted: whether it ended early because somebody stopped it, not for an error.
     """
@@ -180,6 +183,7 @@ class Outcome:
     weights: Mapping[str, float] | None = None
     run_dir: Path | None = None
     fingerprint: str | None = None
+    prompt_version: str | None = None
     stopped: str | None = None
     interrupted: bool = False
 

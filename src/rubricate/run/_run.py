@@ -110,7 +110,7 @@ async def run(
             partial=partial,
             index=planned.index,
             length_penalty=length_penalty,
-            submission=planned.case.submission,
+            submission=planned.case.item.parts if planned.case.item else "",
             author=planned.author(author_keys),
         )
         if results:
@@ -172,6 +172,7 @@ async def run(
                     judge=judge.name,
                     note=judge.note,
                     fingerprint=judge_fingerprint(judge),
+                    prompt_version=getattr(judge, "prompt_version", None),
                     dataset=dataset.name,
                     usage=progress.usage,
                     calls=progress.calls,

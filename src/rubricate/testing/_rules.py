@@ -75,6 +75,7 @@ def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...],
     """The requirement, labels and items of a question."""
     text, _, verdicts = text.partition("\n\nPossible verdicts:\n")
     criterion, _, items = text.partition("\n\nItems:\n")
+    criterion = criterion.partition("\n\nNote on this criterion:\n")[0]
     labels = re.findall(r"^- (.*?)(?:: .*)?$", verdicts.partition("\n\n")[0], re.MULTILINE)
     allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
     listed = re.findall(r"^- (.*)$", items.partition("\n\n")[0], re.MULTILINE)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field
 
 from rubricate._documents import Document
+from rubricate.dataset import Turn, render_turns
 
 __all__ = ["AIMessage", "AnyMessage", "HumanMessage", "ToolCall", "ToolMessage", "pretty_repr"]
 
@@ -60,20 +61,11 @@ _SPEAKERS = {"human": "Human", "ai": "AI", "tool": "ToolOutput"}
 
 
 def pretty_repr(messages: Sequence[HumanMessage | AIMessage | ToolMessage]) -> str:
-    """The conversation as text, a turn a paragraph: `Human: ...`, `AI: ...`, `ToolOutput: ...`.
-
-    Further lines of a message are indented, so that no text can pass for another turn.
-    """
-    return "\n".join(line for message in messages for line in _lines(message))
+    """The conversation as text (see `render_turns`): `Human: ...`, `AI: ...`, `ToolOutput: ...`."""
+    return render_turns(_turn(message) for message in messages)
 
 
-def _lines(message: HumanMessage | AIMessage | ToolMessage) -> list[str]:
-    lines = [f"{_SPEAKERS[message.type]}: {_indented(message.content)}".rstrip()]
-    if isinstance(message, AIMessage) and message.tool_calls:
-        lines.append("Tools:")
-        lines += [f"  {_indented(call.name)}: {call.args}" for call in message.tool_calls]
-    return lines
-
-
-def _indented(text: str) -> str:
-    return "\n  ".join(text.splitlines())
+def _turn(message: HumanMessage | AIMessage | ToolMessage) -> Turn:
+    calls = (message.tool_calls or []) if isinstance(message, AIMessage) else []
+    named = [(call.name, call.args) for call in calls]
+    return Turn(_SPEAKERS[message.type], message.content, named)

@@ -1,0 +1,391 @@
+"""Prompts that users write: a Jinja template below a header that declares its variables.
+
+    ---
+    variables: [prompt, submission, criterion, options]
+    ---
+    An examiner asked: {{ prompt }}
+    {{ submission }}
+    Does it hold? {{ criterion }}
+    {{ options }}
+
+A template from somebody else runs no code: it is rendered in Jinja's sandbox, and loads nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from rubricate._documents import parse_yaml, read_text, suggestion
+from rubricate.dataset import ContextDocument
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.judge._examples import Example, ExampleLabel, Examples
+from rubricate.judge._judge import ModelJudge
+from rubricate.judge._prompts import (
+    answer_form,
+    examples_text,
+    material_tag,
+    prefix,
+    request_schema,
+    sendable,
+)
+from rubricate.judge.models import Message, Model, Request
+from rubricate.rubric import Answer, Criterion
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.sandbox import SandboxedEnvironment
+
+__all__ = ["VARIABLES", "PromptTemplate", "PromptedJudge"]
+
+VARIABLES = (
+    "submission",
+    "criterion",
+    "options",
+    "answer_form",
+    "prompt",
+    "context",
+    "reference",
+    "guidelines",
+    "examples",
+    "tag",
+)
+"""What a template can be given; the first two it must use."""
+MANDATORY = VARIABLES[:2]
+KEYS = ("variables", "system")
+_HEADER = re.compile(r"\A---[ \t]*\n(?P<header>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+
+
+class PromptTemplate:
+    """A prompt with declared variables.
+
+    The header, YAML between two lines of `---`, has `variables`, a list of all that the template
+    uses, and may have `system`, a template for the system message; without it that is the usual
+    one, which has guidelines and examples in it. What `answer_form` says is put behind a prompt
+    that does not use it: the reply must be of that form.
+
+    Args:
+        text: header and template.
+        name: what results call it.
+        file: where it is from, for errors.
+
+    Attributes:
+        name: its name.
+        variables: what it uses.
+        version: its name, and a hash of its text.
+
+    Raises:
+        InputError: a variable is unknown, not declared, or declared and not used, `submission` or
+            `criterion` is missing, or the template cannot be rendered; with the line.
+    """
+
+    def __init__(self, text: str, *, name: str = "prompt", file: str | Path | None = None) -> None:
+        self.name = name
+        self._file = file
+        text = text.replace("\r\n", "\n")
+        self.version = f"{name} {hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+        found = _HEADER.match(text)
+        if found is None:
+            raise self._wrong(
+                "a prompt begins with a header: a line '---', then 'variables: [submission, "
+                "criterion, ...]', then a line '---'",
+                1,
+            )
+        self._header = found["header"]
+        told = self._told()
+        self.variables: tuple[str, ...] = tuple(told["variables"])
+        above = text[: found.end()].count("\n")  # lines, so that errors have the file's own
+        self._user = _Part(text[found.end() :], above)
+        self._system = None
+        if "system" in told:
+            self._system = _Part(told["system"], self._line_of("system") - 1)
+        self._check()
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> PromptTemplate:
+        """The prompt that a file holds; `InputError` as for the class, with the file."""
+        return cls(read_text(path), name=Path(path).name, file=path)
+
+    def render(
+        self, case: Case, criterion: Criterion, examples: tuple[Example, ...] = ()
+    ) -> tuple[str, str]:
+        """The system message and the user's.
+
+        Raises:
+            InputError: the template does not work for this case.
+        """
+        values = _values(case, criterion, examples)
+        given = {name: values[name]() for name in self.variables}
+        user = self._rendered(self._user, given)
+        if "answer_form" not in self.variables:
+            user = f"{user}\n\n{values['answer_form']()}"
+        if self._system is None:
+            return prefix(case, examples=examples)[0], sendable(user)
+        return sendable(self._rendered(self._system, given)), sendable(user)
+
+    @property
+    def shows_examples(self) -> bool:
+        """Whether labelled examples reach the judge."""
+        return self._system is None or "examples" in self.variables
+
+    def _rendered(self, part: _Part, values: Mapping[str, Any]) -> str:
+        try:
+            return part.template.render(values).strip("\n")
+        except Exception as error:  # whatever the author's expressions may raise
+            raise self._wrong(f"{type(error).__name__}: {error}", _line_of(error)) from None
+
+    def _told(self) -> dict[str, Any]:
+        """The header's keys and values, checked."""
+        told = parse_yaml(f"\n{self._header}", file=self._file)
+        if not isinstance(told, Mapping) or "variables" not in told:
+            raise self._wrong("the header has no 'variables: [submission, criterion, ...]'", 2)
+        for key in told:
+            if key not in KEYS:
+                near = suggestion(str(key), KEYS)
+                hint = f": did you mean '{near}'?" if near else f" (known: {', '.join(KEYS)})"
+                raise self._wrong(f"unknown key '{key}'{hint}", self._line_of(key))
+        variables, system = told["variables"], told.get("system", "-")
+        if not isinstance(variables, list) or not all(isinstance(one, str) for one in variables):
+            raise self._wrong("variables must be a list of names", self._line_of("variables"))
+        if not isinstance(system, str) or not system.strip():
+            raise self._wrong("system must be text", self._line_of("system"))
+        return dict(told)
+
+    def _check(self) -> None:
+        for name in self.variables:
+            if name not in VARIABLES:
+                raise self._wrong(_unknown(name), self._line_of(name))
+        used = self._used()
+        for name, line in used.items():
+            if name not in VARIABLES:
+                raise self._wrong(_unknown(name), line)
+            if name not in self.variables:
+                raise self._wrong(f"'{name}' is used, but not declared among the variables", line)
+        for name in MANDATORY:
+            if name not in self.variables:
+                raise self._wrong(f"a prompt must use '{name}'", self._line_of("variables"))
+        for name in self.variables:
+            if name not in used:
+                raise self._wrong(f"'{name}' is declared, but not used", self._line_of(name))
+        for case in _PROBES:
+            self.render(case, _CRITERION, _EXAMPLES if case.prompt else ())
+
+    def _used(self) -> dict[str, int]:
+        """What both templates use, each with the first line that does."""
+        used: dict[str, int] = {}
+        for part in filter(None, (self._system, self._user)):
+            try:
+                part.compile()
+            except _syntax_error() as error:
+                raise self._wrong(f"{error.message}", error.lineno) from None
+            used |= part.used
+        return used
+
+    def _line_of(self, word: object) -> int:
+        """The line of the file in which a word of the header stands."""
+        lines = self._header.split("\n")
+        pattern = re.compile(rf"\b{re.escape(str(word))}\b")
+        return next((n for n, line in enumerate(lines, 2) if pattern.search(line)), 2)
+
+    def _wrong(self, message: str, line: int | None) -> InputError:
+        return InputError(message, file=self._file or self.name, line=line)
+
+
+class _Part:
+    """A template of a file, and what it uses with the first line that does."""
+
+    template: Template
+
+    def __init__(self, text: str, above: int) -> None:
+        self._text = "\n" * above + text
+        self.used: dict[str, int] = {}
+
+    def compile(self) -> None:
+        """Read the template; raises Jinja's syntax errors, with the file's lines."""
+        from jinja2 import meta, nodes
+
+        environment = _environment()
+        tree = environment.parse(self._text)
+        free = meta.find_undeclared_variables(tree) - environment.globals.keys()
+        for node in tree.find_all(nodes.Name):
+            if node.name in free:
+                self.used.setdefault(node.name, node.lineno)
+        self.template = environment.from_string(self._text)
+
+
+def _environment() -> SandboxedEnvironment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment.globals = {"range": environment.globals["range"]}
+    return environment
+
+
+def _syntax_error() -> type[Any]:
+    from jinja2 import TemplateSyntaxError
+
+    return TemplateSyntaxError
+
+
+def _unknown(name: str) -> str:
+    near = suggestion(name, VARIABLES)
+    hint = f": did you mean '{near}'?" if near else ""
+    return f"unknown variable '{name}'{hint} (known: {', '.join(VARIABLES)})"
+
+
+def _line_of(error: BaseException) -> int | None:
+    """The template's line that an error comes from; Jinja puts it into the traceback."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+class _Fenced(str):
+    """A text between tags with a code; `text` is what stands between them."""
+
+    text: str
+
+    def __new__(cls, kind: str, tag: str, text: str | None, head: str = "") -> _Fenced:
+        shown = "" if text is None else f"<{kind}-{tag}>\n{head}{text}\n</{kind}-{tag}>"
+        made = super().__new__(cls, shown)
+        made.text = text or ""
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A context document; as text, with its title between tags with a code."""
+
+    text: str
+    title: str
+    tag: str
+
+    def __str__(self) -> str:
+        return _Fenced("context", self.tag, self.text, f"Title: {self.title}\n" * bool(self.title))
+
+
+class _Documents(tuple[_Document, ...]):
+    """Context documents; as text, one after the other."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
+class _Options(tuple[Answer, ...]):
+    """The answers that are allowed; as text, a line for each."""
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"- {one.label}: {one.meaning}" if one.meaning else f"- {one.label}" for one in self
+        )
+
+
+class _Asked(str):
+    """What a criterion asks, with its note and its items; `requirement` and `note` are parts."""
+
+    requirement: str
+    note: str
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> _Asked:
+        question = criterion.ask()
+        parts = [question.requirement]
+        if criterion.note:
+            parts.append(f"Note on this criterion:\n{criterion.note}")
+        if question.material:
+            parts.append(question.material)
+        made = cls("\n\n".join(parts))
+        made.requirement = question.requirement
+        made.note = criterion.note or ""
+        return made
+
+
+class _Shown(tuple[Example, ...]):
+    """Labelled examples; as text, the way the usual prompt has them."""
+
+    def __str__(self) -> str:
+        return examples_text(tuple(self)) if self else ""
+
+
+def _values(
+    case: Case, criterion: Criterion, examples: tuple[Example, ...]
+) -> dict[str, Callable[[], Any]]:
+    """What gives each variable's value."""
+    tag = material_tag(case)
+    return {
+        "submission": lambda: _Fenced("submission", tag, case.submission),
+        "criterion": lambda: _Asked.of(criterion),
+        "options": lambda: _Options(criterion.ask().answers),
+        "answer_form": lambda: answer_form(criterion),
+        "prompt": lambda: _Fenced("task", tag, case.prompt or None),
+        "context": lambda: _Documents(
+            _Document(one.text, one.title or "", tag) for one in case.context
+        ),
+        "reference": lambda: _Fenced("reference", tag, case.reference),
+        "guidelines": lambda: case.guidelines or "",
+        "examples": lambda: _Shown(examples),
+        "tag": lambda: tag,
+    }
+
+
+_CRITERION = Criterion(name="probe", requirement="Says something.", note="Anything counts.")
+_EXAMPLES = (Example("p", "s", (ExampleLabel("Says something.", "MET", "It does."),)),)
+_PROBES = (
+    Case("A text."),
+    Case("A text.", "A task.", "Another.", "Be fair.", (ContextDocument("One.", "Two"),)),
+)
+
+
+class PromptedJudge(ModelJudge):
+    """A language model that is asked with a prompt of the user's own.
+
+    Args:
+        model: the model.
+        template: the prompt.
+        reasks: how often an unreadable reply is asked again.
+        examples: labelled examples to be shown, if any.
+
+    Raises:
+        InputError: there are examples, and the prompt does not show them.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        template: PromptTemplate,
+        *,
+        reasks: int = 2,
+        examples: Examples | None = None,
+    ) -> None:
+        super().__init__(model, reasks=reasks, examples=examples)
+        if examples is not None and not template.shows_examples:
+            raise InputError(
+                f"examples are given, but the prompt {template.name} does not use 'examples'"
+            )
+        self._template = template
+        self.prompt_version = template.version
+
+    @cached_property
+    def _identity(self) -> bytes:
+        named = [self._template.version, self.model.fingerprint()]
+        return orjson.dumps(named, option=orjson.OPT_SORT_KEYS)
+
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        system, user = self._template.render(case, criterion, self._shown(case))
+        messages = (Message(role="system", content=system), Message(role="user", content=user))
+        return Request(messages, request_schema(criterion.ask().verdict_schema))
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return self._key_of(self.request(case, criterion))
