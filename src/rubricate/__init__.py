@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate._version import __version__
 
 if TYPE_CHECKING:
+    from rubricate.comparing import acompare_pair, compare_pair
     from rubricate.dataset import (
         ContextDocument,
         DataItem,
@@ -117,10 +118,12 @@ __all__ = [
     "Usage",
     "Verdict",
     "__version__",
+    "acompare_pair",
     "aestimate",
     "agrade",
     "agrade_stream",
     "aredteam",
+    "compare_pair",
     "csv_dataset",
     "estimate",
     "file_dataset",
@@ -133,6 +136,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "rubricate.comparing": ("acompare_pair", "compare_pair"),
     "rubricate.dataset": (
         "ContextDocument",
         "DataItem",

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Literal, TypedDict, Unpack, cast
+from collections.abc import Iterator
+from typing import Literal, Unpack, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -33,8 +32,8 @@ from rubricate.judge import (
     load_attacks,
 )
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
-from rubricate.run import Progress, Result
-from rubricate.streaming import GradingOptions, check_options
+from rubricate.run import Result
+from rubricate.streaming import AskingOptions, GradingOptions, check_options
 
 __all__ = [
     "AttackFigures",
@@ -56,26 +55,8 @@ WRONG, RIGHT = "wrong answer", "right answer"
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices")
 
 
-class RedTeamOptions(TypedDict, total=False):
+class RedTeamOptions(AskingOptions, total=False):
     """How to judge; the arguments of these names of `agrade`."""
-
-    base_url: str | None
-    temperature: float | None
-    timeout: float
-    prices: str | Path | None
-    run_dir: str | Path | None
-    fresh: bool
-    retry_failed: bool
-    cache: str | Path | None
-    concurrency: int
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    attempts: int
-    deadline: float
-    max_outage: float
-    max_cost: float | None
-    max_time: float | None
-    on_progress: Callable[[Progress], None] | None
 
 
 class AttackFigures(BaseModel):

@@ -47,6 +47,7 @@ __all__ = [
     "DEADLINE",
     "MAX_OUTAGE",
     "TIMEOUT",
+    "AskingOptions",
     "GradingOptions",
     "JudgingOptions",
     "OneJudge",
@@ -125,6 +126,28 @@ class GradingOptions(RewardOptions, total=False):
     retry_failed: bool
     limit: int | None
     author_key: str | None
+    on_progress: Callable[[Progress], None] | None
+
+
+class AskingOptions(TypedDict, total=False):
+    """How to ask in a run of another form; the arguments of these names of `agrade`."""
+
+    base_url: str | None
+    temperature: float | None
+    timeout: float
+    prices: str | Path | None
+    run_dir: str | Path | None
+    fresh: bool
+    retry_failed: bool
+    cache: str | Path | None
+    concurrency: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    attempts: int
+    deadline: float
+    max_outage: float
+    max_cost: float | None
+    max_time: float | None
     on_progress: Callable[[Progress], None] | None
 
 

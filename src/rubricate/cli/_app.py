@@ -400,6 +400,109 @@ def redteam(
 
 
 @app.command()
+def compare_pair(
+    first: Annotated[
+        str,
+        typer.Argument(help="A text file, or a dataset or table with an answer in each item."),
+    ],
+    second: Annotated[
+        str | None,
+        typer.Argument(help="The same of the other side; not needed with --columns."),
+    ] = None,
+    rubric: Annotated[
+        str | None, typer.Option(help="A rubric file; a dataset may have its own.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="The two columns of one table that have the submissions: old,new."),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(help="What the other columns of a table are: prompt=question,id=qid."),
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="What is given are the two texts, not files of them.")
+    ] = False,
+    prompt: Annotated[str | None, typer.Option(help="The task that two texts answer.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="A text file with an exemplary response to it.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A language model: openai/gpt-4.1-mini, ... Given several times, they vote."
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
+    ] = None,
+    run_dir: Annotated[
+        str | None,
+        typer.Option(help="The run folder; taken up again if it is there. [runs/pair-A-B-JUDGE]"),
+    ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask for nothing but what failed before.")
+    ] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Share no answers with other runs.")
+    ] = False,
+    max_cost: Annotated[
+        float | None, typer.Option(help="End before more US dollars than these are spent.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Compare only the first N pairs.")] = None,
+    replicates: Annotated[
+        int | None, typer.Option(help="How often each judge is asked, a vote each time. [1]")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="The most requests in flight at once. [32]")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature. [0]")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that one request may take. [120]")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
+    ] = False,
+) -> None:
+    """Ask a judge which of two submissions is better, by each criterion, in both orders."""
+    from rubricate.cli._compare_pair import Compared, compare_pair_command
+    from rubricate.comparing import PairOptions
+
+    options: PairOptions = {"base_url": base_url, "fresh": fresh, "max_cost": max_cost}
+    options["retry_failed"] = retry_failed
+    if replicates is not None:
+        options["replicates"] = replicates
+    if concurrency is not None:
+        options["concurrency"] = concurrency
+    if temperature is not None:
+        options["temperature"] = temperature
+    if timeout is not None:
+        options["timeout"] = timeout
+    raise typer.Exit(
+        compare_pair_command(
+            Compared(first, second, rubric, columns, map, texts, prompt, reference),
+            judge or [],
+            run_dir=run_dir,
+            cache=cache,
+            no_cache=no_cache,
+            limit=limit,
+            json_output=json_output,
+            quiet=quiet,
+            options=options,
+        )
+    )
+
+
+@app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
     force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,

@@ -10,6 +10,7 @@ from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._pairwise import EQUAL, FIRST, OTHER, SECOND, PairJudge, pair_criterion
 from rubricate.judge._panel import JudgesLike, Panel, Weights
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
 
 __all__ = [
+    "EQUAL",
+    "FIRST",
+    "OTHER",
+    "SECOND",
     "AttackFamily",
     "AttackSuite",
     "AttackedQuestion",
@@ -48,6 +53,7 @@ __all__ = [
     "Message",
     "Model",
     "ModelJudge",
+    "PairJudge",
     "Panel",
     "PromptTemplate",
     "PromptedJudge",
@@ -64,6 +70,7 @@ __all__ = [
     "load_attacks",
     "model_family",
     "named_judge",
+    "pair_criterion",
     "read_reply",
     "recorded_judges",
     "reply_objects",

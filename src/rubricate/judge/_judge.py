@@ -68,6 +68,7 @@ class ModelJudge:
     """
 
     note: str | None = None
+    prompt_version = PROMPT_VERSION
     form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
     """What the JSON object of a reply looks like; named when a reply is asked for again."""
 
@@ -84,7 +85,6 @@ class ModelJudge:
         self._reasks = reasks
         self._examples = examples
         self._fenced = fenced
-        self.prompt_version = PROMPT_VERSION
 
     @property
     def caches_prefixes(self) -> bool:

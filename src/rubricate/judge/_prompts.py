@@ -10,7 +10,7 @@ prompt is there for one purpose: to measure what the fence is worth.)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROMPT_VERSION",
     "answer_form",
+    "code_for",
     "examples_text",
     "material_tag",
     "prefix",
@@ -33,6 +34,8 @@ __all__ = [
     "request_schema",
     "sendable",
     "suffix",
+    "template",
+    "texts_of",
 ]
 
 PROMPT_VERSION = "grading-2"
@@ -82,26 +85,25 @@ def sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def request_schema(verdict_schema: dict[str, object]) -> dict[str, object]:
-    """The JSON Schema of a reply: the reason before the verdict."""
+def request_schema(verdict_schema: dict[str, object], *, quotes: bool = True) -> dict[str, object]:
+    """The JSON Schema of a reply: the reason, and quotes if wanted, before the verdict."""
+    evidence = {"evidence": {"type": "array", "items": {"type": "string"}}} if quotes else {}
+    properties = {"reason": {"type": "string"}, **evidence, "verdict": verdict_schema}
     return {
         "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "evidence": {"type": "array", "items": {"type": "string"}},
-            "verdict": verdict_schema,
-        },
-        "required": ["reason", "evidence", "verdict"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """A template by its folder and name, without the suffix."""
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("rubricate.judge", f"prompts/{PROMPT_VERSION}"),
+        loader=jinja2.PackageLoader("rubricate.judge", "prompts"),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=False,
         autoescape=False,
@@ -109,11 +111,15 @@ def _template(name: str) -> Template:
     return environment.get_template(f"{name}.jinja")
 
 
+def _usual(name: str) -> Template:
+    return template(f"{PROMPT_VERSION}/{name}")
+
+
 @lru_cache(maxsize=64)
 def _system_part(
     guidelines: str | None, several: bool, examples: tuple[Example, ...], fenced: bool
 ) -> str:
-    return _template("system").render(
+    return _usual("system").render(
         guidelines=guidelines,
         several=several,
         examples=examples,
@@ -124,15 +130,15 @@ def _system_part(
 
 def examples_text(examples: tuple[Example, ...]) -> str:
     """Labelled examples as the system's message has them."""
-    return _template("examples").render(examples=examples, tag=_examples_tag(examples))
+    return _usual("examples").render(examples=examples, tag=_examples_tag(examples))
 
 
 def _examples_tag(examples: tuple[Example, ...]) -> str:
-    return _code("\0".join(text for e in examples for text in (e.prompt, e.submission)))
+    return code_for([text for e in examples for text in (e.prompt, e.submission)])
 
 
 def _material_part(case: Case, fenced: bool) -> str:
-    return _template("material" if fenced else "unfenced").render(
+    return _usual("material" if fenced else "unfenced").render(
         tag=material_tag(case),
         prompt=case.prompt,
         context=case.context,
@@ -143,13 +149,18 @@ def _material_part(case: Case, fenced: bool) -> str:
 
 def material_tag(case: Case) -> str:
     """The code of the tags around a case's material."""
-    documents = [text for document in case.context for text in (document.title, document.text)]
-    texts = (case.prompt, *documents, case.reference, case.submission)
-    return _code("\0".join(text or "" for text in texts))
+    return code_for(texts_of(case))
 
 
-def _code(text: str) -> str:
-    """A code that is not in the text, and that its author cannot know before it is written."""
+def texts_of(case: Case) -> tuple[str, ...]:
+    """All of a case's material."""
+    documents = [text or "" for one in case.context for text in (one.title, one.text)]
+    return (case.prompt, *documents, case.reference or "", case.submission)
+
+
+def code_for(texts: Iterable[str]) -> str:
+    """A code that is in none of the texts, and that no author can know before all are written."""
+    text = "\0".join(texts)
     content = text.encode("utf-8", "surrogatepass")
     attempt = 0
     while True:
@@ -164,20 +175,20 @@ def _code(text: str) -> str:
 def suffix(criterion: Criterion) -> tuple[str, dict[str, object]]:
     """How the user's message ends, and the schema of the reply: the same for all items."""
     question = criterion.ask()
-    text = _template("criterion").render(question=question, note=criterion.note)
+    text = _usual("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
 
 
 def answer_form(criterion: Criterion) -> str:
     """What the reply about a criterion is to look like, in words."""
-    return _template("answer").render(question=criterion.ask())
+    return _usual("answer").render(question=criterion.ask())
 
 
 @lru_cache(maxsize=1024)
 def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]]:
     questions = [criterion.ask() for criterion in criteria]
     asked = [(question, one.note) for question, one in zip(questions, criteria, strict=True)]
-    text = _template("group").render(asked=asked)
+    text = _usual("group").render(asked=asked)
     entries = {
         str(number): request_schema(question.verdict_schema)
         for number, question in enumerate(questions, start=1)

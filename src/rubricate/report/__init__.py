@@ -26,6 +26,13 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
+    from rubricate.report._pairs import (
+        PairFigures,
+        PairReport,
+        PairResult,
+        PairVerdict,
+        pair_result,
+    )
 
 __all__ = [
     "AgreementFigures",
@@ -37,6 +44,10 @@ __all__ = [
     "CriterionFigures",
     "Flip",
     "JudgeFigures",
+    "PairFigures",
+    "PairReport",
+    "PairResult",
+    "PairVerdict",
     "RunComparison",
     "ScoreFigures",
     "Summary",
@@ -48,6 +59,7 @@ __all__ = [
     "compare_runs",
     "estimate_figures",
     "estimate_text",
+    "pair_result",
     "read_certificate",
     "replay_figures",
     "replay_view",
@@ -59,6 +71,7 @@ _MODULES = {  # these need numpy, which is loaded when the first of them is aske
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
+    "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

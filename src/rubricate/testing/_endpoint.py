@@ -201,12 +201,28 @@ def _by_keywords(request: JudgeRequest) -> str | dict[str, Any]:
             for item, here in named.items()
         ]
         return {"items": entries, "others": []}
+    if request.second:
+        return _better(request)
     if "MET" not in request.labels:
         found = [label for label in request.labels if label.casefold() in submission]
         return [*found, *request.labels, ""][0]
-    words = set(re.findall(r"\w{5,}", request.criterion.casefold()))
+    words = _words(request)
     count = sum(word in submission for word in words)
     return "MET" if words and 2 * count >= len(words) else "UNMET"
+
+
+def _better(request: JudgeRequest) -> str:
+    """Which of two submissions has more of the criterion's words."""
+    words = _words(request)
+    first, second = (
+        sum(word in text.casefold() for word in words)
+        for text in (request.submission, request.second)
+    )
+    return "EQUAL" if first == second else "FIRST" if first > second else "SECOND"
+
+
+def _words(request: JudgeRequest) -> set[str]:
+    return set(re.findall(r"\w{5,}", request.criterion.casefold()))
 
 
 def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:

@@ -27,7 +27,9 @@ class JudgeRequest:
     Attributes:
         body: the JSON body as it came.
         headers: the request's headers; `Authorization` only as whether there was one.
-        submission: the text between the submission tags of the prompt.
+        submission: the text between the submission tags of the prompt; of two that are compared,
+            the first.
+        second: the second of two submissions that are compared.
         criterion: the requirement that is asked about.
         labels: the verdicts (or scores) that the prompt allows, in its order.
         items: what the verdict is to classify, for metric criteria.
@@ -43,6 +45,7 @@ class JudgeRequest:
     items: tuple[str, ...] = ()
     prefix: str = ""
     criteria: tuple[JudgeRequest, ...] = ()
+    second: str = ""
 
     @classmethod
     def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
@@ -63,10 +66,13 @@ class JudgeRequest:
             return cls(body, headers, submission, prefix=before, criteria=tuple(entries))
         question = others[0] if others else ""
         answers = schema.get("properties", {})
-        return cls(body, headers, submission, *_question(question, answers), before)
+        both = _SECOND.search(asked)
+        second = both["text"] if both else ""
+        return cls(body, headers, submission, *_question(question, answers), before, (), second)
 
 
-_SUBMISSION = re.compile(r"<submission-(\w+)>\n(?P<text>.*)\n</submission-\1>", re.DOTALL)
+_SUBMISSION = re.compile(r"<(submission|first)-(\w+)>\n(?P<text>.*)\n</\1-\2>", re.DOTALL)
+_SECOND = re.compile(r"<second-(\w+)>\n(?P<text>.*)\n</second-\1>", re.DOTALL)
 _UNFENCED = re.compile(r"^Submission:\n(?P<text>.*)(?=\n\nCriterion:\n)", re.DOTALL | re.MULTILINE)
 _CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")
 

@@ -1,0 +1,102 @@
+"""Which of two submissions is better by a criterion: the question as a criterion, and its judge.
+
+A pair is an item: its submission is the one that is shown first, and its metadata have the other.
+Which one stands first is up to whoever makes the item; both orders of a pair are two items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import orjson
+
+from rubricate.judge._case import Case
+from rubricate.judge._judge import ModelJudge
+from rubricate.judge._prompts import code_for, request_schema, sendable, template, texts_of
+from rubricate.judge._replies import Reply
+from rubricate.judge.models import Message, Request
+from rubricate.rubric import Criterion, CriterionOption
+
+__all__ = ["EQUAL", "FIRST", "OTHER", "SECOND", "PairJudge", "pair_criterion"]
+
+PAIR_PROMPT = "pairwise-1"
+"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"
+OTHER = "second"
+"""Where an item's metadata have the submission that is shown second."""
+
+
+def pair_criterion(criterion: Criterion, name: str) -> Criterion:
+    """The question which of two submissions is better by a criterion that a judge is asked about.
+
+    Of a fault (a negative weight) it is asked which one shows it more; that one is the worse. An
+    answer is worth 1 where the first is better, 0 where the second is, and 0.5 where neither is.
+    """
+    question = criterion.ask()
+    parts = [question.requirement]
+    if criterion.note:
+        parts.append(f"Note on this criterion:\n{criterion.note}")
+    if question.material:
+        parts.append(question.material)
+    if criterion.measurement not in ("binary", "numeric"):
+        levels = [
+            f"- {answer.label}: {answer.meaning}" if answer.meaning else f"- {answer.label}"
+            for answer in question.answers
+            if answer.label in criterion.labels
+        ]
+        parts.append("A single submission would be given one of:\n" + "\n".join(levels))
+    fault = criterion.weight < 0
+    does = "shows the fault that the criterion describes more" if fault else "does better by it"
+    options = [(FIRST, float(not fault)), (SECOND, float(fault)), (EQUAL, 0.5)]
+    meanings = (f"the first submission {does}", f"the second submission {does}", "neither does")
+    return Criterion(
+        name=name,
+        weight=abs(criterion.weight),
+        requirement="\n\n".join(parts),
+        scale_type="nominal",
+        options=tuple(
+            CriterionOption(label=label, value=value, description=meaning)
+            for (label, value), meaning in zip(options, meanings, strict=True)
+        ),
+    )
+
+
+class PairJudge(ModelJudge):
+    """A language model that is asked which of an item's two submissions is better."""
+
+    form = '{"reason": "...", "verdict": ...}'
+    prompt_version = PAIR_PROMPT
+
+    @cached_property
+    def _identity(self) -> bytes:
+        return orjson.dumps([PAIR_PROMPT, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
+
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        assert case.item is not None
+        second = case.item.metadata[OTHER]
+        system = template(f"{PAIR_PROMPT}/system").render(guidelines=case.guidelines)
+        material = template(f"{PAIR_PROMPT}/material").render(
+            tag=code_for((*texts_of(case), second)),
+            prompt=case.prompt,
+            context=case.context,
+            reference=case.reference,
+            first=case.submission,
+            second=second,
+        )
+        question = criterion.ask()
+        asked = template(f"{PAIR_PROMPT}/criterion").render(question=question)
+        user = sendable(material + asked)
+        messages = (
+            Message(role="system", content=sendable(system)),
+            Message(role="user", content=user),
+        )
+        schema = request_schema(question.verdict_schema, quotes=False)
+        return Request(messages, schema, shared=len(sendable(material)))
+
+    def read(self, text: str) -> Reply:
+        """Reason and verdict; quotes, which nobody asked for, are left out."""
+        return replace(super().read(text), quotes=())
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return self._key_of(self.request(case, criterion))

@@ -1,0 +1,94 @@
+"""The installed command `rubricate compare-pair`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRIC = [
+    {"name": "speed", "weight": 2, "requirement": "Gives roughly 300000 kilometres"},
+    {"name": "boasting", "weight": -1, "requirement": "Praises itself shamelessly"},
+]
+GOOD, BAD = "Roughly 300000 kilometres.", "Shamelessly it praises itself."
+
+
+@pytest.fixture
+def compare(rubricate, tmp_path, endpoint):
+    (tmp_path / "rubric.json").write_text(json.dumps(RUBRIC))
+    (tmp_path / "good.txt").write_text(GOOD)
+    (tmp_path / "bad.md").write_text(BAD)
+
+    def run(*arguments):
+        judge = ("--rubric", "rubric.json", "--judge", "m", "--base-url", endpoint.url)
+        return rubricate("compare-pair", *arguments, *judge)
+
+    return run
+
+
+def test_two_files_are_compared_and_nothing_is_asked_twice(compare, endpoint, tmp_path):
+    done = compare("good.txt", "bad.md", "--prompt", "How fast?")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("all")]
+    assert rows == [["all", "1", "0", "0", "0", "0", "0", "1.00", "[0.21,", "1.00]"]]
+    assert "position bias 0.00" in done.stdout
+    assert (tmp_path / "runs/pair-good-bad-m/journal.sqlite").exists()
+    turned = json.loads(compare("bad.md", "good.txt", "--prompt", "How fast?", "--json").stdout)
+    assert (turned["overall"]["second"], turned["calls"], turned["known"]) == (1, 0, 4)
+    assert len(endpoint.requests) == 4
+
+
+def test_two_texts_are_compared_as_they_stand(compare, endpoint):
+    report = json.loads(compare(GOOD, BAD, "--texts", "--json").stdout)
+    assert report["results"][0]["outcome"] == "first"
+    assert {(r.submission, r.second) for r in endpoint.requests} == {(GOOD, BAD), (BAD, GOOD)}
+
+
+def test_two_columns_of_a_table_and_two_tables_are_compared(compare, tmp_path):
+    rows = [{"q": "How fast?", "old": BAD, "new": GOOD}, {"q": "Why?", "old": BAD, "new": BAD}]
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = compare("both.jsonl", "--columns", "old,new", "--map", "prompt=q", "--json")
+    report = json.loads(done.stdout)
+    assert [one["outcome"] for one in report["results"]] == ["second", "tie"]
+    for name, text in (("a", GOOD), ("b", BAD)):
+        (tmp_path / f"{name}.json").write_text(json.dumps([{"id": "x", "submission": text}]))
+    report = json.loads(compare("a.json", "b.json", "--json").stdout)
+    assert [(one["id"], one["outcome"]) for one in report["results"]] == [("x", "first")]
+
+
+def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
+    with ScriptedEndpoint([Rule(criterion="Gives", reply="no JSON")]) as endpoint:
+        options = ["--rubric", "rubric.json", "--judge", "m", "--base-url", endpoint.url]
+        done = rubricate("compare-pair", "good.txt", "bad.md", *options)
+    assert done.returncode == 2
+    assert "failed 2" in done.stdout
+    assert "first failure: unreadable_reply" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["good.txt"], "name what to compare it with"),
+        (["good.txt", "missing.txt"], "file not found"),
+        (["good.txt", "rubric.json"], "a text and a dataset cannot be compared"),
+        (["rubric.json", "good.txt"], "a dataset and a text cannot be compared"),
+        (["good.txt", "bad.md", "--columns", "a,b"], "two texts were given"),
+        (["rubric.json", "--columns", "a"], "not of the form old,new"),
+        (["rubric.json", "rubric.json", "--prompt", "x"], "a dataset has its own"),
+        (["rubric.json", "--columns", "old,new"], "there is no column 'old'"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_sent(compare, endpoint, arguments, problem):
+    done = compare(*arguments)
+    assert done.returncode == 1
+    assert problem in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not endpoint.requests
+
+
+def test_it_needs_a_language_model(rubricate, compare):
+    for judge in ([], ["--judge", "builtin"]):
+        done = rubricate("compare-pair", "good.txt", "bad.md", "--rubric", "rubric.json", *judge)
+        assert (done.returncode, "language model" in done.stderr) == (1, True)
