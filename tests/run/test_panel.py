@@ -319,3 +319,25 @@ def test_a_panels_fingerprint_is_of_its_members_and_strategy() -> None:
         judge_fingerprint(choose_judge("builtin")),
     ]
     assert len(set(different)) == 5
+
+
+def test_quotes_that_no_text_has_are_counted_per_judge_and_criterion(make_dataset):
+    def judge(name: str, quote: str) -> PythonModel:
+        reply = {"reason": "r", "evidence": [quote], "verdict": "MET"}
+        return PythonModel(lambda messages: reply, name=name)
+
+    dataset = make_dataset(2)
+    word = dataset.items[0].submission.split()[0]
+    honest, liar = judge("honest", word), judge("liar", "words that nobody has ever written")
+    summary = rubricate.grade(dataset, [honest, liar]).summary()
+    found = [(one.judge, one.quotes, one.invented) for one in summary.invented_quotes]
+    assert found == [("liar", 4, 4)]
+    figures = [(one.name, one.quotes, one.invented_quotes) for one in summary.judges]
+    assert figures == [("honest", 4, 0), ("liar", 4, 4)]
+    assert [(one.quotes, one.invented_quotes) for one in summary.criteria] == [(4, 2), (4, 2)]
+    assert summary.warnings["invented_quotes"] == 2
+    assert "judge liar: 4 of 4 quotes are not in the submission" in str(summary)
+    alone = rubricate.grade(dataset, honest).summary()
+    assert not alone.invented_quotes
+    assert "quotes" not in str(alone)
+    assert rubricate.grade(dataset, liar).summary().invented_quotes[0].invented == 4

@@ -83,7 +83,10 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
             "before_penalty": None,
         },
         "judge_scores": {},
-        "warnings": {},
+        "warnings": {
+            "invented_quotes": "quotes that are not in the submission: 1; look at the reasons that "
+            "rest on them"
+        },
     }
     assert usage["requests"] == 1
     assert usage["input_tokens"] > 0

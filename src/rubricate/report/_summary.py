@@ -13,6 +13,7 @@ __all__ = [
     "AgreementFigures",
     "CertificateFigures",
     "CriterionFigures",
+    "InventedQuotes",
     "JudgeFigures",
     "ScoreFigures",
     "Summary",
@@ -59,6 +60,10 @@ class CriterionFigures(_Figures):
     """The share of pairs of votes that are the same answer; None where no two judges decided."""
     tied: int = 0
     """Verdicts whose votes were evenly split."""
+    quotes: int = 0
+    """Quotes of the judges, of all votes together."""
+    invented_quotes: int = 0
+    """Those of them that do not stand in the submission."""
 
 
 class JudgeFigures(_Figures):
@@ -79,6 +84,20 @@ class JudgeFigures(_Figures):
     """US dollars that its votes took when they were asked for; None where not known."""
     seconds: float
     """Waiting time of its votes, added up."""
+    quotes: int = 0
+    """Quotes in its votes."""
+    invented_quotes: int = 0
+    """Those of them that do not stand in the submission."""
+
+
+class InventedQuotes(_Figures):
+    """A judge that quotes what submissions do not say."""
+
+    judge: str
+    quotes: int
+    """All its quotes."""
+    invented: int
+    """Those that do not stand in the submission."""
 
 
 class ScoreFigures(_Figures):
@@ -162,6 +181,8 @@ class Summary(_Figures):
     """The judges, where several vote."""
     strategies: dict[str, str | int] = {}
     """How their votes were put together."""
+    invented_quotes: list[InventedQuotes] = []
+    """The judges that have invented quotes."""
     warnings: dict[str, int] = {}
     """How many items have each kind of warning (see `ItemResult.warnings`)."""
     first_warning: str | None = None

@@ -13,6 +13,7 @@ from rubricate._version import __version__
 from rubricate.report._summary import (
     AgreementFigures,
     CriterionFigures,
+    InventedQuotes,
     JudgeFigures,
     ScoreFigures,
     Summary,
@@ -48,6 +49,7 @@ class Tallies:
         self._score, self._lowest, self._highest = _Mean(), _Mean(), _Mean()
         self._coverage, self._human, self._penalty = _Mean(), _Mean(), _Mean()
         self._judges: dict[str, _JudgeTally] = {}
+        self._quotes: dict[str, _Quotes] = {}
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
 
@@ -62,6 +64,9 @@ class Tallies:
             if tally is None:
                 tally = self._criteria[name] = _CriterionTally(name, criterion, place)
             tally.add(criterion, place, verdict, item.labels.get(name))
+            for vote in verdict.votes or (verdict,):
+                if vote.evidence:
+                    self._quotes.setdefault(vote.judge or "", _Quotes()).add(vote)
             for vote in verdict.votes:
                 judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
                 judge.add(criterion, vote, verdict, item.labels.get(name))
@@ -119,6 +124,11 @@ class Tallies:
                 self._judges.get(name, _JudgeTally()).figures(name, outcome.weights)
                 for name in outcome.judges
             ],
+            invented_quotes=[
+                InventedQuotes(judge=name, quotes=found.count, invented=found.invented)
+                for name, found in sorted(self._quotes.items())
+                if found.invented
+            ],
             strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
             warnings=dict(sorted(self._warnings.items())),
             first_warning=self._first_warning[1] if self._first_warning else None,
@@ -146,6 +156,17 @@ class Tallies:
         )
 
 
+class _Quotes:
+    """The quotes of verdicts, and how many of them are invented."""
+
+    def __init__(self) -> None:
+        self.count = self.invented = 0
+
+    def add(self, verdict: Verdict) -> None:
+        self.count += len(verdict.evidence)
+        self.invented += sum(evidence.invented for evidence in verdict.evidence)
+
+
 class _CriterionTally:
     """One criterion over the items so far; what it is comes from the first item that has it."""
 
@@ -158,6 +179,7 @@ class _CriterionTally:
         self._labels: Counter[str] = Counter()
         self._value = _Mean()
         self._tied = self._pairs = self._same_pairs = 0
+        self._quotes = _Quotes()
 
     def add(
         self,
@@ -174,6 +196,8 @@ class _CriterionTally:
         self._value.add(verdict.value)
         self.agreement.add(criterion, verdict, human)
         self._tied += verdict.tied
+        for vote in verdict.votes or (verdict,):
+            self._quotes.add(vote)
         answers = [_answer(criterion, vote) for vote in verdict.votes]
         for one, other in combinations([answer for answer in answers if answer is not None], 2):
             self._pairs += 1
@@ -197,6 +221,8 @@ class _CriterionTally:
             agreement=self.agreement.figures(),
             judges_agree=self._same_pairs / self._pairs if self._pairs else None,
             tied=self._tied,
+            quotes=self._quotes.count,
+            invented_quotes=self._quotes.invented,
         )
 
 
@@ -209,6 +235,7 @@ class _JudgeTally:
         self._with_verdict = _Mean()
         self._agreement = _Agreement()
         self._usage = Usage()
+        self._quotes = _Quotes()
 
     def add(
         self, criterion: Criterion, vote: Verdict, verdict: Verdict, human: Verdict | None
@@ -216,6 +243,7 @@ class _JudgeTally:
         self._statuses[vote.status] += 1
         self._agreement.add(criterion, vote, human)
         self._usage += vote.usage
+        self._quotes.add(vote)
         answers = _answer(criterion, vote), _answer(criterion, verdict)
         if None not in answers:
             self._with_verdict.add(answers[0] == answers[1])
@@ -230,6 +258,8 @@ class _JudgeTally:
             score=self.score.value,
             cost=self._usage.cost,
             seconds=self._usage.seconds,
+            quotes=self._quotes.count,
+            invented_quotes=self._quotes.invented,
         )
 
 

@@ -37,6 +37,10 @@ def summary_view(summary: Summary) -> RenderableType:
     if summary.judges:
         parts += [_judges_table(summary), Text()]
     parts.append(_figures(summary))
+    for judge in summary.invented_quotes:
+        share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
+        line = f"judge {judge.judge}: {share}: trust its reasons less"
+        parts.append(Text(line, style="yellow"))
     if summary.warnings:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
         parts.append(Text(f"Items with a warning: {kinds}", style="yellow"))

@@ -32,6 +32,11 @@ class Evidence:
     start: int | None = None
     end: int | None = None
 
+    @property
+    def invented(self) -> bool:
+        """Whether the quoted words do not stand in the submission."""
+        return self.start is None
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -44,8 +44,8 @@ class ItemResult:
         index: the item's place in the dataset, from 0.
         judge_scores: where several judges voted, the score that each alone would give, by name.
         warnings: what should be known before the score is believed, in words by kind:
-            `faults_only` (see `Score`) and `same_family` (a judge is of the family of models that
-            wrote the text).
+            `faults_only` (see `Score`), `same_family` (a judge is of the family of models that
+            wrote the text) and `invented_quotes` (a judge quotes what the text does not say).
     """
 
     id: str
@@ -135,6 +135,18 @@ def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None)
                 f"{', '.join(map(str, judges))} is of the family of {author}, who wrote the text: "
                 "judges tend to favour their own"
             )
+    invented = {
+        (vote.judge, evidence.quote)
+        for verdict in criteria.values()
+        for vote in verdict.votes or (verdict,)
+        for evidence in vote.evidence
+        if evidence.invented
+    }
+    if invented:
+        warnings["invented_quotes"] = (
+            f"quotes that are not in the submission: {len(invented)}; look at the reasons that rest "
+            "on them"
+        )
     return warnings
 
 
