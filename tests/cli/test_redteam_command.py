@@ -18,7 +18,7 @@ def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
         again = rubricate(*options)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("closing")]
-    assert rows == [["closing", "the", "fence", "1.00", "4", "0", "0", "0"]] * 2
+    assert rows == [["closing", "the", "fence", "1.00", "[0.51,", "1.00]", "4", "0", "0", "0"]] * 2
     assert "attack success, defence on" in done.stdout
     assert "attack success, defence off" in done.stdout
     assert (tmp_path / "runs" / "redteam-m" / "journal.sqlite").exists()
@@ -59,6 +59,8 @@ def test_as_json_it_has_every_count(rubricate):
         "without_control": 0,
         "n": 2,
         "rate": 1.0,
+        "low": pytest.approx(0.342, abs=1e-3),
+        "high": 1.0,
     }
     assert report["calls"] == 36
 

@@ -20,6 +20,17 @@ from rubricate.report._tallies import Tallies, summarize
 
 if TYPE_CHECKING:
     from rubricate.report._agreement import AgreementReport, CriterionAgreement, agreement_report
+    from rubricate.report._attacks import (
+        RIGHT,
+        WRONG,
+        AttackFigures,
+        AttackOutcomes,
+        ControlFigures,
+        Defence,
+        DefenceFigures,
+        RedTeamReport,
+        defence_figures,
+    )
     from rubricate.report._certificate import (
         Certificate,
         certify,
@@ -36,13 +47,20 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "RIGHT",
+    "WRONG",
     "AgreementFigures",
     "AgreementReport",
+    "AttackFigures",
+    "AttackOutcomes",
     "Certificate",
     "CertificateFigures",
+    "ControlFigures",
     "CriterionAgreement",
     "CriterionComparison",
     "CriterionFigures",
+    "Defence",
+    "DefenceFigures",
     "Flip",
     "InventedQuotes",
     "JudgeFigures",
@@ -50,6 +68,7 @@ __all__ = [
     "PairReport",
     "PairResult",
     "PairVerdict",
+    "RedTeamReport",
     "RunComparison",
     "ScoreFigures",
     "Summary",
@@ -59,6 +78,7 @@ __all__ = [
     "certify",
     "check_certificate",
     "compare_runs",
+    "defence_figures",
     "estimate_figures",
     "estimate_text",
     "pair_result",
@@ -70,6 +90,17 @@ __all__ = [
 ]
 
 _MODULES = {  # these need numpy, which is loaded when the first of them is asked for
+    "_attacks": (
+        "RIGHT",
+        "WRONG",
+        "AttackFigures",
+        "AttackOutcomes",
+        "ControlFigures",
+        "Defence",
+        "DefenceFigures",
+        "RedTeamReport",
+        "defence_figures",
+    ),
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),

@@ -144,8 +144,8 @@ def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None)
     }
     if invented:
         warnings["invented_quotes"] = (
-            f"quotes that are not in the submission: {len(invented)}; look at the reasons that rest "
-            "on them"
+            f"quotes that are not in the submission: {len(invented)}; look at the reasons that "
+            "rest on them"
         )
     return warnings
 
