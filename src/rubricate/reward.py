@@ -204,11 +204,11 @@ class RewardFunction:
         return sorted(found, key=lambda item: item.index)
 
     def _sender_here(self) -> Sender:
-        """The running loop's way to models; a new one after one has stopped for good."""
+        """The running loop's way to models; a new one after a model was given up."""
         loop = asyncio.get_running_loop()
-        if self._sender is None or self._sender[0] is not loop or self._sender[1].stopped_by:
+        if self._sender is None or self._sender[0] is not loop or self._sender[1].lost:
             self._let_go()
-            self._sender = (loop, shared_sender(self._options))
+            self._sender = (loop, shared_sender(self._judge, self._options))
         return self._sender[1]
 
     def _batch(self, items: list[ItemResult]) -> RewardBatch:

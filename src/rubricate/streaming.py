@@ -37,6 +37,7 @@ from rubricate.run import (
     RunFolder,
     Sender,
     cache_file,
+    goes_on_without,
     run,
 )
 from rubricate.stats import reliability_weights
@@ -297,9 +298,13 @@ class ResultStream:
         await self.aclose()
 
 
-def shared_sender(options: GradingOptions) -> Sender:
-    """A way to models that several streams share, with its limits."""
-    return Sender(limits=_limits(options), retries=_retries(options))
+def shared_sender(judge: GroupJudge | Panel, options: GradingOptions) -> Sender:
+    """A way to a judge's models that several streams share, with its limits."""
+    return Sender(
+        limits=_limits(options),
+        retries=_retries(options),
+        goes_on_without=goes_on_without(judge),
+    )
 
 
 def _leader_first(judge: GroupJudge | Panel, options: JudgingOptions) -> bool:

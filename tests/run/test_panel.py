@@ -124,7 +124,8 @@ def test_votes_below_the_quorum_fail_the_verdict_with_the_cause(make_dataset, ju
 
 def test_a_run_that_stops_between_votes_has_no_verdict_of_half_a_panel(make_dataset, judges):
     with ScriptedEndpoint([Rule(status=401)]) as endpoint:
-        panel = Panel([judges("a"), rubricate.HTTPModel("m", base_url=endpoint.url)])
+        refused = rubricate.HTTPModel("m", base_url=endpoint.url)
+        panel = Panel([judges("a"), refused], min_votes=2)
         with pytest.raises(RunStopped) as stopped:
             rubricate.grade(make_dataset(1), panel, concurrency=1)
     verdict = stopped.value.result.items[0].criteria["boasting"]
@@ -294,9 +295,8 @@ def test_only_failed_votes_are_asked_again_where_that_is_wanted(make_dataset, ju
 
 def test_a_stopped_run_that_learns_weights_still_gives_every_item_once(make_dataset, judges):
     with ScriptedEndpoint([Rule(status=401)]) as endpoint:
-        panel = Panel(
-            [judges("a"), rubricate.HTTPModel("m", base_url=endpoint.url)], weights="reliability"
-        )
+        refused = rubricate.HTTPModel("m", base_url=endpoint.url)
+        panel = Panel([judges("a"), refused], weights="reliability", min_votes=2)
         with pytest.raises(RunStopped) as stopped:
             rubricate.grade(make_dataset(4), panel, concurrency=1)
     result = stopped.value.result
@@ -341,3 +341,41 @@ def test_quotes_that_no_text_has_are_counted_per_judge_and_criterion(make_datase
     assert not alone.invented_quotes
     assert "quotes" not in str(alone)
     assert rubricate.grade(dataset, liar).summary().invented_quotes[0].invented == 4
+
+
+@pytest.mark.parametrize("rule", [Rule(status=401), Rule(status=404), Rule(status=400)])
+def test_a_judge_that_is_refused_costs_its_own_votes_while_a_quorum_is_left(make_dataset, rule):
+    with ScriptedEndpoint([rule]) as refusing, ScriptedEndpoint() as working:
+        bad = rubricate.HTTPModel("bad", base_url=refusing.url)
+        good = rubricate.HTTPModel("good", base_url=working.url)
+        result = rubricate.grade(make_dataset(20), [bad, good, "builtin"], min_votes=2)
+        assert (result.stopped, result.failed) == (None, 0)
+        assert len(working.requests) == 40
+        assert len(refusing.requests) <= (1 if rule.status != 400 else 32)
+        summary = result.summary()
+        assert [judge.votes["failed"] for judge in summary.judges] == [40, 0, 0]
+        assert f"judge bad: 40 of 40 votes failed; the first: {summary.judges[0].first_error}" in (
+            " ".join(str(summary).split())
+        )
+        refused = len(refusing.requests)
+        with pytest.raises(RunStopped):
+            rubricate.grade(make_dataset(20), [bad, good, "builtin"], min_votes=3)
+        assert len(refusing.requests) - refused <= (1 if rule.status != 400 else 32)
+
+
+def test_of_two_models_of_one_endpoint_only_the_one_that_is_not_there_is_lost(make_dataset):
+    def respond(request: Any) -> Rule:
+        missing = request.body["model"] == "missing"
+        return Rule(status=404, message="no such model") if missing else Rule(verdict="MET")
+
+    trouble: list[str | None] = []
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(
+            make_dataset(10),
+            ["missing", "there"],
+            base_url=endpoint.url,
+            on_progress=lambda progress: trouble.append(progress.trouble),
+        )
+    assert (result.failed, result.stopped) == (0, None)
+    assert sum(request.body["model"] == "missing" for request in endpoint.requests) == 1
+    assert "missing is given up, the others go on: HTTP 404: no such model" in trouble

@@ -7,7 +7,7 @@ of counting costs none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Literal
@@ -19,7 +19,7 @@ from rubricate.judge._choose import JudgeLike, named_judge
 from rubricate.judge._computed import with_computed
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
-from rubricate.judge.models import Send
+from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
 __all__ = ["JudgesLike", "Panel", "Weights"]
@@ -64,6 +64,12 @@ class _Member:
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         return await self._judge.judge(case, criterion, send)
+
+    @property
+    def model(self) -> Model | None:
+        """The model behind it, where it is one with a prompt."""
+        found = getattr(getattr(self._judge, "behind", self._judge), "model", None)
+        return found if isinstance(found, Model) else None
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         return self._judge.groups(criteria)
@@ -144,7 +150,7 @@ class Panel:
         if min_votes > votes:
             raise InputError(f"a quorum of {min_votes} votes cannot come of {votes}")
         self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
-        self.members: tuple[GroupJudge, ...] = tuple(
+        self.members: tuple[_Member, ...] = tuple(
             _Member(with_computed(judge), name if number == 1 else f"{name} #{number}", number)
             for judge, name in zip(chosen, names, strict=True)
             for number in range(1, replicates + 1)
@@ -184,6 +190,12 @@ class Panel:
         ]
         weights = [self.weights[name] for name in names] if self.weights else None
         return aggregate(criterion, named, self.aggregation, weights, judge=self.name)
+
+    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
+        """Whether a quorum is left without the models of these endpoints and names."""
+        models = (member.model for member in self.members)
+        left = sum(one is None or (one.endpoint, one.name) not in lost for one in models)
+        return left >= max(1, self.aggregation.min_votes)
 
     def weighted(self, weights: Mapping[str, float]) -> Panel:
         """The same panel with weights by its members' names; 1 for those that are missing."""

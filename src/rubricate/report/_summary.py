@@ -88,6 +88,8 @@ class JudgeFigures(_Figures):
     """Quotes in its votes."""
     invented_quotes: int = 0
     """Those of them that do not stand in the submission."""
+    first_error: str | None = None
+    """Why its first vote failed, in the dataset's order, if one did."""
 
 
 class InventedQuotes(_Figures):

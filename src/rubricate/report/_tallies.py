@@ -69,7 +69,7 @@ class Tallies:
                     self._quotes.setdefault(vote.judge or "", _Quotes()).add(vote)
             for vote in verdict.votes:
                 judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
-                judge.add(criterion, vote, verdict, item.labels.get(name))
+                judge.add(criterion, place, vote, verdict, item.labels.get(name))
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -236,10 +236,20 @@ class _JudgeTally:
         self._agreement = _Agreement()
         self._usage = Usage()
         self._quotes = _Quotes()
+        self._first_error: tuple[tuple[int, int], str] | None = None
 
     def add(
-        self, criterion: Criterion, vote: Verdict, verdict: Verdict, human: Verdict | None
+        self,
+        criterion: Criterion,
+        place: tuple[int, int],
+        vote: Verdict,
+        verdict: Verdict,
+        human: Verdict | None,
     ) -> None:
+        error = vote.error
+        if error is not None and error.kind != "not_run":
+            told = (place, f"{error.kind}: {error.message}")
+            self._first_error = min(self._first_error or told, told)
         self._statuses[vote.status] += 1
         self._agreement.add(criterion, vote, human)
         self._usage += vote.usage
@@ -260,6 +270,7 @@ class _JudgeTally:
             seconds=self._usage.seconds,
             quotes=self._quotes.count,
             invented_quotes=self._quotes.invented,
+            first_error=self._first_error[1] if self._first_error else None,
         )
 
 

@@ -37,6 +37,11 @@ def summary_view(summary: Summary) -> RenderableType:
     if summary.judges:
         parts += [_judges_table(summary), Text()]
     parts.append(_figures(summary))
+    for voter in summary.judges:
+        if voter.first_error is not None:
+            share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
+            line = f"judge {voter.name}: {share}; the first: {voter.first_error}"
+            parts.append(Text(line, style="red"))
     for judge in summary.invented_quotes:
         share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
         line = f"judge {judge.judge}: {share}: trust its reasons less"

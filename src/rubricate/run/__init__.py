@@ -8,7 +8,7 @@ from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_fil
 from rubricate.run._limits import Limits
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
-from rubricate.run._run import INTERRUPTED, run
+from rubricate.run._run import INTERRUPTED, goes_on_without, run
 from rubricate.run._sender import Sender
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Sender",
     "cache_file",
     "estimate",
+    "goes_on_without",
     "read_run",
     "result_rows",
     "run",

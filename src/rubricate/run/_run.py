@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 
@@ -22,10 +22,10 @@ from rubricate.run._limits import Limits
 from rubricate.run._plan import Plan
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
-from rubricate.run._sender import Sender
+from rubricate.run._sender import ModelKey, Sender
 from rubricate.run._weights import Held, LearnWeights
 
-__all__ = ["INTERRUPTED", "run"]
+__all__ = ["INTERRUPTED", "goes_on_without", "run"]
 
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
@@ -122,7 +122,14 @@ async def run(
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())
         if sender is None:
-            sender = stack.enter_context(Sender(limits=limits, retries=retries, on_trouble=trouble))
+            sender = stack.enter_context(
+                Sender(
+                    limits=limits,
+                    retries=retries,
+                    on_trouble=trouble,
+                    goes_on_without=goes_on_without(judge),
+                )
+            )
         if folder and fresh:
             moved_aside(folder.journal)
         journal = stack.enter_context(Journal(folder.journal if folder else None))
@@ -192,6 +199,11 @@ async def run(
                     interrupted=stopped in (INTERRUPTED, "cancelled"),
                 )
             )
+
+
+def goes_on_without(judge: GroupJudge | Panel) -> Callable[[Collection[ModelKey]], bool]:
+    """Whether a run has sense without some models: where enough judges of a panel are left."""
+    return judge.goes_on_without if isinstance(judge, Panel) else lambda lost: False
 
 
 def _held(judge: GroupJudge | Panel, learn: LearnWeights) -> Held | None:

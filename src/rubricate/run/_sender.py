@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from types import TracebackType
 
@@ -14,32 +14,32 @@ from rubricate.judge import Completion, Model, Request
 from rubricate.run._late import LostRequest, Watchdog
 from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
+from rubricate.run._standing import Standing
 
-__all__ = ["Sender"]
+__all__ = ["ModelKey", "Sender"]
 
-GIVEN_UP_IN_A_ROW, GIVEN_UP_IN_OUTAGE = 10, 2
-"""Calls given up one after another before an endpoint that has worked is taken for dead; in an
-outage that has lasted too long, two are enough."""
-REFUSALS_AT_FIRST = 5
-"""Requests refused as wrong, with none ever accepted, before a run is given up: 200 more would be
-refused the same way."""
 ALONE = 0.3
 """Seconds that the first request goes alone at most, if it gets no answer at all."""
+ModelKey = tuple[str, str]
+"""A model's endpoint and name."""
 
 
 class Sender:
     """Sends requests for one run; a context manager, in the loop that sends.
 
-    The first request goes alone: a wrong key, a dead endpoint and the endpoint's way of structured
-    output are found out with one request, not with as many as may be in flight.
+    The first request to a model goes alone: a wrong key, a dead endpoint and the endpoint's way of
+    structured output are found out with one request, not with as many as may be in flight.
 
     Args:
         limits: what each endpoint is asked at most, together with other runs in the process.
         retries: when a failed request is sent again.
         on_trouble: told of every failure that is retried, in words.
+        goes_on_without: whether the run has sense without the models that are given up, by endpoint
+            and name. Default: it has none.
 
     Attributes:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
+        lost: the models that were given up.
     """
 
     def __init__(
@@ -48,19 +48,17 @@ class Sender:
         limits: Limits,
         retries: RetryPolicy,
         on_trouble: Callable[[str], None] = lambda message: None,
+        goes_on_without: Callable[[Collection[ModelKey]], bool] = lambda lost: False,
     ) -> None:
         self._limits = limits
         self._retries = retries
         self._on_trouble = on_trouble
+        self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
         self._chance = random.Random(0)
         self._watchdog = Watchdog()
-        self._open = False
-        self._first: asyncio.Future[None] | None = None
-        self._has_answered = False
-        self._has_accepted = False
-        self._given_up = 0
-        self._refusals = 0
+        self._standings: dict[ModelKey, Standing] = {}
+        self.lost: dict[ModelKey, None] = {}
         self.stopped_by: ModelError | None = None
 
     def __enter__(self) -> Sender:
@@ -81,29 +79,23 @@ class Sender:
         self._limiters.clear()
 
     async def __call__(self, model: Model, request: Request) -> Completion:
-        while not self._open:
-            if self._first is not None:
-                await asyncio.wait([self._first])
+        key = (model.endpoint, model.name)
+        standing = self._standings.get(key)
+        if standing is None:
+            standing = self._standings[key] = Standing()
+        while not standing.is_open:
+            if standing.first is not None:
+                await asyncio.wait([standing.first])
                 continue
-            self._first = asyncio.get_running_loop().create_future()
+            standing.first = asyncio.get_running_loop().create_future()
             try:
-                return await self._send(model, request)
+                return await self._send(model, request, standing)
             finally:
-                self._open |= self._has_answered
-                self._let_others()
-        return await self._send(model, request)
+                standing.is_open |= standing.has_answered
+                standing.let_others()
+        return await self._send(model, request, standing)
 
-    def _let_others(self) -> None:
-        """Wake those that wait for the first request: to send, or one of them to be first."""
-        first, self._first = self._first, None
-        if first is not None and not first.done():
-            first.set_result(None)
-
-    def _open_late(self) -> None:
-        self._open = True
-        self._let_others()
-
-    async def _send(self, model: Model, request: Request) -> Completion:
+    async def _send(self, model: Model, request: Request, standing: Standing) -> Completion:
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
             limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
@@ -113,11 +105,13 @@ class Sender:
         while True:
             attempt += 1
             try:
-                completion = await self._attempt(limiter, model, request, attempt, 2.0**timeouts)
+                completion = await self._attempt(
+                    limiter, standing, model, request, attempt, 2.0**timeouts
+                )
             except ModelError as error:
                 requests += error.requests
-                if self.stopped_by is not None:
-                    raise self._repeated(self.stopped_by, requests) from None
+                if (ended := self.stopped_by or standing.lost) is not None:
+                    raise self._repeated(ended, requests) from None
                 timeouts += error.kind == "timeout"
                 elapsed = time.monotonic() - begin
                 if self._waits_out_an_outage(limiter, error) and elapsed < self._retries.deadline:
@@ -128,14 +122,13 @@ class Sender:
                 else:
                     wait = self._retries.wait(error, attempt, elapsed, self._chance)
                 if wait is None:
-                    self._gave_up(limiter, model, error)
+                    self._gave_up(limiter, standing, model, error)
                     error.requests = requests
                     raise
                 self._on_trouble(str(error))
                 await asyncio.sleep(wait)
             else:
-                self._has_answered = self._has_accepted = True
-                self._given_up = 0
+                standing.accepted()
                 if requests:
                     usage = completion.usage
                     usage = replace(usage, requests=usage.requests + requests)
@@ -143,20 +136,26 @@ class Sender:
                 return completion
 
     async def _attempt(
-        self, limiter: Limiter, model: Model, request: Request, attempt: int, patience: float
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        model: Model,
+        request: Request,
+        attempt: int,
+        patience: float,
     ) -> Completion:
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
-        let_through = await limiter.acquire(expected, self)
-        if self.stopped_by is not None:  # while this one waited
+        let_through = await limiter.acquire(expected, standing)
+        if (ended := self.stopped_by or standing.lost) is not None:  # while this one waited
             if let_through:
                 limiter.release()
-            raise self._repeated(self.stopped_by, 0)
+            raise self._repeated(ended, 0)
         sent = time.monotonic()
         late = None
-        if not self._open:
-            late = asyncio.get_running_loop().call_later(ALONE, self._open_late)
+        if not standing.is_open:
+            late = asyncio.get_running_loop().call_later(ALONE, standing.open_late)
         try:
             completion = await self._watchdog.complete(model, request, limiter, patience)
         except ModelError as error:
@@ -164,7 +163,7 @@ class Sender:
                 limiter.refused(sent, error.retry_after)
             elif not error.retryable:
                 limiter.is_alive()
-            elif self._has_answered and not isinstance(error, LostRequest):
+            elif standing.has_answered and not isinstance(error, LostRequest):
                 self._count_failure(limiter, error, sent, attempt)
             raise
         finally:
@@ -190,29 +189,25 @@ class Sender:
             return False
         return time.monotonic() - limiter.silent_since < self._retries.max_outage
 
-    def _gave_up(self, limiter: Limiter, model: Model, error: ModelError) -> None:
-        # Once a request has been accepted the key is good, and a 403 is about one prompt.
-        fatal = error.fatal and not (error.status == 403 and self._has_accepted)
-        stopped_by = error
-        if error.retryable:
-            self._given_up += 1
-            most = GIVEN_UP_IN_A_ROW
-            if limiter.silent_since is not None:
-                most = GIVEN_UP_IN_OUTAGE
-                silent = time.monotonic() - limiter.silent_since
-                stopped_by = ModelError(
-                    error.kind, f"{model.endpoint} has not answered for {silent:.0f} s: {error}"
-                )
-            fatal = not self._has_answered or self._given_up >= most
-        elif not fatal:
-            self._has_answered = True
-            self._refusals += 1
-            fatal = error.kind == "bad_request" and not self._has_accepted
-            fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
-        if fatal and self.stopped_by is None:
-            self.stopped_by = stopped_by
-            for one in self._limiters.values():
-                one.send_away(self)
+    def _gave_up(
+        self, limiter: Limiter, standing: Standing, model: Model, error: ModelError
+    ) -> None:
+        silent = None
+        if limiter.silent_since is not None:
+            silent = time.monotonic() - limiter.silent_since
+        standing.gave_up(error, model.endpoint, silent)
+        key = (model.endpoint, model.name)
+        if standing.lost is None or key in self.lost:
+            return
+        self.lost[key] = None
+        if self._goes_on_without(self.lost.keys()):
+            self._on_trouble(f"{model.name} is given up, the others go on: {standing.lost}")
+            limiter.send_away(standing)
+        elif self.stopped_by is None:
+            self.stopped_by = standing.lost
+            for (endpoint, _), one in self._standings.items():
+                if endpoint in self._limiters:
+                    self._limiters[endpoint].send_away(one)
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:
