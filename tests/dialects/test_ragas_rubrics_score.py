@@ -288,7 +288,11 @@ def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
     (case,) = judge.seen
     assert case.submission == "a"
     assert case.reference == "r"
-    assert case.prompt == "q\n\nRetrieved context 1:\nc1\n\nRetrieved context 2:\nc2"
+    assert case.prompt == "q"
+    assert [(one.title, one.text) for one in case.context] == [
+        ("Retrieved context 1", "c1"),
+        ("Retrieved context 2", "c2"),
+    ]
     metric.single_turn_prompt = SingleTurnPrompt(instruction="Mine.")
     with pytest.raises(InputError, match="a judge with a prompt of its own; give a model"):
         metric.single_turn_score(sample)
@@ -297,6 +301,8 @@ def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
 
 def test_the_embedded_judge_scores_without_a_model():
     assert RubricsScore(llm="builtin").single_turn_score(SAMPLE) in range(1, 6)
+    with pytest.raises(InputError, match=r"samples\[0\]: there is no response, which is what"):
+        RubricsScore(llm="builtin").single_turn_score(SingleTurnSample(user_input="How fast?"))
 
 
 @pytest.mark.parametrize(

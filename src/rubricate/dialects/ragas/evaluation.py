@@ -10,8 +10,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from rubricate._sync import run_sync
-from rubricate.dataset import DataItem, RubricDataset
-from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
+from rubricate.dataset import ContextDocument, DataItem, RubricDataset
+from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge, PromptJudge
 from rubricate.dialects.ragas._types import MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
 from rubricate.errors import InputError, MissingExtraError
@@ -208,6 +208,8 @@ async def grade_samples(
             judges[metric.name] = judge = metric.judge(kind, llm)
             if not isinstance(llm if metric.llm is None else metric.llm, Judge | Model):
                 made.append(judge)
+            if not isinstance(judge, PromptJudge):
+                _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])
         graded = RubricDataset("", rubric, items, dataset.name)
@@ -228,6 +230,15 @@ async def closing_llms(
         for given in (llm, *(getattr(metric, "llm", None) for metric in named)):
             if isinstance(given, Judge | Model):
                 await given.aclose()
+
+
+def _check_responses(dataset: EvaluationDataset, judge: str) -> None:
+    """Raise `InputError` for a sample without the text that a judge of texts would judge."""
+    for index, sample in enumerate(dataset):
+        if isinstance(sample, SingleTurnSample) and sample.response is None:
+            raise InputError(
+                f"there is no response, which is what {judge} judges", path=("samples", index)
+            )
 
 
 def _check_metrics(metrics: Sequence[RubricsScore], dataset: EvaluationDataset) -> None:
@@ -265,23 +276,26 @@ def _item(sample: Sample, id: str, metrics: Sequence[RubricsScore]) -> DataItem:
     if sample.rubrics is not None:
         metadata[RUBRICS] = sample.rubrics
         rubric = Rubric([metric.criterion(sample.rubrics) for metric in metrics])
+    context: list[ContextDocument] = []
     if isinstance(sample, SingleTurnSample):
-        submission = sample.response or ""
-        prompt = _joined(sample.user_input, "Retrieved context", sample.retrieved_contexts)
-        reference = _joined(sample.reference, "Reference context", sample.reference_contexts)
+        submission, prompt = sample.response or "", sample.user_input or ""
+        context += _documents("Retrieved context", sample.retrieved_contexts)
+        context += _documents("Reference context", sample.reference_contexts)
     else:
-        submission, prompt, reference = fields["user_input"], "", sample.reference or ""
+        submission, prompt = fields["user_input"], ""
     return DataItem(
         submission,
         rubric=rubric,
-        reference_submission=reference or None,
+        reference_submission=sample.reference or None,
         id=id,
         prompt=prompt,
+        context=context,
         metadata=metadata,
     )
 
 
-def _joined(text: str | None, heading: str, contexts: Sequence[str] | None) -> str:
-    """A text with contexts behind it, each under a numbered heading."""
-    parts = [f"{heading} {number}:\n{one}" for number, one in enumerate(contexts or (), start=1)]
-    return "\n\n".join([text, *parts] if text else parts)
+def _documents(title: str, texts: Sequence[str] | None) -> list[ContextDocument]:
+    """Contexts as documents, each under a numbered title."""
+    return [
+        ContextDocument(text, f"{title} {number}") for number, text in enumerate(texts or (), 1)
+    ]
