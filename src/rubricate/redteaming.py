@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Unpack, cast
 
 from rubricate._sync import run_sync
@@ -24,9 +25,11 @@ from rubricate.judge import (
     JudgeLike,
     Model,
     ModelJudge,
+    PromptTemplate,
     Send,
     judge_or_model,
     load_attacks,
+    named_judge,
 )
 from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport, defence_figures
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
@@ -36,11 +39,13 @@ from rubricate.streaming import AskingOptions, GradingOptions, check_options
 __all__ = ["RedTeamOptions", "RedTeamReport", "aredteam", "redteam"]
 
 CRITERION = "right"
-TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices")
+TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices", "judge_prompt")
 
 
 class RedTeamOptions(AskingOptions, total=False):
     """How to judge; the arguments of these names of `agrade`."""
+
+    judge_prompt: str | Path | PromptTemplate | None
 
 
 async def aredteam(
@@ -53,7 +58,8 @@ async def aredteam(
     """Attack a judge with the suite that ships with the package.
 
     A language model (given by name, as a model or as a callable) is attacked twice, with the
-    prompt's defence and without. A judge of another kind is attacked as it is.
+    prompt's defence and without. A judge of another kind, or with a prompt of the user's own
+    (`judge_prompt`), is attacked as it is.
 
     Args:
         judge: who is attacked, as for `agrade`.
@@ -78,8 +84,15 @@ async def aredteam(
         timeout=options.get("timeout", TIMEOUT),
         prices=options.get("prices"),
     )
-    attacked: Judge = _TwoPrompts(chosen) if isinstance(chosen, Model) else chosen
-    defences: list[Defence] = ["on", "off"] if isinstance(chosen, Model) else ["own"]
+    own_prompt = options.get("judge_prompt")
+    attacked: Judge
+    defences: list[Defence] = ["own"]
+    if own_prompt is not None:
+        attacked = named_judge(chosen, judge_prompt=own_prompt)
+    elif isinstance(chosen, Model):
+        attacked, defences = _TwoPrompts(chosen), ["on", "off"]
+    else:
+        attacked = chosen
     running = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
     dataset = _dataset(questions, defences)
     try:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Unpack, cast, get_args
 
 from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dataset import DataItem, RubricDataset, Transcript
 from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgesLike
 from rubricate.rubric import Rubric
@@ -275,7 +275,7 @@ def _causes(batch: RewardBatch) -> str:
 
 
 def _text(given: Any, column: str, index: int) -> str:
-    """A prompt or completion as text: of several messages, each behind its role."""
+    """A prompt or completion as text: one message as its text, several as a `Transcript`."""
     if isinstance(given, str):
         return given
     if not isinstance(given, Sequence) or not all(isinstance(part, Mapping) for part in given):
@@ -283,11 +283,16 @@ def _text(given: Any, column: str, index: int) -> str:
             f"expected text or a list of chat messages, found {type(given).__name__}",
             path=(column, index),
         )
-    texts = [_content(message.get("content")) for message in given]
-    if len(texts) == 1:
-        return texts[0]
-    roles = [message.get("role", "user") for message in given]
-    return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
+    messages = [
+        {"role": "user", **message, "content": _content(message.get("content"))}
+        for message in given
+    ]
+    if len(messages) == 1:
+        return str(messages[0]["content"])
+    try:
+        return Transcript(messages)
+    except InputError as error:
+        raise error.within((column, index)) from None
 
 
 def _content(content: Any) -> str:

@@ -98,3 +98,14 @@ def test_bad_input_is_one_line(rubricate, options, wrong):
     assert wrong in lines[0]
     assert "Traceback" not in done.stderr
     assert not done.stdout
+
+
+def test_a_prompt_of_ones_own_is_attacked_as_it_is(rubricate, tmp_path):
+    text = "---\nvariables: [submission, criterion]\n---\n{{ submission }}\n\nOwn: {{ criterion }}"
+    (tmp_path / "own.jinja").write_text(text)
+    with ScriptedEndpoint(RULES) as endpoint:
+        options = ["--judge-prompt", "own.jinja", "--judge", "m", "--base-url", endpoint.url]
+        report = json.loads(rubricate("redteam", *options, "--limit", "1", "--json").stdout)
+    assert [figures["defence"] for figures in report["defences"]] == ["own"]
+    assert all("Own: " in one.body["messages"][1]["content"] for one in endpoint.requests)
+    assert (tmp_path / "runs/redteam-m-own").exists()

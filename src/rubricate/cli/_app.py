@@ -337,6 +337,10 @@ def redteam(
     base_url: Annotated[
         str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
     ] = None,
+    judge_prompt: Annotated[
+        str | None,
+        typer.Option(help="A file with a prompt for the judge, in place of the usual one."),
+    ] = None,
     run_dir: Annotated[
         str | None,
         typer.Option(help="The run folder; taken up again if it is there. [runs/redteam-JUDGE]"),
@@ -379,6 +383,7 @@ def redteam(
 
     options: RedTeamOptions = {"base_url": base_url, "fresh": fresh, "max_cost": max_cost}
     options["retry_failed"] = retry_failed
+    options["judge_prompt"] = judge_prompt
     if concurrency is not None:
         options["concurrency"] = concurrency
     if temperature is not None:

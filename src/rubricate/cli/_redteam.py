@@ -32,7 +32,10 @@ def redteam_command(
     notes = Console(stderr=True, quiet=quiet)
     if judge is None:
         notes.print(NO_JUDGE, style="dim", highlight=False)
-    folder = Path(run_dir) if run_dir else named_run_dir(f"redteam-{judge or 'builtin'}")
+    name = f"redteam-{judge or 'builtin'}"
+    if options.get("judge_prompt") is not None:
+        name += f"-{Path(str(options['judge_prompt'])).stem}"
+    folder = Path(run_dir) if run_dir else named_run_dir(name)
     options["run_dir"] = folder
     options["cache"] = cache_folder(cache, no_cache)
 
