@@ -8,6 +8,7 @@ import email.utils
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from rubricate.errors import ModelError
 from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
 from rubricate.judge._prompts import render
 from rubricate.judge.models._http import _Form
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
 REQUEST = render(Case("Light is fast."), Criterion(name="a", requirement="Says that it is fast"))
@@ -159,6 +160,31 @@ def test_once_a_way_has_worked_a_vague_refusal_is_not_tried_in_other_ways():
     assert isinstance(refused, ModelError)
     assert forms(endpoint) == ["json_schema"] * 3
     assert after.usage.requests == 1
+
+
+def test_free_text_is_asked_for_without_a_form_and_settles_none():
+    asked: list[dict[str, Any]] = []
+
+    async def main(url: str) -> None:
+        model = HTTPModel("m", base_url=url)
+        free = replace(REQUEST, schema=None)
+        await model.complete(free)
+        await model.complete(REQUEST)
+        with pytest.raises(ModelError):
+            await model.complete(replace(free, messages=({"role": "user", "content": "bad"},)))
+        await model.aclose()
+
+    def respond(request: JudgeRequest) -> Rule:
+        asked.append(request.body)
+        known = request.body.get("response_format", {}).get("type") != "json_schema"
+        bad = request.body["messages"][-1]["content"] == "bad"
+        return Rule(reply="text") if known and not bad else Rule(status=400, message="odd")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        asyncio.run(main(endpoint.url))
+    forms = [body.get("response_format", {}).get("type") for body in asked]
+    assert forms == [None, "json_schema", "json_object", None]
+    assert "tags" not in str(asked[0]["messages"][-1])
 
 
 def test_a_temperature_that_is_refused_by_name_is_left_out_from_then_on():

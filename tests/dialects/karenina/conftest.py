@@ -77,7 +77,7 @@ class Script:
     def _usual(self, kind: str, request: JudgeRequest) -> Rule | None:
         asked = str(request.body["messages"][1]["content"])
         if kind == "answer":
-            return Rule(reply=json.dumps({"answer": found(ANSWERS, asked)}))
+            return Rule(reply=found(ANSWERS, asked))
         if kind == "template":
             comparison, expected = found(TEMPLATES, asked)
             field = {

@@ -92,21 +92,24 @@ def test_the_answering_model_is_told_the_question_and_nothing_else(endpoint, mod
     [
         ("It has 46.", "It has 46."),
         ("<think>46 or 48?</think>\n46", "46"),
-        ('```json\n{"answer": "46"}\n```', "46"),
-        ("<reason>known</reason>\n<verdict>46</verdict>", "46"),
         ('{"count": 46}', '{"count": 46}'),
-        ('{"answer": "```python\\nprint(46)\\n```"}', "```python\nprint(46)\n```"),
+        ("```python\nprint(46)\n```", "```python\nprint(46)\n```"),
     ],
 )
-def test_an_answer_comes_in_several_forms(reply, answer, endpoint, script, models, tmp_path):
+def test_an_answer_is_free_text_without_what_was_thought_before_it(
+    reply, answer, endpoint, script, models, tmp_path
+):
     script.changes["answer"] = Rule(reply=reply)
     for _ in range(2):  # asked for, then from the journal
         results = benchmark(rubric=None).run_verification(models(), run_dir=tmp_path)
         assert results[0].answer == answer
+    answering = [r.body for r in endpoint.requests if "Answer the question." in str(r.body)]
+    assert answering
+    assert all("response_format" not in body and "JSON" not in str(body) for body in answering)
 
 
-def test_an_answer_that_is_empty_or_broken_off_is_asked_for_again(endpoint, script, models):
-    replies = iter(['{"answer": " "}', '{"answer": "4', '{"answer": "46"}', '{"answer": "BCL2"}'])
+def test_an_answer_that_is_empty_is_asked_for_again(endpoint, script, models):
+    replies = iter([" ", "<think>46</think>", "46", "BCL2"])
     script.changes["answer"] = lambda request: Rule(reply=next(replies))
     made = benchmark()
     results = made.run_verification(models(), concurrency=1)

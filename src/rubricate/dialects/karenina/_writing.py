@@ -25,8 +25,6 @@ REASKS = 2
 """How often an unusable reply is asked again, with what was wrong with it."""
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCED = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
-_BROKEN_OFF = re.compile(r"\A(?:```[a-zA-Z]*\s*)?\{\s*\"answer\"\s*:")
-_TAGGED = re.compile(r"<verdict>(.*?)</verdict>", re.DOTALL)
 
 
 class Writing(Criterion):
@@ -34,8 +32,10 @@ class Writing(Criterion):
 
     system: ClassVar[str]
     """What the model is told first."""
-    schema_of_reply: ClassVar[dict[str, Any]]
-    """The JSON Schema of its reply."""
+    schema_of_reply: ClassVar[dict[str, Any] | None]
+    """The JSON Schema of its reply; None for free text."""
+    again: ClassVar[str]
+    """What it is told behind what was wrong with its reply."""
 
     def asked(self, case: Case) -> str:
         """What the model is asked about a case."""
@@ -64,32 +64,16 @@ class AnswerWriting(Writing):
     """An answer to a question, with nothing said of how it will be judged."""
 
     requirement: str = "Answer the question"
-    system: ClassVar[str] = (
-        "Answer the question. Reply with one JSON object, "
-        '{"answer": "..."}, that has your whole answer as text, written as you would write it to '
-        "the person who asks."
-    )
-    schema_of_reply: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {"answer": {"type": "string"}},
-        "required": ["answer"],
-        "additionalProperties": False,
-    }
+    system: ClassVar[str] = "Answer the question."
+    schema_of_reply: ClassVar[dict[str, Any] | None] = None
+    again: ClassVar[str] = "Answer the question again."
 
     def asked(self, case: Case) -> str:
         return case.submission
 
     def contents(self, reply: str) -> Any:
-        """The reply's `answer`; all of a reply that is plain text."""
-        text = _THINKING.sub("", reply).strip()
-        found = _json(_unfenced(text))
-        for name in ("answer", "verdict"):
-            if isinstance(found, Mapping) and isinstance(found.get(name), str):
-                return found[name]
-        if found is None and _BROKEN_OFF.match(text):
-            raise UnreadableReply("the JSON object breaks off")
-        tagged = _TAGGED.findall(text)
-        return tagged[0] if len(tagged) == 1 else text
+        """The reply without what the model thought before it."""
+        return _THINKING.sub("", reply)
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, str) and answer.strip():
@@ -114,7 +98,8 @@ class TemplateWriting(Writing):
         "or a list of texts. also_accepted has other names of the same thing, for text only, else "
         "it is empty. tolerance is how far a number may be off, 0 for anything but a number."
     )
-    schema_of_reply: ClassVar[dict[str, Any]] = {
+    again: ClassVar[str] = "Write it again, as one JSON object and nothing else."
+    schema_of_reply: ClassVar[dict[str, Any] | None] = {
         "type": "object",
         "properties": {
             "fields": {
@@ -211,7 +196,7 @@ class Writer:
                 reading = criterion.read(criterion.contents(completion.text))
             except UnreadableReply as error:
                 wrong = str(error)
-                request = _asked_again(first, completion.text, wrong)
+                request = _asked_again(first, completion.text, f"{wrong}. {criterion.again}")
                 continue
             value = criterion.value(reading.label)
             return Verdict(
@@ -231,10 +216,9 @@ class Writer:
 
 
 def _asked_again(request: Request, reply: str, wrong: str) -> Request:
-    again = f"That cannot be used: {wrong}. Write it again, as one JSON object and nothing else."
     said = (
         Message(role="assistant", content=reply or "(empty)"),
-        Message(role="user", content=again),
+        Message(role="user", content=f"That cannot be used: {wrong}"),
     )
     return Request((*request.messages, *said), request.schema)
 

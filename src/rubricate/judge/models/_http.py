@@ -102,7 +102,7 @@ class HTTPModel:
         return {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
 
     async def complete(self, request: Request) -> Completion:
-        form = self._form
+        form, free = self._form, request.schema is None
         requests = 0
         while True:
             requests += 1
@@ -110,14 +110,14 @@ class HTTPModel:
                 completion = await self._post(self._payload(request, form))
             except ModelError as error:
                 error.requests = requests
-                simpler = self._simpler(form, error)
+                simpler = self._simpler(form, error, free)
                 if simpler is None:
                     raise
                 form = simpler
             else:
                 if requests > 1:
                     self._form = form
-                self._form_is_settled = True
+                self._form_is_settled |= not free
                 if requests == 1:
                     return completion
                 return replace(completion, usage=replace(completion.usage, requests=requests))
@@ -130,6 +130,8 @@ class HTTPModel:
             first["content"] = _marked(first["content"], request.shared)
         if form.temperature is not None:
             payload["temperature"] = form.temperature
+        if request.schema is None:
+            return payload
         if form.rung == "json_schema":
             payload["response_format"] = {
                 "type": "json_schema",
@@ -145,8 +147,10 @@ class HTTPModel:
                 messages[-1]["content"] = last + "\n\n" + TAGGED_INSTRUCTION
         return payload
 
-    def _simpler(self, form: _Form, error: ModelError) -> _Form | None:
+    def _simpler(self, form: _Form, error: ModelError, free: bool) -> _Form | None:
         """The form to repeat a refused request in; None where none would help.
+
+        A request for `free` text has no form of a reply that could be simpler.
 
         Until a form has worked, or every one has failed, any refusal may be due to it; afterwards
         only one that says so.
@@ -156,6 +160,8 @@ class HTTPModel:
         text = str(error).lower()
         if "temperature" in text and form.temperature is not None:
             return replace(form, temperature=None)
+        if free:
+            return None
         if form.rung == "text":
             self._form_is_settled = True
             return None

@@ -24,14 +24,14 @@ class Request:
 
     Attributes:
         messages: what is sent.
-        schema: the JSON Schema that the reply should follow.
+        schema: the JSON Schema that the reply should follow; None for a reply in free text.
         tags: whether a reply may be written in tags, where an endpoint knows no structured output.
         shared: how many characters of the first user message are the same for all criteria of the
             item.
     """
 
     messages: tuple[Message, ...]
-    schema: dict[str, Any]
+    schema: dict[str, Any] | None
     tags: bool = True
     shared: int = 0
 
