@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate._version import __version__
 
 if TYPE_CHECKING:
-    from rubricate.comparing import acompare_pair, compare_pair
+    from rubricate.comparing import PairReport, acompare_pair, compare_pair
     from rubricate.dataset import (
         ContextDocument,
         DataItem,
@@ -98,6 +98,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelJudge",
+    "PairReport",
     "Panel",
     "Progress",
     "PythonModel",
@@ -136,7 +137,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "rubricate.comparing": ("acompare_pair", "compare_pair"),
+    "rubricate.comparing": ("PairReport", "acompare_pair", "compare_pair"),
     "rubricate.dataset": (
         "ContextDocument",
         "DataItem",

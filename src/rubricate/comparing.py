@@ -36,7 +36,7 @@ from rubricate.rubric import Criterion, Rubric
 from rubricate.run import Result
 from rubricate.streaming import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 
-__all__ = ["PairOptions", "acompare_pair", "compare_pair"]
+__all__ = ["PairOptions", "PairReport", "acompare_pair", "compare_pair"]
 
 VOTING = ("nominal", "min_votes", "weights", "replicates")
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices", *VOTING)

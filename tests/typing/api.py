@@ -8,6 +8,7 @@ from typing import assert_type
 
 import rubricate
 from rubricate import (
+    ContextDocument,
     Criterion,
     CriterionOption,
     CriterionVerdict,
@@ -16,6 +17,7 @@ from rubricate import (
     ItemResult,
     LengthPenalty,
     ModelJudge,
+    PairReport,
     Panel,
     PythonModel,
     RedTeamReport,
@@ -23,6 +25,7 @@ from rubricate import (
     Rubric,
     RubricDataset,
     Score,
+    Transcript,
     Verdict,
 )
 from rubricate.dataset import open_items
@@ -130,6 +133,15 @@ assert_type(verification[0].correct, bool | None)
 panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
 assert_type(rubric.grade("text", judge=panel), ItemResult)
 assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
+talk = Transcript([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])
+passages = ["text", ContextDocument("text", title="title")]
+assert_type(rubric.grade(talk, context=passages, judge_prompt="own.jinja"), ItemResult)
+DataItem(talk, context=[ContextDocument("text")])
+Criterion(name="c", requirement="x", note="y")
+pairs = rubricate.compare_pair("a", "b", rubric=rubric, judge=["openai/gpt", answer], replicates=2)
+assert_type(pairs, PairReport)
+assert_type(pairs.overall.win_rate, float | None)
+assert_type(rubricate.compare_pair(dataset, dataset, judge=answer).pairs, int)
 assert_type(LengthPenalty(max_cap=9000).of("text"), float)
 
 
