@@ -16,6 +16,7 @@ from rubricate.judge import (
     Examples,
     Judge,
     JudgesLike,
+    Mode,
     Model,
     Panel,
     PromptTemplate,
@@ -93,6 +94,11 @@ async def agrade(
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
     judge_prompt: str | Path | PromptTemplate | None = None,
+    mode: Mode | str = "explained",
+    permutations: int | None = None,
+    shuffle: int | None = None,
+    calibrate: bool = True,
+    samples: int | None = None,
     max_cost: float | None = None,
     max_time: float | None = None,
     temperature: float | None = 0.0,
@@ -138,6 +144,17 @@ async def agrade(
         examples: labelled examples that a language model is shown; they refit the embedded judge.
         judge_prompt: a prompt for language models in place of the usual one: a file with a Jinja
             template whose header declares its variables, or a `PromptTemplate`.
+        mode: `explained` (a language model gives its reason, quotes, then the verdict) or
+            `probability` (the verdict alone, with the probability of each; see docs/judging.md).
+        permutations: in how many orders of the answers a language model is asked, at most 6. In
+            explained mode each is a vote (default 1); in probability mode their probabilities are
+            averaged (default 2: the rubric's order and its reverse).
+        shuffle: a seed that draws the order of the answers for each item and criterion, and that of
+            the criteria of one call. Default: the rubric's order.
+        calibrate: whether, in probability mode, probabilities are corrected by those of a question
+            without content.
+        samples: how many replies are drawn in each order, in probability mode, where a model gives
+            no probabilities. Default: 5.
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
@@ -188,6 +205,11 @@ async def agrade(
         criteria_per_call=criteria_per_call,
         examples=examples,
         judge_prompt=judge_prompt,
+        mode=mode,
+        permutations=permutations,
+        shuffle=shuffle,
+        calibrate=calibrate,
+        samples=samples,
         max_cost=max_cost,
         max_time=max_time,
         temperature=temperature,

@@ -18,6 +18,7 @@ from rubricate.judge import (
     Judge,
     JudgeLike,
     JudgesLike,
+    Mode,
     Model,
     Panel,
     PromptTemplate,
@@ -67,11 +68,24 @@ TIMEOUT = 120.0
 ATTEMPTS = 6
 DEADLINE = 600.0
 MAX_OUTAGE = 120.0
+NOT_FOR_A_PANEL: dict[str, object] = {
+    "base_url": None,
+    "examples": None,
+    "criteria_per_call": 1,
+    "mode": "explained",
+    "permutations": None,
+    "calibrate": True,
+    "samples": None,
+    "shuffle": None,
+    "judge_prompt": None,
+}
+"""The options that a `Panel` has in its judges, with their defaults."""
 AUTHOR_KEYS = ("model", "system")
 
 
 class PanelOptions(TypedDict, total=False):
-    """How several judges vote; the arguments of these names of `agrade` and `Panel`."""
+    """How several judges vote, or one several times; the arguments of these names of `agrade` and
+    `Panel`."""
 
     strategy: str | None
     ordinal: str | None
@@ -80,6 +94,7 @@ class PanelOptions(TypedDict, total=False):
     min_votes: int
     weights: Weights | None
     replicates: int
+    permutations: int | None
 
 
 class OneJudge(TypedDict, total=False):
@@ -92,6 +107,10 @@ class OneJudge(TypedDict, total=False):
     criteria_per_call: CriteriaPerCall
     examples: Examples | None
     judge_prompt: str | Path | PromptTemplate | None
+    mode: Mode | str
+    calibrate: bool
+    samples: int | None
+    shuffle: int | None
 
 
 class JudgingOptions(OneJudge, PanelOptions, total=False):
@@ -356,23 +375,22 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Pan
             if name in PanelOptions.__annotations__ and value is not None and value != 1
         },
     )
+    if told.get("mode") == "probability" and options.get("permutations") is not None:
+        told["permutations"] = options["permutations"]  # averaged, not voted on
+        voting.pop("permutations", None)
     if isinstance(judge, Panel):
-        own = [
-            *voting,
-            *(name for name in ("base_url", "examples", "judge_prompt") if told.get(name)),
-        ]
-        if told.get("criteria_per_call", 1) != 1:
-            own.append("criteria_per_call")
+        usual = NOT_FOR_A_PANEL.items()
+        own = [*voting, *(name for name, default in usual if told.get(name, default) != default)]
         if own:
             raise InputError(f"{own[0]} is for judges that are listed; a Panel has its own")
         return judge
     if isinstance(judge, Sequence) and not isinstance(judge, str):
-        if len(judge) > 1 or voting.get("replicates", 1) > 1:
+        if len(judge) > 1 or _repeats(voting):
             return Panel([_one_of_several(one, told) for one in judge], **voting)
         if not judge:
             raise InputError("the list of judges is empty")
         judge = judge[0]
-    if voting.get("replicates", 1) > 1:
+    if _repeats(voting):
         return Panel([named_judge(judge, **told)], **voting)
     if voting.get("min_votes", 1) > 1:
         raise InputError(f"a quorum of {voting['min_votes']} votes cannot come of 1")
@@ -383,13 +401,18 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Pan
     return choose_judge(judge, **told)
 
 
+def _repeats(voting: PanelOptions) -> bool:
+    """Whether one judge is asked several times."""
+    return "replicates" in voting or "permutations" in voting
+
+
 def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
     """A judge of a panel; each kind is told what concerns it."""
-    concerns = set(OneJudge.__annotations__)
+    concerns = {*OneJudge.__annotations__, "permutations"}
     if judge is None or judge == "builtin":
-        concerns = {"examples"}
+        concerns = {"examples", "mode"}
     elif isinstance(judge, Judge):
         concerns = set()
     elif not isinstance(judge, str):
-        concerns = {"criteria_per_call", "examples", "judge_prompt"}
+        concerns -= {"base_url", "temperature", "timeout", "prices"}
     return named_judge(judge, **{name: told[name] for name in told if name in concerns})

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +17,7 @@ from rubricate.judge.models._wire import (
     retry_after,
     status_error,
     token_counts,
+    token_probabilities,
 )
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -51,6 +56,7 @@ def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
         return
     assert isinstance(text, str)
     read, cached, written, billed = token_counts(body)
+    token_probabilities(body)
     assert min(read, cached, written) >= 0
     assert billed is None or isinstance(billed, float)
 
@@ -69,3 +75,42 @@ def test_any_refusal_has_a_kind_and_a_message_of_one_line(status: int, raw: byte
 def test_any_retry_after_is_a_finite_wait_or_none(value: str):
     wait = retry_after({"Retry-After": value})
     assert wait is None or 0 <= wait < float("inf")
+
+
+def with_logprobs(*places: Any) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": "A"}, "logprobs": {"content": list(places)}}]}
+
+
+def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
+    top = [{"token": name, "logprob": value} for name, value in others.items()]
+    return {"token": token, "logprob": logprob, "top_logprobs": top}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (with_logprobs(place("A", -0.5, A=-0.5, B=-1.0)), {"A": -0.5, "B": -1.0}),
+        (with_logprobs(place("C", -2.0, A=-0.5)), {"C": -2.0, "A": -0.5}),
+        (with_logprobs(place("\n", -0.1), place(" A", -0.5)), {"A": -0.5}),
+        (with_logprobs(place("A", 0.01, B=-9999.0)), {"A": 0.0, "B": -9999.0}),
+        (with_logprobs(place("A", None)), None),
+        (with_logprobs(), None),
+        (with_logprobs("A"), None),
+        ({"choices": [{"logprobs": None}]}, None),
+        ({"choices": [{"logprobs": {"tokens": ["A"]}}]}, None),
+        ({}, None),
+    ],
+)
+def test_the_first_tokens_probabilities_are_read(
+    body: dict[str, Any], expected: dict[str, float] | None
+) -> None:
+    found = token_probabilities(body)
+    if expected is None:
+        assert found is None
+    else:
+        assert found == pytest.approx({token: math.exp(one) for token, one in expected.items()})
+
+
+def test_spellings_that_differ_in_space_count_together() -> None:
+    found = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})))
+    assert found == pytest.approx({"A": 2 * math.exp(-1.0), "B": math.exp(-3.0)})

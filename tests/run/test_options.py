@@ -540,3 +540,57 @@ def test_option_author_key_says_where_to_find_who_wrote_the_text(make_dataset, a
     result = rubricate.grade(dataset, judge, author_key=author_key)
     assert ("same_family" in result.items[0].warnings) == warned
     assert result.summary().warnings == ({"same_family": 1} if warned else {})
+
+
+def certain(messages: Any) -> Completion:
+    """Says that it would take the first option at 0.8, and gives no reason."""
+    return Completion("A", Usage(1), probabilities={"A": 0.8, "B": 0.2})
+
+
+@pytest.mark.parametrize(("mode", "probability"), [("explained", None), ("probability", 0.8)])
+def test_option_mode_says_whether_a_verdict_has_reasons_or_probabilities(mode, probability):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    options: Any = {} if mode == "explained" else {"permutations": 1, "calibrate": False}
+    judge = met if mode == "explained" else certain
+    verdict = rubric.grade("a", judge=judge, mode=mode, **options).criteria["c"]
+    assert (verdict.label, verdict.probability) == ("MET", probability)
+    assert (verdict.reason is None) == (mode == "probability")
+
+
+@pytest.mark.parametrize(("permutations", "votes"), [(None, 0), (1, 0), (2, 2), (6, 6)])
+def test_option_permutations_asks_in_so_many_orders(endpoint, permutations, votes):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    item = rubric.grade("a", judge="m", base_url=endpoint.url, permutations=permutations)
+    assert len(item.criteria["c"].votes) == votes
+    assert len({request.labels for request in endpoint.requests}) == max(1, votes)
+
+
+def test_option_shuffle_draws_the_order_of_answers_and_of_criteria(make_dataset, endpoint):
+    options: Any = {"base_url": endpoint.url, "shuffle": 1}
+    result = rubricate.grade(make_dataset(8), "m", **options)
+    assert len({request.labels for request in endpoint.requests}) > 2
+    for _, verdict in result.verdicts():
+        assert sorted(verdict.order["answers"]) == ["CANNOT_ASSESS", "MET", "UNMET"]
+    endpoint.requests.clear()
+    result = rubricate.grade(make_dataset(8), "m", criteria_per_call="all", **options)
+    firsts = {request.criteria[0].criterion for request in endpoint.requests}
+    assert len(firsts) == 2
+    assert {len(verdict.order["criteria"]) for _, verdict in result.verdicts()} == {2}
+
+
+@pytest.mark.parametrize(("calibrate", "requests"), [(True, 4), (False, 2)])
+def test_option_calibrate_asks_a_question_without_content(endpoint, calibrate, requests):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    options: Any = {"mode": "probability", "calibrate": calibrate}
+    item = rubric.grade("a", judge="m", base_url=endpoint.url, **options)
+    assert len(endpoint.requests) == requests
+    orders = item.criteria["c"].detail["orders"]
+    assert all((order["prior"] is None) == (not calibrate) for order in orders)
+
+
+@pytest.mark.parametrize(("samples", "requests"), [(None, 10), (2, 4)])
+def test_option_samples_is_how_many_replies_stand_for_probabilities(samples, requests):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    with ScriptedEndpoint(logprobs="ignored") as endpoint:
+        rubric.grade("a", judge="m", base_url=endpoint.url, mode="probability", samples=samples)
+        assert len(endpoint.requests) == requests

@@ -51,6 +51,7 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
     row = rows(folder)[0]
     usage = row.pop("usage")
     assert row == {
+        "order": None,
         "item": make_dataset(2).item_ids()[0],
         "description": "answer 0",
         "criterion": "speed",
@@ -161,6 +162,7 @@ def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint
         "reason",
         "evidence",
         "judge",
+        "order",
         "detail",
         "resumed",
         "tied",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import urllib.error
@@ -15,6 +16,7 @@ import pytest
 import rubricate
 from rubricate import Criterion, InputError, Rubric
 from rubricate.judge import Case
+from rubricate.judge._choices import render_choice
 from rubricate.judge._prompts import render
 from rubricate.judge._replies import read_reply
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, load_rules
@@ -220,3 +222,51 @@ def test_a_port_that_is_taken_is_an_error_at_once(endpoint):
     port = int(endpoint.url.rsplit(":", 1)[1].partition("/")[0])
     with pytest.raises(OSError, match="address already in use"), ScriptedEndpoint(port=port):
         pass
+
+
+def choice(text: str, **fields: Any) -> dict[str, Any]:
+    order = (0, 1, 2)
+    request = render_choice(Case(text, prompt="What fruit?"), CRITERION.ask(), order)
+    return {"model": "m", "messages": list(request.messages), **fields}
+
+
+def test_a_request_for_one_token_is_taken_apart_and_answered_with_logprobs() -> None:
+    rules = [
+        Rule(submission="kiwi", probabilities={"MET": 0.5, "UNMET": 0.25, "Hm": 0.25}),
+        Rule(submission="lime", verdict="UNMET"),
+    ]
+    wanted = {"logprobs": True, "top_logprobs": 2}
+    with ScriptedEndpoint(rules) as endpoint:
+        _, first = post(endpoint, choice("kiwi", **wanted))
+        _, second = post(endpoint, choice("lime", **wanted))
+        _, plain = post(endpoint, choice("lime"))
+    request = endpoint.requests[0]
+    assert request.choices == {"A": "MET", "B": "UNMET", "C": "CANNOT_ASSESS"}
+    assert (request.labels, request.criterion) == (
+        ("MET", "UNMET", "CANNOT_ASSESS"),
+        "Mentions bananas and oranges",
+    )
+    place = first["choices"][0]["logprobs"]["content"][0]
+    assert [entry["token"] for entry in place["top_logprobs"]] == ["A", "B"]
+    assert math.exp(place["top_logprobs"][0]["logprob"]) == pytest.approx(0.5)
+    top = second["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    assert (top[0]["token"], math.exp(top[0]["logprob"])) == ("B", pytest.approx(0.9))
+    assert plain["choices"][0]["logprobs"] is None
+    assert plain["choices"][0]["message"]["content"] in ("A", "B", "C")
+
+
+@pytest.mark.parametrize(("logprobs", "status"), [("ignored", 200), ("refused", 400)])
+def test_logprobs_may_be_ignored_or_refused(logprobs: Any, status: int) -> None:
+    with ScriptedEndpoint(logprobs=logprobs) as endpoint:
+        found, body = post(endpoint, choice("kiwi", logprobs=True))
+        assert found == status
+        if status == 400:
+            assert "logprobs" in body["error"]["message"]
+        else:
+            assert body["choices"][0]["logprobs"] is None
+
+
+@pytest.mark.parametrize("shares", [{}, {"MET": -0.1}, {"MET": 0.0}, {"MET": 0.9, "UNMET": 0.2}])
+def test_probabilities_of_a_rule_are_checked(shares: dict[str, float]) -> None:
+    with pytest.raises((InputError, ValueError), match="together more than 0 to 1"):
+        Rule(probabilities=shares)

@@ -38,7 +38,7 @@ from rubricate.dialects.ragas import (
     evaluate,
 )
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
-from rubricate.judge import Message
+from rubricate.judge import Message, ProbabilityJudge
 from rubricate.report import Summary, agreement_report, compare_runs
 from rubricate.run import read_run
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
@@ -130,11 +130,14 @@ assert_type(verification[0].rubric_scores, dict[str, int | bool])
 assert_type(verification[0].metric_rubric_results, dict[str, dict[str, float]])
 assert_type(verification[0].correct, bool | None)
 
+sure = ProbabilityJudge(HTTPModel("m", base_url="http://localhost/v1"), calibrate=False, samples=3)
+assert_type(rubric.grade("text", judge=Panel([sure, answer])), ItemResult)
+rubricate.grade(dataset, "openai/gpt-4.1-mini", mode="probability", permutations=4, shuffle=1)
 panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
 assert_type(rubric.grade("text", judge=panel), ItemResult)
 assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
 talk = Transcript([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])
-passages = ["text", ContextDocument("text", title="title")]
+passages: list[str | ContextDocument] = ["text", ContextDocument("text", title="title")]
 assert_type(rubric.grade(talk, context=passages, judge_prompt="own.jinja"), ItemResult)
 DataItem(talk, context=[ContextDocument("text")])
 Criterion(name="c", requirement="x", note="y")

@@ -94,6 +94,24 @@ def grade(
             "gpt=0.7,claude=0.3."
         ),
     ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(help="explained (default): reasons, then verdict; or probability."),
+    ] = None,
+    permutations: Annotated[
+        int | None,
+        typer.Option(help="Ask in so many orders of the answers. [1; 2 in probability mode]"),
+    ] = None,
+    shuffle: Annotated[
+        int | None, typer.Option(help="A seed that draws the answers' order for each item.")
+    ] = None,
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(help="Correct probabilities by those of a question without content. [yes]"),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Replies drawn where a model has no logprobs. [5]")
+    ] = None,
     min_votes: Annotated[
         int | None, typer.Option(help="With fewer votes that decide, a verdict is failed. [1]")
     ] = None,

@@ -159,6 +159,11 @@ def _judge(settings: GradeSettings) -> Judge | Panel:
             "criteria_per_call": settings.criteria_per_call,
             "examples": examples,
             "judge_prompt": settings.judge_prompt,
+            "mode": settings.mode,
+            "permutations": settings.permutations,
+            "shuffle": settings.shuffle,
+            "calibrate": settings.calibrate,
+            "samples": settings.samples,
             "strategy": settings.strategy,
             "ordinal": settings.ordinal,
             "nominal": settings.nominal,
@@ -251,6 +256,8 @@ def _default_run_dir(settings: GradeSettings) -> Path:
         judge += f"-{Path(settings.examples).stem}"
     if settings.judge_prompt is not None:
         judge += f"-{Path(settings.judge_prompt).stem}"
+    if settings.mode == "probability":
+        judge += "-probability"
     return named_run_dir(f"{data}-{judge}")
 
 

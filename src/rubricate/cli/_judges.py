@@ -20,6 +20,7 @@ def judges_command(*, json_output: bool) -> int:
             "base_url": os.environ.get(provider.url_variable or "") or provider.base_url,
             "key_variable": provider.key_variable,
             "key_required": provider.key_required,
+            "gives_logprobs": provider.gives_logprobs,
             "key_set": bool(os.environ.get(provider.key_variable, "").strip()),
         }
         for provider in PROVIDERS.values()

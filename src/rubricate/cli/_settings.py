@@ -48,6 +48,16 @@ class GradeSettings(BaseModel):
     to keep the beginning of prompts."""
     criteria_per_call: int | Literal["all"] = 1
     """How many criteria of an item a language model is asked about in one request."""
+    mode: str = "explained"
+    """How a language model answers: explained (reason, quotes, verdict) or probability."""
+    permutations: int | None = None
+    """In how many orders of the answers it is asked. Default: 1; 2 in probability mode."""
+    shuffle: int | None = None
+    """A seed that draws the order of the answers, and of the criteria of one call."""
+    calibrate: bool = True
+    """Whether probabilities are corrected by those of a question without content."""
+    samples: int | None = None
+    """Replies drawn where a model gives no probabilities, in each order. Default: 5."""
     strategy: str | None = None
     """How votes on binary criteria are counted: majority, weighted, unanimous or any."""
     ordinal: str | None = None

@@ -12,6 +12,7 @@ from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJu
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._pairwise import EQUAL, FIRST, OTHER, SECOND, PairJudge, pair_criterion
 from rubricate.judge._panel import JudgesLike, Panel, Weights
+from rubricate.judge._probability import Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge._replies import Reply, read_reply, reply_objects
@@ -51,10 +52,12 @@ __all__ = [
     "JudgeLike",
     "JudgesLike",
     "Message",
+    "Mode",
     "Model",
     "ModelJudge",
     "PairJudge",
     "Panel",
+    "ProbabilityJudge",
     "PromptTemplate",
     "PromptedJudge",
     "PythonModel",

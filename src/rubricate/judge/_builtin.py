@@ -9,9 +9,10 @@ from rubricate._version import __version__
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge.builtin import Classifier, Inputs, Labelled, Option
+from rubricate.judge._probability import Mode
+from rubricate.judge.builtin import Classifier, Estimate, Inputs, Labelled, Option
 from rubricate.judge.models import Send
-from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict
+from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict, read_distribution
 
 if TYPE_CHECKING:
     from rubricate.judge.builtin import FitReport
@@ -33,25 +34,35 @@ class BuiltinJudge:
     Args:
         classifier: its fitted numbers; default those that ship with the package.
         report: its figures out of fold, where it was fitted to other labels (see `trained_on`).
+        mode: in `probability` mode a verdict has its probability for each label, and the value of
+            ordered options is the expected one, with the label that is nearest to it.
     """
 
     name = "builtin"
 
     def __init__(
-        self, classifier: Classifier | None = None, report: FitReport | None = None
+        self,
+        classifier: Classifier | None = None,
+        report: FitReport | None = None,
+        *,
+        mode: Mode = "explained",
     ) -> None:
+        self._mode = mode
         self.classifier = classifier or Classifier.load()
         self.report = report
         figures = _refit_figures(report) if report else _shipped_figures(self.classifier)
         self.note: str | None = f"{WHAT_IT_IS} {figures}"
 
     @classmethod
-    def trained_on(cls, dataset: RubricDataset, *, seed: int = 0) -> BuiltinJudge:
+    def trained_on(
+        cls, dataset: RubricDataset, *, seed: int = 0, mode: Mode = "explained"
+    ) -> BuiltinJudge:
         """A judge refitted on a dataset's human labels, beginning from the shipped numbers.
 
         Args:
             dataset: items with ground truth; CANNOT_ASSESS and N/A labels are left out.
             seed: draws the folds.
+            mode: as for a judge that is not refitted.
 
         Raises:
             InputError: there are too few labels, or only one kind of them.
@@ -75,10 +86,13 @@ class BuiltinJudge:
             classifier, report = refit(rows, seed=seed)
         except ValueError as error:
             raise InputError(str(error)) from None
-        return cls(classifier, report)
+        return cls(classifier, report, mode=mode)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        content = repr((__version__, self.classifier.identity, _inputs(case, criterion)))
+        identity: tuple[object, ...] = (__version__, self.classifier.identity)
+        if self._mode == "probability":
+            identity += (self._mode,)
+        content = repr((*identity, _inputs(case, criterion)))
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
@@ -95,6 +109,8 @@ class BuiltinJudge:
         if estimate.evidence is not None:
             start, end = estimate.evidence
             evidence = (Evidence(case.submission[start:end], start, end),)
+        if self._mode == "probability":
+            return self._with_probabilities(criterion, estimate, evidence)
         return Verdict(
             name,
             "judged",
@@ -104,6 +120,26 @@ class BuiltinJudge:
             reason=estimate.reason,
             evidence=evidence,
             judge=self.name,
+        )
+
+    def _with_probabilities(
+        self, criterion: Criterion, estimate: Estimate, evidence: tuple[Evidence, ...]
+    ) -> Verdict:
+        label, probability = estimate.label or "", estimate.probability or 0.0
+        shares = dict(estimate.shares or ((label, probability),))
+        answer = {"probabilities": shares, "obtained": "model"}
+        reading = read_distribution(criterion, answer)
+        return Verdict(
+            criterion.name or "",
+            reading.status,
+            reading.label,
+            criterion.value(reading.label) if reading.value is None else reading.value,
+            probability=reading.probability,
+            reason=estimate.reason,
+            evidence=evidence,
+            judge=self.name,
+            detail=answer,
+            answer=answer,
         )
 
     async def aclose(self) -> None:

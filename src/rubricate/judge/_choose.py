@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rubricate._documents import suggestion
 from rubricate.errors import InputError
 from rubricate.judge._computed import with_computed
 from rubricate.judge._examples import Examples
@@ -16,6 +17,7 @@ from rubricate.judge._grouped import (
     check_criteria_per_call,
 )
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._probability import MODES, Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
@@ -36,13 +38,19 @@ def choose_judge(
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
     judge_prompt: str | Path | PromptTemplate | None = None,
+    mode: Mode | str = "explained",
+    permutations: int | None = None,
+    calibrate: bool = True,
+    samples: int | None = None,
+    shuffle: int | None = None,
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
     `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
-    by name; `criteria_per_call` is for every language model. `examples` are shown to a language
-    model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in place of
-    the usual one.
+    by name; `criteria_per_call` and `shuffle` are for every language model. `examples` are shown to
+    a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
+    place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
+    `calibrate` and `samples` are for a language model in probability mode (see `ProbabilityJudge`).
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -57,6 +65,11 @@ def choose_judge(
             criteria_per_call=criteria_per_call,
             examples=examples,
             judge_prompt=judge_prompt,
+            mode=mode,
+            permutations=permutations,
+            calibrate=calibrate,
+            samples=samples,
+            shuffle=shuffle,
         )
     )
 
@@ -71,33 +84,71 @@ def named_judge(
     criteria_per_call: CriteriaPerCall = 1,
     examples: Examples | None = None,
     judge_prompt: str | Path | PromptTemplate | None = None,
+    mode: Mode | str = "explained",
+    permutations: int | None = None,
+    calibrate: bool = True,
+    samples: int | None = None,
+    shuffle: int | None = None,
 ) -> Judge:
     """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
     chosen = judge_or_model(
         judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
     )
-    size = check_criteria_per_call(criteria_per_call)
+    size, mode = check_criteria_per_call(criteria_per_call), check_mode(mode)
+    own: dict[str, Any] = {"permutations": permutations, "samples": samples}
+    own["calibrate"] = None if calibrate else False
+    own = {name: value for name, value in own.items() if value is not None}
+    if own and mode != "probability":
+        raise InputError(f"{next(iter(own))} is for probability mode: give mode as well")
+    if size != 1 and mode == "probability":
+        raise InputError("criteria per call are for explained mode; give one of the two")
+    if not isinstance(chosen, Model):
+        for_models: dict[str, Any] = {
+            "a judge prompt is": judge_prompt,
+            "criteria per call are": size != 1,
+        }
+        for_models |= {"shuffle is": shuffle is not None, "permutations are": permutations}
+        for_models |= {"calibrate is": not calibrate, "samples are": samples}
+        if given := [name for name, value in for_models.items() if value]:
+            raise InputError(f"{given[0]} for a language model; {chosen.name} is none")
+        return _own_judge(chosen, judge in (None, "builtin"), examples, mode)
     if judge_prompt is not None:
-        if not isinstance(chosen, Model):
-            raise InputError(f"a judge prompt is for a language model; {chosen.name} is none")
+        if mode == "probability" or shuffle is not None:
+            raise InputError("a judge prompt has a form of its own: leave out mode and shuffle")
         if size != 1:
             raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
         if not isinstance(judge_prompt, PromptTemplate):
             judge_prompt = PromptTemplate.from_file(judge_prompt)
         return PromptedJudge(chosen, judge_prompt, examples=examples)
-    if isinstance(chosen, Model):
-        if size == 1:
-            return ModelJudge(chosen, examples=examples)
-        return GroupedModelJudge(chosen, criteria_per_call=size, examples=examples)
-    if size != 1:
-        raise InputError(f"criteria per call are for a language model; {chosen.name} is none")
-    if examples is not None:
-        if judge not in (None, "builtin"):
-            raise InputError("examples are for a language model or the embedded judge")
-        from rubricate.judge._builtin import BuiltinJudge
+    if mode == "probability":
+        return ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
+    if size == 1:
+        return ModelJudge(chosen, examples=examples, shuffle=shuffle)
+    return GroupedModelJudge(chosen, criteria_per_call=size, examples=examples, shuffle=shuffle)
 
-        return BuiltinJudge.trained_on(examples.dataset)
-    return chosen
+
+def _own_judge(chosen: Judge, embedded: bool, examples: Examples | None, mode: Mode) -> Judge:
+    """A judge that is no language model, refitted or in another mode where that is asked for."""
+    if examples is None and mode == "explained":
+        return chosen
+    if not embedded:
+        what = "examples are" if examples is not None else "the mode is"
+        raise InputError(f"{what} for a language model or the embedded judge")
+    from rubricate.judge._builtin import BuiltinJudge
+
+    if examples is not None:
+        return BuiltinJudge.trained_on(examples.dataset, mode=mode)
+    return BuiltinJudge(mode=mode)
+
+
+def check_mode(given: str) -> Mode:
+    """The mode, if it is one; `InputError` with a suggestion if not."""
+    for mode in MODES:
+        if mode == given:
+            return mode
+    near = suggestion(str(given), MODES)
+    hint = f"; did you mean '{near}'?" if near else ""
+    raise InputError(f"unknown mode '{given}' (known: {', '.join(MODES)}){hint}")
 
 
 def judge_or_model(

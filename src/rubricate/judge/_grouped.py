@@ -10,6 +10,7 @@ from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
 from rubricate.judge._examples import Examples
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._orders import criteria_order
 from rubricate.judge._prompts import render_group
 from rubricate.judge._replies import Reply, read_group
 from rubricate.judge.models import Message, Model, Request, Send
@@ -63,6 +64,8 @@ class GroupedModelJudge(ModelJudge):
         criteria_per_call: how many criteria go together, in the rubric's order; `all` for all.
         reasks: how often what was not answered is asked again.
         examples: labelled examples to be shown, if any.
+        shuffle: a seed that draws the order of the criteria of a call and of their answers, for
+            each item. Default: the rubric's own order.
     """
 
     def __init__(
@@ -72,8 +75,9 @@ class GroupedModelJudge(ModelJudge):
         criteria_per_call: CriteriaPerCall = "all",
         reasks: int = 2,
         examples: Examples | None = None,
+        shuffle: int | None = None,
     ) -> None:
-        super().__init__(model, reasks=reasks, examples=examples)
+        super().__init__(model, reasks=reasks, examples=examples, shuffle=shuffle)
         self._size = check_criteria_per_call(criteria_per_call)
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
@@ -84,20 +88,33 @@ class GroupedModelJudge(ModelJudge):
     def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:
             return [self.key(case, criteria[0])]
-        key = self._key_of(render_group(case, criteria, self._shown(case)))
-        return [f"{key}-{number}" for number in range(1, len(criteria) + 1)]
+        places = self._places(case, criteria)
+        key = self._key_of(self._group_request(case, [criteria[place] for place in places]))
+        return [f"{key}-{places.index(place) + 1}" for place in range(len(criteria))]
+
+    def _places(self, case: Case, criteria: Sequence[Criterion]) -> list[int]:
+        """The places of a group's criteria in the order in which they are asked about."""
+        if self._shuffle is None:
+            return list(range(len(criteria)))
+        return criteria_order(criteria, case, self._shuffle)
+
+    def _group_request(self, case: Case, criteria: Sequence[Criterion]) -> Request:
+        orders = [self._order(case, criterion) for criterion in criteria]
+        return render_group(case, criteria, self._shown(case), orders)
 
     async def judge_group(
         self, case: Case, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
         if len(criteria) == 1:
             return [await self.judge(case, criteria[0], send)]
-        asked = _Asked(len(criteria))
+        asked_about = [criteria[place] for place in self._places(case, criteria)]
+        names = {"criteria": [one.name or one.requirement for one in asked_about]}
+        asked = _Asked(self._places(case, criteria))
         for _ in range(1 + self._reasks):
             left = asked.left()
             if not left:
                 break
-            request = render_group(case, [criteria[place] for place in left], self._shown(case))
+            request = self._group_request(case, [criteria[place] for place in left])
             if asked.wrong:
                 request = _with_corrections(request, [asked.wrong[place] for place in left])
             try:
@@ -118,9 +135,10 @@ class GroupedModelJudge(ModelJudge):
                 except UnreadableReply as error:
                     asked.wrong[place] = str(error)
                 else:
-                    asked.found[place] = self._verdict(
-                        case, criteria[place], reply, reading, asked.spent[place]
-                    )
+                    found = self._verdict(case, criteria[place], reply, reading, asked.spent[place])
+                    if self._shuffle is not None:
+                        found = replace(found, order={**(found.order or {}), **names})
+                    asked.found[place] = found
         for place in asked.left():
             asked.found[place] = self._failed(
                 criteria[place], "unreadable_reply", asked.wrong[place], asked.spent[place]
@@ -129,16 +147,17 @@ class GroupedModelJudge(ModelJudge):
 
 
 class _Asked:
-    """What has come of a group so far, by the criteria's places."""
+    """What has come of a group so far, by the criteria's places, in the order of asking."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
         self.found: dict[int, Verdict] = {}
         self.wrong: dict[int, str] = {}
-        self.spent = [Usage()] * count
+        self.spent = [Usage()] * len(places)
 
     def left(self) -> list[int]:
         """The places that have no verdict yet."""
-        return [place for place in range(len(self.spent)) if place not in self.found]
+        return [place for place in self._places if place not in self.found]
 
     def took(self, places: Sequence[int], usage: Usage) -> None:
         """Share out what a call took among the criteria that it was about."""

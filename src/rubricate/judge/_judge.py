@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import orjson
 
@@ -13,6 +14,7 @@ from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
 from rubricate.judge._evidence import locate
 from rubricate.judge._examples import Example, Examples
+from rubricate.judge._orders import answer_order, shown_order
 from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
 from rubricate.judge._replies import Reply, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
@@ -65,6 +67,8 @@ class ModelJudge:
         examples: labelled examples to be shown, if any.
         fenced: whether the prompt fences the material in and warns of what it may contain. Without
             is for measuring what that is worth (`rubricate.redteam`), not for grading.
+        shuffle: a seed that draws the order of the answers for each item and criterion. Default:
+            the rubric's own order.
     """
 
     note: str | None = None
@@ -79,12 +83,21 @@ class ModelJudge:
         reasks: int = 2,
         examples: Examples | None = None,
         fenced: bool = True,
+        shuffle: int | None = None,
     ) -> None:
         self.model = model
         self.name = model.name
         self._reasks = reasks
         self._examples = examples
         self._fenced = fenced
+        self._shuffle = shuffle
+        self._turn = 0
+
+    def in_turn(self, turn: int) -> Self:
+        """The same judge, with the answers in another order, the `turn`th from 0."""
+        other = copy(self)
+        other._turn = turn
+        return other
 
     @property
     def caches_prefixes(self) -> bool:
@@ -94,13 +107,20 @@ class ModelJudge:
     def _shown(self, case: Case) -> tuple[Example, ...]:
         return () if self._examples is None else self._examples.for_case(case)
 
+    def _order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+        """The order of the answers; None for the criterion's own, or with none to order."""
+        if self._shuffle is None and not self._turn:
+            return None
+        return answer_order(criterion.ask(), case, self._turn, self._shuffle) or None
+
     @cached_property
     def _identity(self) -> bytes:
         return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         """What is sent: a system message, a user message, and the schema of the reply."""
-        return render(case, criterion, self._shown(case), self._fenced)
+        order = self._order(case, criterion)
+        return render(case, criterion, self._shown(case), self._fenced, order)
 
     def read(self, text: str) -> Reply:
         """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
@@ -108,7 +128,7 @@ class ModelJudge:
 
     def key(self, case: Case, criterion: Criterion) -> str:
         digest = _prefix_digest(self._identity, case, self._shown(case), self._fenced).copy()
-        digest.update(_suffix_bytes(criterion))
+        digest.update(_suffix_bytes(criterion, self._order(case, criterion)))
         return digest.hexdigest()
 
     def _key_of(self, request: Request) -> str:
@@ -145,6 +165,7 @@ class ModelJudge:
     ) -> Verdict:
         judged = reading.status == "judged"
         quotes = dict.fromkeys((*reply.quotes, *reading.quotes))
+        order = self._order(case, criterion)
         return Verdict(
             criterion.name or "",
             reading.status,
@@ -156,6 +177,7 @@ class ModelJudge:
             judge=self.name,
             detail=reading.detail,
             answer=reading.answer,
+            order=None if order is None else shown_order(criterion, order),
         )
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
@@ -182,8 +204,8 @@ def _prefix_digest(
 
 
 @lru_cache(maxsize=4096)
-def _suffix_bytes(criterion: Criterion) -> bytes:
-    text, schema = suffix(criterion)
+def _suffix_bytes(criterion: Criterion, order: tuple[int, ...] | None) -> bytes:
+    text, schema = suffix(criterion, order)
     return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 

@@ -18,7 +18,9 @@ from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
 from rubricate.judge._computed import with_computed
 from rubricate.judge._grouped import GroupJudge
-from rubricate.judge._judge import Judge
+from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._orders import check_permutations
+from rubricate.judge._probability import ProbabilityJudge
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
@@ -103,6 +105,7 @@ class Panel:
         weights: how much each judge's vote counts (see `Weights`). With `reliability`, results are
             given once all votes are there.
         replicates: how often each judge is asked; every answer is a vote.
+        permutations: in how many orders of the answers each judge is asked; every one is a vote.
 
     Attributes:
         name: the judges' names.
@@ -127,12 +130,18 @@ class Panel:
         min_votes: int = 1,
         weights: Weights | None = None,
         replicates: int = 1,
+        permutations: int | None = None,
     ) -> None:
+        permutations = check_permutations(1 if permutations is None else permutations)
         chosen = [named_judge(judge) for judge in judges]
         if not chosen:
             raise InputError("a panel needs at least one judge, found none")
         if replicates < 1:
             raise InputError(f"the replicates must be at least 1, found {replicates}")
+        if replicates > 1 and any(isinstance(judge, ProbabilityJudge) for judge in chosen):
+            raise InputError(
+                "replicates are for explained mode: asked again, a model has the same probabilities"
+            )
         names = _names(chosen)
         by_default = _WEIGHTED if weights is not None else _UNWEIGHTED
         self.aggregation = Aggregation(
@@ -146,20 +155,23 @@ class Panel:
             raise InputError("weights are given, but no strategy is weighted")
         if weights is None and self.aggregation.is_weighted:
             raise InputError("a weighted strategy needs weights: a number a judge, or reliability")
-        votes = len(chosen) * replicates
+        each_votes = replicates * permutations
+        votes = len(chosen) * each_votes
         if min_votes > votes:
             raise InputError(f"a quorum of {min_votes} votes cannot come of {votes}")
         self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
+        self.name += f" in {permutations} orders" if permutations > 1 else ""
         self.members: tuple[_Member, ...] = tuple(
-            _Member(with_computed(judge), name if number == 1 else f"{name} #{number}", number)
-            for judge, name in zip(chosen, names, strict=True)
+            _Member(with_computed(turned), name if number == 1 else f"{name} #{number}", number)
+            for judge, own_name in zip(chosen, names, strict=True)
+            for turned, name in _turns(judge, own_name, permutations)
             for number in range(1, replicates + 1)
         )
         self.learns_weights = weights == "reliability"
         self.weights: dict[str, float] | None = None
         if weights is not None and not isinstance(weights, str):
             each = _weight_each(weights, names)
-            spread = [weight for weight in each for _ in range(replicates)]
+            spread = [weight for weight in each for _ in range(each_votes)]
             self.weights = {m.name: w for m, w in zip(self.members, spread, strict=True)}
         elif weights is not None and not self.learns_weights:
             raise InputError(f"unknown weights '{weights}': numbers, or 'reliability'")
@@ -211,6 +223,22 @@ class Panel:
 
 _UNWEIGHTED = Aggregation()
 _WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_mean")
+
+
+def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]]:
+    """A judge in each of its orders of the answers, with what the panel calls it."""
+    if permutations == 1:
+        return [(judge, name)]
+    usual = isinstance(judge, ModelJudge) and type(judge).request is ModelJudge.request
+    if not isinstance(judge, ModelJudge) or not usual or isinstance(judge, ProbabilityJudge):
+        raise InputError(
+            f"permutations are for a language model; {name} is none, averages them, or has a "
+            "prompt of its own"
+        )
+    return [
+        (judge.in_turn(turn), f"{name}, order {turn + 1}" if turn else name)
+        for turn in range(permutations)
+    ]
 
 
 def _names(judges: Sequence[Judge]) -> list[str]:

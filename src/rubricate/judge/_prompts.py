@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rubricate.judge._case import Case
 from rubricate.judge._examples import Example
 from rubricate.judge.models import Message, Request
-from rubricate.rubric import Criterion
+from rubricate.rubric import Criterion, Question
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -45,11 +45,18 @@ CODE_BYTES = 8
 
 
 def render(
-    case: Case, criterion: Criterion, examples: tuple[Example, ...] = (), fenced: bool = True
+    case: Case,
+    criterion: Criterion,
+    examples: tuple[Example, ...] = (),
+    fenced: bool = True,
+    order: tuple[int, ...] | None = None,
 ) -> Request:
-    """The messages that ask a model about one criterion, and the schema of its reply."""
+    """The messages that ask a model about one criterion, and the schema of its reply.
+
+    `order` is that of the criterion's answers, by their places; None for the criterion's own.
+    """
     system, material = prefix(case, False, examples, fenced)
-    text, schema = suffix(criterion)
+    text, schema = suffix(criterion, order)
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
@@ -59,19 +66,32 @@ def render(
 
 @lru_cache(maxsize=256)
 def prefix(
-    case: Case, several: bool = False, examples: tuple[Example, ...] = (), fenced: bool = True
+    case: Case,
+    several: bool = False,
+    examples: tuple[Example, ...] = (),
+    fenced: bool = True,
+    choosing: bool = False,
 ) -> tuple[str, str]:
-    """The system's message, and how the user's begins: the same for all criteria of an item."""
-    system = _system_part(case.guidelines, several, examples, fenced)
+    """The system's message, and how the user's begins: the same for all criteria of an item.
+
+    `choosing` is for verdicts of one token, without a reason.
+    """
+    system = _system_part(case.guidelines, several, examples, fenced, choosing)
     return sendable(system), sendable(_material_part(case, fenced))
 
 
 def render_group(
-    case: Case, criteria: Sequence[Criterion], examples: tuple[Example, ...] = ()
+    case: Case,
+    criteria: Sequence[Criterion],
+    examples: tuple[Example, ...] = (),
+    orders: Sequence[tuple[int, ...] | None] | None = None,
 ) -> Request:
-    """The messages that ask a model about several criteria at once, each by its number from 1."""
+    """The messages that ask a model about several criteria at once, each by its number from 1.
+
+    `orders` are those of each criterion's answers.
+    """
     system, material = prefix(case, True, examples)
-    text, schema = _group_part(tuple(criteria))
+    text, schema = _group_part(tuple(criteria), None if orders is None else tuple(orders))
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
@@ -117,7 +137,11 @@ def _usual(name: str) -> Template:
 
 @lru_cache(maxsize=64)
 def _system_part(
-    guidelines: str | None, several: bool, examples: tuple[Example, ...], fenced: bool
+    guidelines: str | None,
+    several: bool,
+    examples: tuple[Example, ...],
+    fenced: bool,
+    choosing: bool,
 ) -> str:
     return _usual("system").render(
         guidelines=guidelines,
@@ -125,6 +149,7 @@ def _system_part(
         examples=examples,
         tag=_examples_tag(examples),
         fenced=fenced,
+        choosing=choosing,
     )
 
 
@@ -171,10 +196,17 @@ def code_for(texts: Iterable[str]) -> str:
         attempt += 1
 
 
-@lru_cache(maxsize=4096)
-def suffix(criterion: Criterion) -> tuple[str, dict[str, object]]:
-    """How the user's message ends, and the schema of the reply: the same for all items."""
+def _question(criterion: Criterion, order: tuple[int, ...] | None) -> Question:
     question = criterion.ask()
+    return question if order is None else question.in_order(order)
+
+
+@lru_cache(maxsize=4096)
+def suffix(
+    criterion: Criterion, order: tuple[int, ...] | None = None
+) -> tuple[str, dict[str, object]]:
+    """How the user's message ends, and the schema of the reply: the same for all items."""
+    question = _question(criterion, order)
     text = _usual("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
 
@@ -185,8 +217,11 @@ def answer_form(criterion: Criterion) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _group_part(criteria: tuple[Criterion, ...]) -> tuple[str, dict[str, object]]:
-    questions = [criterion.ask() for criterion in criteria]
+def _group_part(
+    criteria: tuple[Criterion, ...], orders: tuple[tuple[int, ...] | None, ...] | None
+) -> tuple[str, dict[str, object]]:
+    orders = orders or (None,) * len(criteria)
+    questions = [_question(*one) for one in zip(criteria, orders, strict=True)]
     asked = [(question, one.note) for question, one in zip(questions, criteria, strict=True)]
     text = _usual("group").render(asked=asked)
     entries = {

@@ -11,7 +11,7 @@ import orjson
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["Reply", "read_group", "read_reply", "reply_objects"]
+__all__ = ["Reply", "read_group", "read_reply", "reply_objects", "without_thinking"]
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -27,6 +27,11 @@ class Reply:
     quotes: tuple[str, ...]
 
 
+def without_thinking(text: str) -> str:
+    """A reply without what a model thought before it, between think tags."""
+    return _THINKING.sub("", text)
+
+
 def read_reply(text: str) -> Reply:
     """Find the answer in a reply.
 
@@ -36,7 +41,7 @@ def read_reply(text: str) -> Reply:
     Raises:
         UnreadableReply: there is none, it lacks a part, or there are several that differ.
     """
-    return _agreed(reply_objects(text, "verdict") or _tagged(_THINKING.sub("", text)))
+    return _agreed(reply_objects(text, "verdict") or _tagged(without_thinking(text)))
 
 
 def reply_objects(text: str, key: str) -> list[Any]:
@@ -53,7 +58,7 @@ def reply_objects(text: str, key: str) -> list[Any]:
     Raises:
         UnreadableReply: the reply is empty.
     """
-    text = _THINKING.sub("", text).strip()
+    text = without_thinking(text).strip()
     if not text:
         raise UnreadableReply("the reply is empty")
     fenced = _FENCE.match(text)
@@ -71,7 +76,7 @@ def read_group(text: str, count: int) -> dict[int, Reply | UnreadableReply]:
     Raises:
         UnreadableReply: the reply has no JSON object at all, or several that differ.
     """
-    text = _THINKING.sub("", text).strip()
+    text = without_thinking(text).strip()
     fenced = _FENCE.match(text)
     numbers = [str(number) for number in range(1, count + 1)]
     whole = _loaded(fenced.group(1) if fenced else text)

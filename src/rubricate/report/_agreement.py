@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement
 from rubricate.run import FinishedRun, RowVerdict
-from rubricate.stats import Bootstrap, LabelAgreement, ScoreAgreement, Undecided
+from rubricate.stats import (
+    Bootstrap,
+    Calibration,
+    LabelAgreement,
+    ScoreAgreement,
+    Undecided,
+    calibration,
+)
 from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
 
@@ -31,6 +38,7 @@ class CriterionAgreement:
         not_applicable: pairs left out since one of the two said that an ordered criterion does
             not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
+        calibration: of the judge's probabilities of MET, where it has any.
     """
 
     name: str
@@ -38,6 +46,7 @@ class CriterionAgreement:
     statuses: Mapping[str, int]
     not_applicable: int
     agreement: LabelAgreement | ScoreAgreement
+    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class AgreementReport:
         items: items with a label.
         criteria: those with a label, in the rubric's order.
         pooled: all binary criteria together, resampled by item; None with fewer than two.
+        calibration: the same of the judge's probabilities of MET.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
         undecided: the policy for pairs in which one did not decide.
@@ -62,6 +72,7 @@ class AgreementReport:
     scores: ScoreAgreement | None
     undecided: Undecided
     bootstrap: Bootstrap
+    calibration: Calibration | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as JSON values."""
@@ -129,6 +140,23 @@ def agreement_report(
         scores=_scores(run, bootstrap),
         undecided=undecided,
         bootstrap=bootstrap,
+        calibration=None if pooled is None else _calibration(binary, bootstrap),
+    )
+
+
+def _calibration(rows: Sequence[RowVerdict], bootstrap: Bootstrap) -> Calibration | None:
+    """How far the judge's probabilities of MET fit the labels; None where there are none.
+
+    Of what was decided, by the judge and by people.
+    """
+    known = [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
+    if all(row.probability_met is None for row in known):
+        return None
+    return calibration(
+        [row.probability_met for row in known],
+        [row.human_label == "MET" for row in known],
+        groups=[row.item for row in known],
+        bootstrap=bootstrap,
     )
 
 
@@ -175,7 +203,8 @@ def _criterion(
             undecided="exclude" if kind == "ordinal" else undecided,
             bootstrap=bootstrap,
         )
-    return CriterionAgreement(name, kind, statuses, left_out, found)
+    fit = _calibration(rows, bootstrap) if kind == "binary" else None
+    return CriterionAgreement(name, kind, statuses, left_out, found, fit)
 
 
 def _label(row: RowVerdict) -> str | None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubricate.report._markdown import estimate_text, p_text
-from rubricate.stats import Estimate, LabelAgreement
+from rubricate.stats import Calibration, Estimate, LabelAgreement
 
 if TYPE_CHECKING:
     from rubricate.report._agreement import AgreementReport
@@ -59,7 +59,7 @@ def agreement_view(report: AgreementReport) -> RenderableType:
         else:
             table, shown = numbers, _number_figures(found.figures)
         table.add_row(Text(one.name), str(found.n), *map(_cell, shown))
-        missing += _reasons(one.name, found.figures)
+        missing += [*_probabilities(one.name, one.calibration), *_reasons(one.name, found.figures)]
         causes = dict(found.not_decided)
         if one.not_applicable:
             causes["does not apply"] = one.not_applicable
@@ -70,6 +70,7 @@ def agreement_view(report: AgreementReport) -> RenderableType:
         labels.add_section()
         figures = _label_figures(report.pooled)
         labels.add_row("all binary", str(report.pooled.n), *map(_cell, figures))
+        missing = [*_probabilities("all binary", report.calibration), *missing]
     if report.scores is not None:
         shown = _number_figures(report.scores.figures)
         numbers.add_row("item score", str(report.scores.n), *map(_cell, shown), style="bold")
@@ -109,6 +110,16 @@ def _number_figures(figures: Mapping[str, Estimate]) -> list[Estimate]:
         figures["pearson"],
         figures["mae"],
         figures["bias"],
+    ]
+
+
+def _probabilities(name: str, found: Calibration | None) -> list[Text]:
+    """How far the judge's probabilities of MET fit."""
+    if found is None:
+        return []
+    brier, error = map(estimate_text, (found.brier, found.expected_calibration_error))
+    return [
+        Text(f"{name}: probabilities of MET: Brier {brier}, calibration error {error}, n {found.n}")
     ]
 
 

@@ -8,6 +8,7 @@ from rubricate.rubric._criterion import (
     CriterionOption,
     Measurement,
 )
+from rubricate.rubric._distribution import Obtained, read_distribution, read_kept
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
 from rubricate.rubric._penalty import (
     LengthPenalty,
@@ -59,6 +60,7 @@ __all__ = [
     "LengthPenalty",
     "Measurement",
     "MetricCriterion",
+    "Obtained",
     "Parts",
     "PenaltyType",
     "Question",
@@ -76,6 +78,8 @@ __all__ = [
     "check_cannot_assess",
     "check_weights",
     "count_words",
+    "read_distribution",
+    "read_kept",
     "score",
     "source_of",
     "split_thinking",

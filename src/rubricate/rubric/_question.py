@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -55,6 +55,20 @@ class Question:
     form: str = ONE_OF_THE_LABELS
     material: str | None = None
 
+    @property
+    def is_choice(self) -> bool:
+        """Whether the verdict is one of the answers shown, and nothing else."""
+        labels = [answer.label for answer in self.answers]
+        return bool(labels) and self.verdict_schema.get("enum") == labels
+
+    def in_order(self, order: Sequence[int]) -> Question:
+        """The same question with its answers, by their places from 0, in another order."""
+        answers = tuple(self.answers[place] for place in order)
+        schema = self.verdict_schema
+        if self.is_choice:
+            schema = {**schema, "enum": [answer.label for answer in answers]}
+        return replace(self, answers=answers, verdict_schema=schema)
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -66,6 +80,8 @@ class Reading:
         quotes: passages that the answer itself quotes.
         detail: what the answer says beyond its label, as JSON values.
         answer: the answer as JSON values, where the label alone does not hold it.
+        value: what the answer is worth, where it is not what the label is worth.
+        probability: the judge's probability for the label, where the answer says it.
     """
 
     status: Status
@@ -73,6 +89,8 @@ class Reading:
     quotes: tuple[str, ...] = ()
     detail: Mapping[str, Any] | None = None
     answer: Any = None
+    value: float | None = None
+    probability: float | None = None
 
 
 def listed(names: Sequence[str]) -> str:

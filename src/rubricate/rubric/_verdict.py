@@ -95,6 +95,8 @@ class Verdict:
     label, as JSON values, such as the items of a confusion matrix; `answer` is the answer itself
     where the label alone does not hold it, and what the journal keeps. `votes` are the verdicts of
     a panel's judges, from which this one was made; `tied` says that they were evenly split.
+    `order` is how things stood in the prompt, where that was not the rubric's own order: `answers`
+    (labels), and `criteria` (names) where several were asked about together.
     """
 
     criterion: str
@@ -112,3 +114,4 @@ class Verdict:
     answer: Any = None
     votes: tuple[Verdict, ...] = ()
     tied: bool = False
+    order: Mapping[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ BYTES_PER_TOKEN = (5.0, 3.0)
 """Of a prompt's UTF-8, in words of few tokens and of many."""
 REPLY_TOKENS = (40, 400)
 """A short reason without a quote, and a long one with several."""
+CHOICE_TOKENS = (1, 4)
+"""A reply that is one letter or digit."""
 
 
 class Range(NamedTuple):
@@ -59,24 +62,42 @@ class Estimate:
 
 
 class _Counting:
-    """Takes a judge's requests, and answers none."""
+    """Takes a judge's requests, and answers none but those that further ones depend on."""
 
     def __init__(self) -> None:
+        self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
         self.low = Usage()
         self.high = Usage()
 
     async def __call__(self, model: Model, request: Request) -> Completion:
+        if request.choices:
+            return self._chosen(model, request)
+        self._count(model, request, REPLY_TOKENS)
+        raise ModelError("bad_request", "this is only counted")
+
+    def _chosen(self, model: Model, request: Request) -> Completion:
+        """What answers a request with choices: no choice is more probable than another."""
+        identity = orjson.dumps([model.name, request.messages, request.sample])
+        digest = hashlib.blake2b(identity, digest_size=16).digest()
+        if digest not in self._asked:  # a run keeps the completion
+            self._asked.add(digest)
+            self._count(model, request, CHOICE_TOKENS)
+        if not getattr(model, "gives_probabilities", True):
+            return Completion(request.choices[0])
+        share = 1 / len(request.choices)
+        return Completion("", probabilities=dict.fromkeys(request.choices, share))
+
+    def _count(self, model: Model, request: Request, reply: tuple[int, int]) -> None:
         self.models[model.name] += 1
         text = sum(len(message["content"].encode()) for message in request.messages)
         few, many = BYTES_PER_TOKEN
-        schema = len(orjson.dumps(request.schema))
-        low = Usage(1, round(text / few), 0, REPLY_TOKENS[0])
-        high = Usage(1, round((text + schema) / many), 0, REPLY_TOKENS[1])
+        schema = 0 if request.choices else len(orjson.dumps(request.schema))
+        low = Usage(1, round(text / few), 0, reply[0])
+        high = Usage(1, round((text + schema) / many), 0, reply[1])
         price = getattr(model, "price", None)
         self.low += replace(low, cost=price(low) if price else None)
         self.high += replace(high, cost=price(high) if price else None)
-        raise ModelError("bad_request", "this is only counted")
 
 
 async def estimate(

@@ -15,6 +15,7 @@ from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._journal import INTERVAL
+from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
@@ -106,6 +107,7 @@ class Execution:
         self._bench = Bench(judge)
         self._answers = answers
         self._sender = sender
+        self._send = Kept(sender, answers)
         self._concurrency = concurrency
         self._budget = budget
         self._only_failed = only_failed
@@ -286,9 +288,9 @@ class Execution:
         progress.in_flight += len(criteria)
         try:
             if len(criteria) == 1:
-                verdicts = [await call.judge.judge(case, criteria[0], self._sender)]
+                verdicts = [await call.judge.judge(case, criteria[0], self._send)]
             else:
-                verdicts = await call.judge.judge_group(case, criteria, self._sender)
+                verdicts = await call.judge.judge_group(case, criteria, self._send)
         finally:
             progress.in_flight -= len(criteria)
         took_requests = any(verdict.usage.requests for verdict in verdicts)

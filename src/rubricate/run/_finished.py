@@ -28,7 +28,8 @@ __all__ = ["FinishedRun", "RowVerdict", "read_run"]
 class RowVerdict:
     """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
 
-    `score` is that of the whole item, by the judge.
+    `score` is that of the whole item, by the judge. `probability_met` is the judge's probability of
+    MET, against UNMET, where it has one and the criterion is binary.
     """
 
     item: str
@@ -42,6 +43,7 @@ class RowVerdict:
     reason: str | None
     error: str | None
     score: float | None
+    probability_met: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,20 @@ def _row(data: dict[str, Any]) -> RowVerdict:
         reason=data["reason"],
         error=None if error is None else f"{error['kind']}: {error['message']}",
         score=data["item_score"]["value"],
+        probability_met=_probability_met(data),
     )
+
+
+def _probability_met(data: dict[str, Any]) -> float | None:
+    shares = (data.get("detail") or {}).get("probabilities")
+    label, probability = data["label"], data.get("probability")
+    if shares is None and probability is not None:
+        other = {"MET": "UNMET", "UNMET": "MET"}.get(label, "")
+        shares = {label: probability, other: 1.0 - probability}
+    if shares is None or not {"MET", "UNMET"} <= set(shares):
+        return None
+    both = shares["MET"] + shares["UNMET"]
+    return shares["MET"] / both if both else None
 
 
 def _human_verdict(row: RowVerdict) -> Verdict | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict
+from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict, read_kept
 
 __all__ = ["to_json", "verdict_from_record", "verdict_record"]
 
@@ -38,6 +38,7 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "error": verdict.error,
         "judge": verdict.judge,
         "answer": verdict.answer,
+        "order": verdict.order,
     }
 
 
@@ -45,18 +46,21 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
     label, answer, usage = record["label"], record.get("answer"), Usage(**record["usage"])
     evidence = tuple([Evidence(**evidence) for evidence in record["evidence"]])
-    status, value, detail = record["status"], None, None
+    status, value, detail, probability = record["status"], None, None, record["probability"]
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
-        reading = criterion.read(label if answer is None else answer)
+        reading = read_kept(criterion, label if answer is None else answer)
         status, label, detail = reading.status, reading.label, reading.detail
-        value = criterion.value(label) if status == "judged" else None
+        if reading.probability is not None:
+            probability = reading.probability
+        if status == "judged":
+            value = criterion.value(label) if reading.value is None else reading.value
     return Verdict(
         name,
         status,
         label,
         value,
-        record["probability"],
+        probability,
         record["reason"],
         evidence,
         usage,
@@ -65,4 +69,5 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
         resumed=True,
         detail=detail,
         answer=answer,
+        order=record.get("order"),
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
+import random
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from aiohttp import web
@@ -20,6 +22,11 @@ from rubricate.testing._rules import JudgeRequest, Rule
 __all__ = ["ScriptedEndpoint"]
 
 FORMATS = ("json_schema", "json_object", "text")
+Logprobs = Literal["given", "ignored", "refused"]
+SURE = 0.9
+"""The probability of a verdict that a rule has."""
+NEVER = -9999.0
+"""What the interface gives as the logarithm of 0."""
 
 
 class ScriptedEndpoint:
@@ -28,7 +35,8 @@ class ScriptedEndpoint:
     Requests that no rule is for are judged by keywords: MET where at least half of the
     criterion's words of five letters or more occur in the submission, else UNMET; for a
     multi-choice criterion or a scale the label that stands in the submission, else the first;
-    for a metric criterion the items that stand in the submission are positive.
+    for a metric criterion the items that stand in the submission are positive. Where the reply is
+    to be one token, the verdict has the probability 0.9, and the others share the rest.
 
     Use it as a context manager; it runs in a thread of its own:
 
@@ -42,6 +50,8 @@ class ScriptedEndpoint:
         rules: what to answer; the first that applies is used.
         respond: code that answers instead of rules: returns a `Rule`, or None to go on.
         formats: the ways of structured output that the endpoint knows; others get a 400.
+        logprobs: what becomes of a request for them: `given`, `ignored` (an answer without) or
+            `refused` (a 400).
         host, port: where to listen; port 0 picks a free one.
 
     Attributes:
@@ -54,6 +64,7 @@ class ScriptedEndpoint:
         *,
         respond: Callable[[JudgeRequest], Rule | None] | None = None,
         formats: Sequence[str] = FORMATS,
+        logprobs: Logprobs = "given",
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
@@ -61,6 +72,7 @@ class ScriptedEndpoint:
         self._rules = list(rules)
         self._respond = respond
         self._formats = tuple(formats)
+        self._logprobs = logprobs
         self._host = host
         self._port = port
         self._used: Counter[int] = Counter()
@@ -128,6 +140,8 @@ class ScriptedEndpoint:
         form = (request.body.get("response_format") or {}).get("type", "text")
         if form not in self._formats:
             return _error(400, f"response_format of type '{form}' is not supported", {})
+        if self._logprobs == "refused" and "logprobs" in request.body:
+            return _error(400, "this model does not support the 'logprobs' parameter", {})
         if request.criteria:
             rules = [self._rule(part) for part in request.criteria]
             rule = next((r for r in rules if r.verdict is None), _together(rules))
@@ -153,8 +167,10 @@ class ScriptedEndpoint:
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
 
     def _answer(self, request: JudgeRequest, rule: Rule, form: str, cached: int) -> web.Response:
-        content = rule.reply
-        if content is None and form == "text":
+        content, logprobs = rule.reply, None
+        if content is None and request.choices:
+            content, logprobs = _drawn(request, rule)
+        elif content is None and form == "text":
             quotes = "".join(f"<evidence>{quote}</evidence>\n" for quote in rule.evidence)
             verdict = json.dumps(rule.verdict) if isinstance(rule.verdict, dict) else rule.verdict
             content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{verdict}</verdict>"
@@ -171,6 +187,7 @@ class ScriptedEndpoint:
                     "index": 0,
                     "finish_reason": "stop",
                     "message": {"role": "assistant", "content": content},
+                    "logprobs": logprobs if self._logprobs == "given" else None,
                 }
             ],
             "usage": {
@@ -180,6 +197,32 @@ class ScriptedEndpoint:
             },
         }
         return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:
+    """A token drawn from a rule's probabilities, and these as logprobs where they are asked for.
+
+    The draw is the same for the same prompt and seed.
+    """
+    shares = rule.probabilities
+    if shares is None:
+        others = [label for label in request.labels if label != str(rule.verdict)]
+        shares = {label: (1.0 - SURE) / len(others) for label in others} | {str(rule.verdict): SURE}
+    tokens = {label: token for token, label in request.choices.items()}
+    by_token = {tokens.get(label, label): share for label, share in shares.items()}
+    about = (request.body.get("seed", 0), request.body["messages"])
+    chance = random.Random(orjson.dumps(about))
+    token = chance.choices([*by_token], [*by_token.values()])[0]
+    if not request.body.get("logprobs"):
+        return token, None
+    ranked = sorted(by_token.items(), key=lambda entry: -entry[1])
+    listed = [
+        {"token": one, "logprob": math.log(share) if share else NEVER, "bytes": None}
+        for one, share in ranked
+    ]
+    chosen = next(entry for entry in listed if entry["token"] == token)
+    top = listed[: request.body.get("top_logprobs", 0)]
+    return token, {"content": [{**chosen, "top_logprobs": top}]}
 
 
 def _entry(rule: Rule) -> dict[str, Any]:

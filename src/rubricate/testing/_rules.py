@@ -33,6 +33,8 @@ class JudgeRequest:
         criterion: the requirement that is asked about.
         labels: the verdicts (or scores) that the prompt allows, in its order.
         items: what the verdict is to classify, for metric criteria.
+        choices: where the reply is to be one token, which token stands for which label, in the
+            prompt's order.
         prefix: the messages' text up to the criterion, which a prompt cache would serve.
         criteria: where several criteria are asked about at once, each as a request of its own.
     """
@@ -46,6 +48,7 @@ class JudgeRequest:
     prefix: str = ""
     criteria: tuple[JudgeRequest, ...] = ()
     second: str = ""
+    choices: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
@@ -57,6 +60,11 @@ class JudgeRequest:
         submission, rest = (found["text"], asked[found.end() :]) if found else ("", "")
         before = "".join(texts[: texts.index(asked)]) + asked[: found.end()] if found else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+        if match := _CHOICE.search(rest):
+            criterion, labels, items = _question(rest[len("\n\nCriterion:\n") : match.start()], {})
+            tokens = dict(_token(label) for label in labels)
+            labels = tuple(tokens.values())
+            return cls(body, headers, submission, criterion, labels, items, before, (), "", tokens)
         rest = rest.partition("\n\nAnswer with one JSON object")[0]
         first, *others = _CRITERION.split(rest)
         if others and "criteria, each to be judged by itself" in first:
@@ -74,6 +82,7 @@ class JudgeRequest:
 _SUBMISSION = re.compile(r"<(submission|first)-(\w+)>\n(?P<text>.*)\n</\1-\2>", re.DOTALL)
 _SECOND = re.compile(r"<second-(\w+)>\n(?P<text>.*)\n</second-\1>", re.DOTALL)
 _UNFENCED = re.compile(r"^Submission:\n(?P<text>.*)(?=\n\nCriterion:\n)", re.DOTALL | re.MULTILINE)
+_CHOICE = re.compile(r"\n\nAnswer with one of [A-Z0-9, ]+ and nothing else\.")
 _CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")
 
 
@@ -86,6 +95,12 @@ def _question(text: str, answers: dict[str, Any]) -> tuple[str, tuple[str, ...],
     allowed = (answers.get("verdict") or answers.get("score") or {}).get("enum", labels)
     listed = re.findall(r"^- (.*)$", items.partition("\n\n")[0], re.MULTILINE)
     return criterion, tuple(map(str, allowed)), tuple(listed)
+
+
+def _token(line: str) -> tuple[str, str]:
+    """The token that stands before a label, and the label; a digit stands for itself."""
+    token, dot, label = line.partition(". ")
+    return (token, label) if dot and len(token) == 1 else (line, line)
 
 
 class Rule(BaseModel):
@@ -106,6 +121,9 @@ class Rule(BaseModel):
     """Apply only to the first so many requests that match."""
     verdict: str | int | dict[str, Any] | None = None
     """Answer with this label, score or (for a metric criterion) object, well-formed."""
+    probabilities: dict[str, float] | None = None
+    """Where the reply is one token: the probability of each label. What is no label is a token as
+    it stands. The reply is drawn from them."""
     reason: str = "scripted"
     """The reason that goes with `verdict`."""
     evidence: list[str] = field(default_factory=list)
@@ -132,16 +150,27 @@ class Rule(BaseModel):
             raise InputError(f"bad regular expression: {error}") from None
         return pattern
 
+    @field_validator("probabilities")
+    @classmethod
+    def _are_shares(cls, given: dict[str, float] | None) -> dict[str, float] | None:
+        if given is None:
+            return None
+        if not given or min(given.values()) < 0.0 or not 0.0 < sum(given.values()) < 1.0 + 1e-9:
+            raise InputError("probabilities must be from 0 up, and together more than 0 to 1")
+        return given
+
     @model_validator(mode="after")
     def _answers_once(self) -> Rule:
         if len(self.answers) > 1 or not (self.answers or self.delay):
-            raise InputError("a rule needs one of verdict, reply, status, fault (or a delay)")
+            raise InputError(
+                "a rule needs one of verdict, probabilities, reply, status, fault (or a delay)"
+            )
         return self
 
     @property
     def answers(self) -> list[Any]:
         """What it answers with: one thing, or nothing for a rule that only delays."""
-        possible = (self.verdict, self.reply, self.status, self.fault)
+        possible = (self.verdict, self.probabilities, self.reply, self.status, self.fault)
         return [answer for answer in possible if answer is not None]
 
     def matches(self, request: JudgeRequest) -> bool:

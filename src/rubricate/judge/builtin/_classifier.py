@@ -141,7 +141,8 @@ class Classifier:
         if inputs.options:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
-        return Estimate(label, max(met, 1.0 - met), met, reason, evidence)
+        shares = (("MET", met), ("UNMET", 1.0 - met))
+        return Estimate(label, max(met, 1.0 - met), met, reason, evidence, shares)
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
         """Compare the submission with a requirement, or else with a reference or an option."""
@@ -170,7 +171,24 @@ class Classifier:
         chosen, part = self._among_equals(tied, match)
         if len(tied) > 1:
             reason += f" Options of equal value: {', '.join(option.label for option in tied)}."
-        return Estimate(chosen.label, shares[level] * part, met, reason, evidence)
+        each = self._shares(live, levels, shares, match)
+        return Estimate(chosen.label, shares[level] * part, met, reason, evidence, each)
+
+    def _shares(
+        self,
+        live: Sequence[Option],
+        levels: Sequence[float],
+        shares: Sequence[float],
+        match: Match | None,
+    ) -> tuple[tuple[str, float], ...]:
+        """The probability of each option: that of its level, shared by options of equal value."""
+        found: list[tuple[str, float]] = []
+        for value, share in zip(levels, shares, strict=True):
+            tied = [option for option in live if (option.value or 0.0) == value]
+            chosen, part = self._among_equals(tied, match)
+            rest = (1.0 - part) / max(1, len(tied) - 1)
+            found += [(o.label, share * (part if o is chosen else rest)) for o in tied]
+        return tuple(found)
 
     def _among_equals(self, tied: Sequence[Option], match: Match | None) -> tuple[Option, float]:
         """One of the options of equal value, and its share of their probability."""

@@ -49,6 +49,8 @@ class Estimate:
     """Why, in words; for an abstention, why the judge cannot tell."""
     evidence: tuple[int, int] | None
     """Start and end offset in the submission of the sentence that matches best, if one does."""
+    shares: tuple[tuple[str, float], ...] = ()
+    """The probability of each label, where all have one."""
 
 
 @dataclass(frozen=True)

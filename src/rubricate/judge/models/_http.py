@@ -2,7 +2,7 @@
 
 Structured output comes by the best way that the endpoint knows, found out once and remembered:
 a JSON Schema, then a JSON object, then text with tags. Parameters that the endpoint refuses by
-name (a temperature, say) are left out from then on.
+name (a temperature, logprobs) are left out from then on.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from rubricate.judge.models._wire import (
     retry_after,
     status_error,
     token_counts,
+    token_probabilities,
 )
 from rubricate.rubric import Usage
 
@@ -41,17 +42,31 @@ Rung = Literal["json_schema", "json_object", "text"]
 _LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
 _REFUSALS = (400, 415, 422, 501)
 """The statuses with which an endpoint refuses a parameter that it does not know."""
+_NOT_ALLOWED = 403
+"""With which OpenAI refuses logprobs of models that reason."""
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
+TOP_LOGPROBS, FEW_LOGPROBS = 20, 5
+"""The most that the interface gives, and that all endpoints give which have any."""
+CHOICE_TOKENS = 4
+"""How long a reply of one token may be; some models put space before it."""
+CHOICE_TEMPERATURE = 1.0
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a request asks for beside its messages; a temperature of None is not sent."""
+    """What a request asks for beside its messages; a temperature of None is not sent.
+
+    The others are for requests with choices: how many logprobs are asked for (0 for none), what
+    the endpoint calls the most tokens of a reply, and whether it takes a seed.
+    """
 
     rung: Rung
     temperature: float | None
+    logprobs: int = TOP_LOGPROBS
+    most: Literal["max_tokens", "max_completion_tokens"] | None = "max_tokens"
+    seed: bool = True
 
 
 class HTTPModel:
@@ -94,7 +109,9 @@ class HTTPModel:
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
         self._timeout = timeout
-        self._form = _Form("json_schema", temperature)
+        self.gives_probabilities = self._provider is None or self._provider.gives_logprobs
+        logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
+        self._form = _Form("json_schema", temperature, logprobs)
         self._form_is_settled = False
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
@@ -110,7 +127,8 @@ class HTTPModel:
                 completion = await self._post(self._payload(request, form))
             except ModelError as error:
                 error.requests = requests
-                simpler = self._simpler(form, error, free)
+                choosing = bool(request.choices)
+                simpler = _choosing(form, error) if choosing else self._simpler(form, error, free)
                 if simpler is None:
                     raise
                 form = simpler
@@ -129,7 +147,9 @@ class HTTPModel:
             first = next(message for message in messages if message["role"] == "user")
             first["content"] = _marked(first["content"], request.shared)
         if form.temperature is not None:
-            payload["temperature"] = form.temperature
+            payload["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+        if request.choices:
+            payload |= _chosen(form, request.sample)
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
@@ -204,7 +224,8 @@ class HTTPModel:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
         cost = self._price(read, cached, written) if billed is None else billed
-        return Completion(text, Usage(1, read, cached, written, cost, seconds), quota(headers))
+        usage = Usage(1, read, cached, written, cost, seconds)
+        return Completion(text, usage, quota(headers), token_probabilities(body))
 
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""
@@ -274,6 +295,31 @@ class HTTPModel:
             await session.close()
         for loop in [loop for loop in self._sessions if loop.is_closed()]:
             await self._sessions.pop(loop).close()
+
+
+def _chosen(form: _Form, sample: int) -> dict[str, Any]:
+    """What a request with choices asks for."""
+    if not sample and form.logprobs:
+        asked: dict[str, Any] = {"logprobs": True, "top_logprobs": form.logprobs}
+        return asked | {form.most: CHOICE_TOKENS} if form.most else asked
+    return {"seed": sample} if form.seed else {}
+
+
+def _choosing(form: _Form, error: ModelError) -> _Form | None:
+    """The form to repeat a refused request with choices in; None where none would help."""
+    text = str(error).lower()
+    if "logprobs" in text and form.logprobs and error.status in (*_REFUSALS, _NOT_ALLOWED):
+        fewer = "top_logprobs" in text and form.logprobs > FEW_LOGPROBS
+        return replace(form, logprobs=FEW_LOGPROBS if fewer else 0)
+    if error.kind != "bad_request" or error.status not in _REFUSALS:
+        return None
+    if form.most and form.most in text:
+        if form.most == "max_tokens":
+            return replace(form, most="max_completion_tokens")
+        return replace(form, most=None)
+    if "temperature" in text and form.temperature is not None:
+        return replace(form, temperature=None)
+    return replace(form, seed=False) if "seed" in text and form.seed else None
 
 
 def _marked(text: str, shared: int) -> list[dict[str, Any]]:

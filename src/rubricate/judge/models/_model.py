@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
@@ -28,12 +28,22 @@ class Request:
         tags: whether a reply may be written in tags, where an endpoint knows no structured output.
         shared: how many characters of the first user message are the same for all criteria of the
             item.
+        choices: where the reply is one token, what it may be. There is then no schema; the
+            token's probabilities are asked for, and the temperature is 1, at which a reply is a
+            draw from them.
+        sample: of the replies to a request with choices, which one is asked for; those after the
+            first (0) are asked for without probabilities.
+        kept: whether the run keeps the completion: the same request is then not sent again, by
+            whichever judgement or after an interruption.
     """
 
     messages: tuple[Message, ...]
     schema: dict[str, Any] | None
     tags: bool = True
     shared: int = 0
+    choices: tuple[str, ...] = ()
+    sample: int = 0
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +60,20 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply: its text, what it took, and what the endpoint says is left, if it does."""
+    """One reply.
+
+    Attributes:
+        text: its text.
+        usage: what it took.
+        quota: what the endpoint says is left, if it does.
+        probabilities: of the reply's first token, by what it could have been; None where the model
+            does not say.
+    """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     quota: Quota | None = None
+    probabilities: Mapping[str, float] | None = None
 
 
 @runtime_checkable
@@ -67,7 +86,8 @@ class Model(Protocol):
 
     A model may also have an attribute `repeatable`: if it is true, a request that waits far longer
     than others for its answer may be cancelled and sent again, or sent a second time beside it.
-    An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time.
+    An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time;
+    `gives_probabilities`, if it is false, that completions never have any.
     """
 
     name: str

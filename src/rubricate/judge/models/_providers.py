@@ -24,6 +24,8 @@ class Provider:
         url_variable: the environment variable that moves it elsewhere, if there is a usual one.
         caches_prefixes: whether it keeps the beginning of prompts by itself, so that what an
             item's prompts have in common is cheaper after the first of them.
+        gives_logprobs: False where its interface is known to give no logprobs. Where some of its
+            models give them and others do not, that is found out by asking.
     """
 
     prefix: str
@@ -32,6 +34,7 @@ class Provider:
     key_required: bool = True
     url_variable: str | None = None
     caches_prefixes: bool = False
+    gives_logprobs: bool = True
 
 
 _ROWS = (
@@ -42,7 +45,9 @@ _ROWS = (
         url_variable="OPENAI_BASE_URL",
         caches_prefixes=True,
     ),
-    Provider("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    Provider(
+        "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", gives_logprobs=False
+    ),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
@@ -52,8 +57,8 @@ _ROWS = (
     Provider(
         "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", caches_prefixes=True
     ),
-    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", gives_logprobs=False),
+    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", gives_logprobs=False),
     Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", caches_prefixes=True),
     Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     Provider(

@@ -23,8 +23,9 @@ class PythonModel:
 
     `messages` is a list of `{"role": ..., "content": ...}`. The reply is the text of the judge's
     answer, the answer as a dict (`{"reason": ..., "evidence": [...], "verdict": ...}`), or a
-    `Completion`. An exception in the callable is a failed request and is not retried, unless it
-    is a `ModelError`, which says itself whether to.
+    `Completion`, which can hold the probabilities of the reply's first token as well. An exception
+    in the callable is a failed request and is not retried, unless it is a `ModelError`, which says
+    itself whether to.
 
     Args:
         function: the callable.

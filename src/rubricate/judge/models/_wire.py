@@ -23,6 +23,7 @@ __all__ = [
     "retry_after",
     "status_error",
     "token_counts",
+    "token_probabilities",
 ]
 
 TAGGED_INSTRUCTION = (
@@ -74,6 +75,41 @@ def completion_text(body: Mapping[str, Any]) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
+
+
+def token_probabilities(body: Mapping[str, Any]) -> dict[str, float] | None:
+    """What the reply's first token could have been, with probabilities; None where none are given.
+
+    A token of nothing but space, as some models begin with, is passed over. Spellings of a token
+    that differ in the space around it count together.
+    """
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    given = choice.get("logprobs") if isinstance(choice, dict) else None
+    content = given.get("content") if isinstance(given, dict) else None
+    if not isinstance(content, list):
+        return None
+    for place in content:
+        if not isinstance(place, dict) or not str(place.get("token", "")).strip():
+            continue
+        listed = place.get("top_logprobs")
+        others = listed if isinstance(listed, list) else []
+        by_token = {
+            entry["token"]: _probability(entry.get("logprob"))
+            for entry in (place, *others)
+            if isinstance(entry, dict) and isinstance(entry.get("token"), str)
+        }
+        found: dict[str, float] = {}
+        for token, probability in by_token.items():
+            found[token.strip()] = found.get(token.strip(), 0.0) + probability
+        return found if any(found.values()) else None
+    return None
+
+
+def _probability(logprob: object) -> float:
+    if isinstance(logprob, bool) or not isinstance(logprob, int | float) or math.isnan(logprob):
+        return 0.0
+    return math.exp(min(0.0, logprob))
 
 
 def token_counts(body: Mapping[str, Any]) -> tuple[int, int, int, float | None]:

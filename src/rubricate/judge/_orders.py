@@ -1,0 +1,76 @@
+"""In which order a criterion's answers stand in the prompt.
+
+Judges favour places (Zheng et al. 2023, "Large Language Models Are Not Robust Multiple Choice
+Selectors"). Orders come in turns: each odd one has the answers of the one before it reversed, with
+CANNOT_ASSESS in its place, and each pair of turns moves all by one place. So two turns show every
+two answers in both orders, and twice as many as there are answers show each at every place twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.rubric import ABSTENTION, Criterion, Question
+
+__all__ = ["MOST_TURNS", "answer_order", "check_permutations", "criteria_order", "shown_order"]
+
+MOST_TURNS = 6
+"""So many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
+
+
+def check_permutations(given: int) -> int:
+    """The number of orders, if it can be one; `InputError` if not."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_TURNS:
+        raise InputError(f"permutations must be a number from 1 to {MOST_TURNS}, found {given!r}")
+    return given
+
+
+def answer_order(
+    question: Question, case: Case, turn: int = 0, seed: int | None = None
+) -> tuple[int, ...]:
+    """The places of a question's answers in the order in which they are shown.
+
+    Args:
+        question: what is asked.
+        case: the item; with a seed, items differ in their orders.
+        turn: which of the orders, from 0.
+        seed: draws the order that the turns begin with. Default: the criterion's own.
+    """
+    places = range(len(question.answers))
+    decided = [place for place in places if question.answers[place].label != ABSTENTION]
+    undecided = [place for place in places if place not in decided]
+    start = turn // 2
+    if seed is not None and decided:
+        chance = _chance(seed, case, question.requirement)
+        chance.shuffle(decided)
+        start += chance.randrange(len(places))
+    if turn % 2:
+        decided.reverse()
+    order = decided + undecided
+    start %= max(1, len(order))
+    return tuple(order[start:] + order[:start])
+
+
+def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
+    """An order as a verdict keeps it."""
+    answers = criterion.ask().answers
+    return {"answers": [answers[place].label for place in order]}
+
+
+def criteria_order(criteria: Sequence[Criterion], case: Case, seed: int) -> list[int]:
+    """The places of the criteria of one call, drawn by a seed."""
+    places = list(range(len(criteria)))
+    _chance(seed, case, *(criterion.requirement for criterion in criteria)).shuffle(places)
+    return places
+
+
+def _chance(seed: int, case: Case, *about: str) -> random.Random:
+    """Random numbers that are the same for the same seed, item and criterion, on every machine."""
+    text = "\0".join((str(seed), case.prompt, case.submission, *about))
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+    return random.Random(digest.digest())

@@ -1,0 +1,100 @@
+"""An answer that is a probability for each label: how it is understood, and what it is worth.
+
+The journal keeps the probabilities, not their worth: weights and option values can change without
+asking the judge again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from rubricate.errors import UnreadableReply
+from rubricate.rubric._criterion import Criterion
+from rubricate.rubric._question import ABSTENTION, Reading
+from rubricate.rubric._verdict import Status
+
+__all__ = ["Obtained", "read_distribution", "read_kept"]
+
+Obtained = Literal["logprobs", "replicates", "model"]
+"""How probabilities were obtained: from the model's own for the verdict's token, as frequencies of
+sampled answers, or as what a judge with probabilities of its own says."""
+_STATUSES: tuple[Status, ...] = ("judged", "not_applicable", "abstained")
+
+
+def read_kept(criterion: Criterion, answer: Any) -> Reading:
+    """Understand an answer as the journal keeps it: probabilities, or one that `read` takes."""
+    if isinstance(answer, Mapping) and {"probabilities", "obtained"} <= set(answer):
+        return read_distribution(criterion, answer)
+    return criterion.read(answer)
+
+
+def read_distribution(criterion: Criterion, answer: Mapping[str, Any]) -> Reading:
+    """Understand an answer that is a probability for each label.
+
+    The label of a criterion whose answers have no order is the one of the greatest probability; of
+    equal ones that which scores least. Where they have an order, the value is the expected one,
+    `sum(p * value) / sum(p)` over the labels that have a value, and the label the nearest; it
+    abstains, or does not apply, where that has more of the probability than all of those.
+
+    Args:
+        criterion: what was asked.
+        answer: `{"probabilities": {label: probability}, "obtained": ...}`.
+
+    Raises:
+        UnreadableReply: a label is none of the criterion's, or there is none.
+    """
+    shares: dict[str, float] = dict(answer["probabilities"])
+    for label in shares:
+        if label not in (*criterion.labels, ABSTENTION):
+            raise UnreadableReply(f"'{label}' is not one of the labels")
+    if not shares:
+        raise UnreadableReply("there is no label with a probability")
+    if criterion.measurement == "ordinal":
+        return _expected(criterion, shares, answer)
+    return _reading(criterion, _greatest(criterion, shares), shares, answer)
+
+
+def _expected(
+    criterion: Criterion, shares: Mapping[str, float], answer: Mapping[str, Any]
+) -> Reading:
+    masses = dict.fromkeys(_STATUSES, 0.0)
+    for label, share in shares.items():
+        masses[criterion.status(label)] += share
+    status = max(_STATUSES, key=lambda one: (round(masses[one], 9), -_STATUSES.index(one)))
+    of_status = {label: one for label, one in shares.items() if criterion.status(label) == status}
+    if status != "judged" or not masses[status]:
+        return _reading(criterion, _greatest(criterion, of_status), shares, answer)
+    worth = math.fsum(share * (criterion.value(label) or 0.0) for label, share in of_status.items())
+    low, high = criterion.value_range
+    value = min(high, max(low, worth / masses[status]))
+    return _reading(criterion, criterion.nearest_label(value), shares, answer, value)
+
+
+def _greatest(criterion: Criterion, shares: Mapping[str, float]) -> str:
+    sign = -1.0 if criterion.weight < 0 else 1.0
+
+    def rank(label: str) -> tuple[float, bool, float]:
+        judged = criterion.status(label) == "judged"
+        worth = sign * (criterion.value(label) or 0.0) if judged else 0.0
+        return round(shares[label], 9), judged, -worth
+
+    return max(shares, key=rank)
+
+
+def _reading(
+    criterion: Criterion,
+    label: str,
+    shares: Mapping[str, float],
+    answer: Mapping[str, Any],
+    value: float | None = None,
+) -> Reading:
+    return Reading(
+        criterion.status(label),
+        label,
+        detail=answer,
+        answer=answer,
+        value=value,
+        probability=shares.get(label, 0.0),
+    )

@@ -1,0 +1,73 @@
+"""Requests that several judgements share, or that are one of a judgement's several: sent once.
+
+Their completions go to the journal under a key of their own, beside the verdicts. So a judgement
+that was interrupted between its requests goes on with those that are left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import asdict
+from typing import Any
+from weakref import WeakValueDictionary
+
+import orjson
+
+from rubricate.judge import Completion, Model, Request, Send
+from rubricate.rubric import Usage
+from rubricate.run._answers import Answers
+
+__all__ = ["Kept"]
+
+
+class Kept:
+    """Sends requests, and remembers the completions of those that are to be kept.
+
+    A completion that is remembered takes nothing: its usage is that of the judgement for which it
+    was asked first. Requests that fail are not remembered.
+
+    Args:
+        send: how requests are sent.
+        answers: where completions are kept.
+    """
+
+    def __init__(self, send: Send, answers: Answers) -> None:
+        self._send = send
+        self._answers = answers
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def __call__(self, model: Model, request: Request) -> Completion:
+        if not request.kept:
+            return await self._send(model, request)
+        key = _key(model, request)
+        lock = self._asking.get(key)
+        if lock is None:
+            lock = self._asking[key] = asyncio.Lock()
+        async with lock:
+            known = self._answers.known([key]).get(key)
+            if known is not None:
+                return _completion(known.record)
+            completion = await self._send(model, request)
+            self._answers.put(key, _record(completion), shared=True)
+            return completion
+
+
+def _key(model: Model, request: Request) -> str:
+    identity = [model.fingerprint(), request.messages, request.choices, request.sample]
+    content = orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
+    return "request-" + hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _record(completion: Completion) -> dict[str, Any]:
+    probabilities = completion.probabilities
+    return {
+        "status": "completed",
+        "text": completion.text,
+        "probabilities": None if probabilities is None else dict(probabilities),
+        "usage": asdict(completion.usage),
+    }
+
+
+def _completion(record: dict[str, Any]) -> Completion:
+    return Completion(record["text"], Usage(), None, record["probabilities"])

@@ -1,0 +1,76 @@
+"""`rubricate grade --mode probability`, and orders, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+
+def test_the_embedded_judge_has_probabilities_and_agree_reads_them(
+    rubricate, write_dataset, tmp_path
+):
+    done = rubricate("grade", write_dataset(), "--mode", "probability", "--json")
+    assert done.returncode == 0, done.stderr
+    folder = json.loads(done.stdout)["run_dir"]
+    assert folder.endswith("-probability")
+    rows = (tmp_path / folder / "results.jsonl").read_text().splitlines()
+    assert json.loads(rows[0])["detail"]["obtained"] == "model"
+    report = json.loads(rubricate("agree", folder, "--json").stdout)
+    assert report["calibration"]["n"] == 4
+    assert report["criteria"][0]["calibration"]["brier"]["value"] < 0.5
+    assert "probabilities of MET" in rubricate("agree", folder).stdout
+
+
+def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, tmp_path):
+    def respond(request):
+        even = dict.fromkeys(request.labels, 1 / len(request.labels))
+        share = {"MET": 0.7, "UNMET": 0.2, "CANNOT_ASSESS": 0.1}
+        return Rule(probabilities=even if request.submission == "N/A" else share)
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        command = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json"]
+        command += ["--run-dir", "run", "--no-cache", "--mode", "probability"]
+        summary = json.loads(rubricate(*command).stdout)
+        assert (
+            summary["usage"]["requests"] == 2 * 2 * 2 + 2
+        )  # one question without content serves both criteria
+        assert json.loads(rubricate(*command).stdout)["usage"]["requests"] == 0
+        options = ["--permutations", "4", "--shuffle", "7", "--no-calibrate", "--run-dir", "new"]
+        summary = json.loads(rubricate(*command, *options).stdout)
+        assert summary["usage"]["requests"] == 2 * 2 * 4
+    settings = {
+        "data": str(write_dataset()),
+        "mode": "probability",
+        "permutations": 1,
+        "shuffle": 3,
+        "calibrate": False,
+        "samples": 2,
+        "judge": "m",
+        "json": True,
+        "concurrency": 1,
+        "cache": "cache",
+    }
+    with ScriptedEndpoint(logprobs="refused") as endpoint:
+        (tmp_path / "run.yaml").write_text(yaml.safe_dump({**settings, "base_url": endpoint.url}))
+        summary = json.loads(rubricate("grade", "--config", "run.yaml").stdout)
+        assert summary["usage"]["requests"] == 2 * 2 * 2 + 1
+        assert summary["verdicts"]["failed"] == 0
+
+
+def test_permutations_and_a_shuffle_in_explained_mode(rubricate, write_dataset, endpoint, tmp_path):
+    command = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--json"]
+    done = rubricate(*command, "--permutations", "3", "--shuffle", "1", "--run-dir", "run")
+    assert json.loads(done.stdout)["judge"] == "m in 3 orders"
+    row = json.loads((tmp_path / "run" / "results.jsonl").read_text().splitlines()[0])
+    assert len({tuple(vote["order"]["answers"]) for vote in row["votes"]}) == 3
+
+
+def test_a_misspelt_mode_is_one_clear_line(rubricate, write_dataset):
+    done = rubricate("grade", write_dataset(), "--mode", "probabilty")
+    assert done.returncode == 1
+    assert "unknown mode 'probabilty'" in done.stderr
+    assert "did you mean 'probability'" in done.stderr
+    assert done.stderr.count("\n") == 1
