@@ -374,3 +374,18 @@ def test_what_does_not_fit_the_mode_is_refused(judge: Any, options: Any, message
         options = {"base_url": "http://127.0.0.1:9/v1", **options}
     with pytest.raises(InputError, match=message):
         Rubric([BINARY]).grade("a", judge=judge, **options)
+
+
+def test_a_note_on_a_criterion_is_shown_but_not_in_the_question_without_content() -> None:
+    asked: list[Any] = []
+    noted = Criterion(name="b", requirement="Says something", note="Hints count as well")
+    judged(thinking(lambda label, *_: 1.0, asked), noted)
+    shown = ["Hints count as well" in one[1]["content"] for one in asked]
+    assert shown == [True, False, True, False]
+
+
+def test_a_prompt_of_ones_own_has_no_tokens_and_no_orders(tmp_path: Any) -> None:
+    prompt = tmp_path / "own.jinja"
+    for options in ({"mode": "probability"}, {"shuffle": 1}):
+        with pytest.raises(InputError, match="has a form of its own"):
+            Rubric([BINARY]).grade("a", judge=lambda messages: "", judge_prompt=prompt, **options)

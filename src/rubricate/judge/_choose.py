@@ -106,9 +106,11 @@ def named_judge(
         for_models: dict[str, Any] = {
             "a judge prompt is": judge_prompt,
             "criteria per call are": size != 1,
+            "shuffle is": shuffle is not None,
+            "permutations are": permutations,
+            "calibrate is": not calibrate,
+            "samples are": samples,
         }
-        for_models |= {"shuffle is": shuffle is not None, "permutations are": permutations}
-        for_models |= {"calibrate is": not calibrate, "samples are": samples}
         if given := [name for name, value in for_models.items() if value]:
             raise InputError(f"{given[0]} for a language model; {chosen.name} is none")
         return _own_judge(chosen, judge in (None, "builtin"), examples, mode)
