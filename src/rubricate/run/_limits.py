@@ -242,8 +242,8 @@ def limiter_of(endpoint: str) -> Limiter:
     """
     loop = asyncio.get_running_loop()
     with _LIMITERS_LOCK:
-        for name, (limiter, loops) in list(_LIMITERS.items()):
-            if not limiter.is_joined and all(one.is_closed() for one in loops):
+        for name, (_, loops) in list(_LIMITERS.items()):
+            if all(one.is_closed() for one in loops):
                 del _LIMITERS[name]
         limiter, loops = _LIMITERS.setdefault(endpoint, (Limiter(), WeakSet()))
         loops.add(loop)
