@@ -24,14 +24,21 @@ Real labels by people, of texts that people or models wrote; the figures say wha
 asked for. Written by `python tools/agreement_tables.py FOLDER`, from data that is not in this
 repository: physics (answers to exam questions; MIT), ttcw (short stories; BSD 3-Clause), recipes
 (Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT). Intervals are 95 %, by
-bootstrap over texts, 2,000 resamples. Krippendorff's alpha is nominal for yes and no, interval for
-scales.
+bootstrap over texts, 2,000 resamples; those of accuracy Wilson's, for the
+effective number. Krippendorff's alpha is nominal for yes and no, interval for scales.
 
 ## People among themselves
 
 "One against the others" is the mean over annotators of Cohen's kappa (yes and no) or Pearson's
 correlation (scales) between one of them and the majority, or mean, of the others: the ceiling for a
 judge. Annotators of different texts are not compared.
+
+For ttcw the data's own notes give an alpha of 0.14. None of these ways gives it: all 84 verdicts
+together (-0.009, the same as with the krippendorff package), the mean over criteria (-0.02) or over
+stories (-0.06), counts of criteria met by story (-0.08, interval) or by story and dimension (0.10,
+interval), one dimension alone (-0.23 to 0.19), or any two of the three people (-0.18 to 0.25). It
+may be that of the whole published set, which has stories by professional writers too, and so more
+spread; the file has only the six by models.
 
 | data | criteria | texts | people a text | alpha | one against the others |
 |---|---:|---:|---:|---:|---:|

@@ -49,11 +49,13 @@ if TYPE_CHECKING:
     )
     from rubricate.judge import (
         BuiltinJudge,
+        Cascade,
         HTTPModel,
         Judge,
         Model,
         ModelJudge,
         Panel,
+        People,
         PythonModel,
     )
     from rubricate.redteaming import RedTeamReport, aredteam, redteam
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuiltinJudge",
+    "Cascade",
     "CodeCriterion",
     "ContextDocument",
     "Criterion",
@@ -100,6 +103,7 @@ __all__ = [
     "ModelJudge",
     "PairReport",
     "Panel",
+    "People",
     "Progress",
     "PythonModel",
     "RecordToSample",
@@ -171,11 +175,13 @@ _ROOMS = {
     ),
     "rubricate.judge": (
         "BuiltinJudge",
+        "Cascade",
         "HTTPModel",
         "Judge",
         "Model",
         "ModelJudge",
         "Panel",
+        "People",
         "PythonModel",
     ),
     "rubricate.redteaming": ("RedTeamReport", "aredteam", "redteam"),

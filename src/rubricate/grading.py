@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
 from rubricate.judge import (
+    Cascade,
     CriteriaPerCall,
     Examples,
     Judge,
@@ -43,9 +44,13 @@ from rubricate.streaming import (
     JudgingOptions,
     agrade_stream,
     check_options,
+    chosen_calibrator,
     chosen_dataset,
     chosen_judge,
 )
+
+if TYPE_CHECKING:
+    from rubricate.report import FittedCalibration
 
 __all__ = [
     "ATTEMPTS",
@@ -111,6 +116,7 @@ async def agrade(
     partial: float = 0.5,
     length_penalty: LengthPenalty | Mapping[str, Any] | None = None,
     author_key: str | None = None,
+    calibration: str | Path | FittedCalibration | None = None,
     allow_code: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     stop: asyncio.Event | None = None,
@@ -120,7 +126,8 @@ async def agrade(
     Args:
         dataset: what to grade: a `RubricDataset`, or a table of `open_items`.
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
-            from messages to a reply; or several, in a list or a `Panel`, that vote. Default: the
+            from messages to a reply; or several, in a list or a `Panel`, that vote, or in a
+            `Cascade`, that are asked one after the other. Default: the
             embedded judge, a baseline. A judge or model keeps its connections for the next call:
             close it with `aclose`.
         rubric: a rubric to use in place of a `RubricDataset`'s own.
@@ -171,6 +178,9 @@ async def agrade(
         length_penalty: what length costs the score: a `LengthPenalty`, or its fields as a dict.
         author_key: where the items' metadata says which model wrote the text; a judge of the same
             family is warned about. Default: `model`, else `system`.
+        calibration: a file of `rubricate calibrate`, or what it holds: maps the probabilities of
+            the judge that it was fitted for; the label of a binary criterion is then what the
+            mapped probability says. It is an error if judge, prompt or rubric are others.
         allow_code: whether code that a rubric file names (`function: package.module:name`) is
             imported and run. Callables that are given as such need no leave.
         on_progress: called after every verdict.
@@ -222,6 +232,7 @@ async def agrade(
         partial=partial,
         length_penalty=length_penalty,
         author_key=author_key,
+        calibration=calibration,
         allow_code=allow_code,
         on_progress=on_progress,
         stop=stop,
@@ -259,15 +270,18 @@ async def aestimate(
         InputError: something given cannot be used.
     """
     check_options(options, GradingOptions)
-    fresh = options.get("fresh", False)
+    fresh, limit = options.get("fresh", False), options.get("limit")
+    dataset = chosen_dataset(dataset, options.get("rubric"))
+    chosen = chosen_judge(judge, options)
     return await estimate_run(
-        chosen_dataset(dataset, options.get("rubric")),
-        chosen_judge(judge, options),
+        dataset,
+        chosen,
         journal=None if fresh else _existing(options.get("run_dir"), JOURNAL_NAME),
         cache=_existing(options.get("cache"), CACHE_NAME),
         fresh=fresh,
         only_failed=options.get("retry_failed", False),
-        limit=options.get("limit"),
+        limit=limit,
+        calibrate=chosen_calibrator(options.get("calibration"), dataset, chosen, limit),
         allow_code=options.get("allow_code", False),
     )
 
@@ -367,5 +381,5 @@ async def _closing(judge: JudgesLike, grading: Coroutine[Any, Any, _T]) -> _T:
     try:
         return await grading
     finally:
-        if isinstance(judge, Judge | Model | Panel):
+        if isinstance(judge, Judge | Model | Panel | Cascade):
             await judge.aclose()

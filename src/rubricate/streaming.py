@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from rubricate._documents import suggestion
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
+    Cascade,
     CriteriaPerCall,
     Examples,
-    GroupJudge,
+    Grader,
     Judge,
     JudgeLike,
     JudgesLike,
@@ -43,6 +44,9 @@ from rubricate.run import (
 )
 from rubricate.stats import reliability_weights
 
+if TYPE_CHECKING:
+    from rubricate.report import Calibrator, FittedCalibration
+
 __all__ = [
     "ATTEMPTS",
     "CONCURRENCY",
@@ -58,6 +62,7 @@ __all__ = [
     "RewardOptions",
     "agrade_stream",
     "check_options",
+    "chosen_calibrator",
     "chosen_dataset",
     "chosen_judge",
     "shared_sender",
@@ -146,6 +151,7 @@ class GradingOptions(RewardOptions, total=False):
     retry_failed: bool
     limit: int | None
     author_key: str | None
+    calibration: str | Path | FittedCalibration | None
     on_progress: Callable[[Progress], None] | None
 
 
@@ -230,7 +236,9 @@ class ResultStream:
         author_key = options.get("author_key")
         dataset = chosen_dataset(dataset, options.get("rubric"))
         chosen = chosen_judge(judge, options)
-        self._made_here = None if isinstance(judge, Judge | Model | Panel) else chosen
+        self._made_here = None if isinstance(judge, Judge | Model | Panel | Cascade) else chosen
+        limit = options.get("limit")
+        calibrator = chosen_calibrator(options.get("calibration"), dataset, chosen, limit)
         run_dir = options.get("run_dir")
         self._folder = None if run_dir is None else RunFolder(run_dir)
         self._tallies = Tallies()
@@ -244,7 +252,7 @@ class ResultStream:
             only_failed=options.get("retry_failed", False),
             leader_first=_leader_first(chosen, options),
             budget=Budget(options.get("max_cost"), options.get("max_time")),
-            limit=options.get("limit"),
+            limit=limit,
             limits=_limits(options),
             retries=_retries(options),
             cannot_assess=strategy,
@@ -256,6 +264,8 @@ class ResultStream:
             ),
             author_keys=AUTHOR_KEYS if author_key is None else (author_key,),
             learn_weights=reliability_weights,
+            calibrate=calibrator,
+            calibration=None if calibrator is None else calibrator.fitted.reference,
             allow_code=options.get("allow_code", False),
             on_progress=options.get("on_progress") or (lambda progress: None),
             stop=stop,
@@ -317,7 +327,7 @@ class ResultStream:
         await self.aclose()
 
 
-def shared_sender(judge: GroupJudge | Panel, options: GradingOptions) -> Sender:
+def shared_sender(judge: Grader, options: GradingOptions) -> Sender:
     """A way to a judge's models that several streams share, with its limits."""
     return Sender(
         limits=_limits(options),
@@ -326,7 +336,22 @@ def shared_sender(judge: GroupJudge | Panel, options: GradingOptions) -> Sender:
     )
 
 
-def _leader_first(judge: GroupJudge | Panel, options: JudgingOptions) -> bool:
+def chosen_calibrator(
+    given: str | Path | FittedCalibration | None,
+    dataset: Gradable,
+    judge: Grader,
+    limit: int | None,
+) -> Calibrator | None:
+    """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
+    if given is None:
+        return None
+    from rubricate.report import Calibrator, read_calibration
+
+    fitted = read_calibration(given) if isinstance(given, str | Path) else given
+    return Calibrator(fitted, judge, dataset.survey(limit).rubric)
+
+
+def _leader_first(judge: Grader, options: JudgingOptions) -> bool:
     given = options.get("leader_first")
     return judge.caches_prefixes if given is None else given
 
@@ -360,8 +385,8 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Panel:
-    """The judge or the panel that is meant, as `agrade` takes it."""
+def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
+    """The judge, panel or cascade that is meant, as `agrade` takes it."""
     told: dict[str, Any] = {
         name: options[name]  # type: ignore[literal-required]
         for name in OneJudge.__annotations__
@@ -378,11 +403,13 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> GroupJudge | Pan
     if told.get("mode") == "probability" and options.get("permutations") is not None:
         told["permutations"] = options["permutations"]  # averaged, not voted on
         voting.pop("permutations", None)
-    if isinstance(judge, Panel):
+    if isinstance(judge, Panel | Cascade):
         usual = NOT_FOR_A_PANEL.items()
         own = [*voting, *(name for name, default in usual if told.get(name, default) != default)]
         if own:
-            raise InputError(f"{own[0]} is for judges that are listed; a Panel has its own")
+            raise InputError(
+                f"{own[0]} is for judges that are listed; a {type(judge).__name__} has its own"
+            )
         return judge
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or _repeats(voting):

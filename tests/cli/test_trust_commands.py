@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from rubricate import InputError
+from rubricate.report import agreement_report, compare_runs
+from rubricate.run import read_run
+from rubricate.stats import annotator_agreement
+
 KINDS = """
 criteria:
   - {name: correct, requirement: Is correct}
@@ -226,10 +231,111 @@ def test_a_drop_beyond_the_margin_is_exit_code_3_and_a_smaller_one_0(
     done = rubricate("compare", "a", "b", "--fail-if-worse", "0.02")
     assert done.returncode == 3
     assert "Worse: the mean score fell by 0.250, more than 0.02 (5 items" in done.stderr
-    assert rubricate("compare", "a", "b", "--fail-if-worse", "0.25").returncode == 0
-    assert rubricate("compare", "b", "a", "--fail-if-worse", "0").returncode == 0
+    covered = ("--min-coverage", "0.9")
+    assert rubricate("compare", "a", "b", "--fail-if-worse", "0.25", *covered).returncode == 0
+    assert rubricate("compare", "b", "a", "--fail-if-worse", "0", *covered).returncode == 0
     done = rubricate("compare", "a", "b", "--fail-if-worse", "-1")
     assert (done.returncode, "must be 0 or more" in done.stderr) == (1, True)
+
+
+def test_a_second_run_that_failed_on_much_does_not_pass(tmp_path: Path, rubricate: Any):
+    whole = {name: [given[0]] * 5 for name, given in ANSWERS.items()}
+    failing = {name: [given[0], None, None, None, given[0]] for name, given in whole.items()}
+    failing["quality"] = whole["quality"]  # of which this run's scores are made
+    write_run(tmp_path / "a", whole)
+    write_run(tmp_path / "b", failing)
+    gate = ("compare", "a", "b", "--fail-if-worse", "0.02")
+    done = rubricate(*gate, "--markdown", "report.md")
+    assert done.returncode == 4
+    assert "only 50.0% of the verdicts of A could be compared, less than 95%" in done.stderr
+    assert "(15 failed in B)" in done.stderr
+    assert "Compared: 50% of the verdicts of A; of the others 15 failed in B." in done.stdout
+    assert "15 failed in B" in (tmp_path / "report.md").read_text()
+    assert rubricate(*gate, "--min-coverage", "0.5").returncode == 0
+    assert rubricate("compare", "a", "b").returncode == 0
+    assert "give both" in rubricate("compare", "a", "b", "--min-coverage", "0.4").stderr
+    found = compare_runs(read_run(tmp_path / "b"), read_run(tmp_path / "a"))
+    assert (found.coverage, found.not_compared) == (0.5, {"failed in A": 15})
+
+
+def test_items_that_belong_together_are_grouped_by_their_metadata(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    items = [
+        {
+            "submission": f"{number}: Roughly {300 - number % 3}000 kilometres a second.",
+            "description": "",
+            "ground_truth": ["MET" if number % 4 else "UNMET", "UNMET"],
+            "metadata": {"source": f"s{number // 4}", "long": "x" * 300},
+        }
+        for number in range(12)
+    ]
+    rubricate("grade", write_dataset(items=items), "--run-dir", "run", "-q")
+    plain = json.loads(rubricate("agree", "run", "--json").stdout)
+    grouped = json.loads(rubricate("agree", "run", "--groups", "source", "--json").stdout)
+    one, other = (report["criteria"][0]["agreement"] for report in (plain, grouped))
+    assert (one["clusters"], other["clusters"]) == (12, 3)
+    assert one["figures"]["accuracy"] != other["figures"]["accuracy"]
+    assert grouped["pooled"]["clusters"] == 3
+    assert "resamples of groups by source" in " ".join(
+        rubricate("agree", "run", "--groups", "source").stdout.split()
+    )
+    run = read_run(tmp_path / "run")
+    found = compare_runs(run, run, groups="source")
+    assert (found.score.clusters, found.criteria[0].values.clusters) == (3, 3)
+    done = rubricate("compare", "run", "run", "--groups", "sorce")
+    assert (done.returncode, "did you mean 'source'?" in done.stderr) == (1, True)
+    with pytest.raises(InputError, match="no item has metadata 'long'"):
+        agreement_report(run, groups="long")
+
+
+def test_annotators_are_compared_with_the_judge_and_among_themselves(
+    tmp_path: Path, rubricate: Any, write_dataset: Any
+):
+    rubric = [
+        {"name": "speed", "requirement": "Gives roughly 300000 kilometres"},
+        {"name": "boasting", "weight": -1, "requirement": "Praises itself shamelessly"},
+        {"name": "style", "kind": "scale", "requirement": "Is lively"},
+    ]
+    says = [("MET", "UNMET", 1), ("MET", "MET", 3), ("UNMET", "MET", 5), ("UNMET", "UNMET", 2)]
+    items = [
+        {
+            "submission": f"{number}: Roughly 300000 kilometres a second.",
+            "description": "",
+            "annotations": {
+                person: dict(zip(("speed", "boasting", "style"), said, strict=True))
+                for person, said in (
+                    ("ada", says[number % 4]),
+                    ("ben", says[number % 4]),
+                    ("eve", says[number % 3]),
+                )
+                if person != "ben" or number != 7
+            },
+        }
+        for number in range(8)
+    ]
+    rubricate("grade", write_dataset(rubric=rubric, items=items), "--run-dir", "run", "-q")
+    rows = [json.loads(line) for line in (tmp_path / "run/results.jsonl").read_text().splitlines()]
+    assert rows[0]["annotations"] == {"ada": "MET", "ben": "MET", "eve": "MET"}
+    assert rows[0]["human_label"] == "MET"
+    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    found = {one["name"]: one for one in report["annotators"]}
+    assert list(found) == ["speed", "boasting", "style", None]
+    speed = found["speed"]["found"]
+    assert list(speed["against"]) == ["ada", "ben", "eve"]
+    assert (speed["against"]["ada"]["n"], speed["against"]["ben"]["n"]) == (8, 7)
+    columns = {
+        person: [item["annotations"].get(person, {}).get("speed") for item in items]
+        for person in ("ada", "ben", "eve")
+    }
+    judge = [row["label"] for row in rows if row["criterion"] == "speed"]
+    theirs = annotator_agreement(judge, columns)
+    assert speed["alpha"]["value"] == pytest.approx(theirs.alpha.value)
+    assert speed["ceiling"]["cohen_kappa"] == pytest.approx(theirs.ceiling["cohen_kappa"])
+    assert found["style"]["level"] == "interval"
+    assert found[None]["found"]["consensus"]["clusters"] == 7  # they are tied on the last
+    shown = rubricate("agree", "run").stdout
+    assert "The judge and the annotators" in shown
 
 
 def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, rubricate: Any):
@@ -238,7 +344,7 @@ def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, ru
     text = (run / "results.jsonl").read_text()
     (run / "results.jsonl").write_text(text.replace("because of 3", "a|b\\n# <b>no</b>"))
     done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "--markdown", "report.md")
-    assert done.returncode == 0
+    assert done.returncode == 4  # two of A's 29 verdicts failed
     report = (tmp_path / "report.md").read_text()
     assert "# Comparison of two runs" in report
     assert "| **score** | 0.500 | 0.250 | -0.25 " in report
@@ -308,3 +414,20 @@ def test_a_run_that_ended_early_is_not_certified(tmp_path: Path, rubricate: Any)
     write_run(tmp_path / "run", stopped="interrupted")
     done = rubricate("certify", "run")
     assert (done.returncode, "finish" in done.stderr) == (1, True)
+
+
+def test_a_calibration_is_fitted_and_applied_by_name(
+    tmp_path: Path, rubricate: Any, shipped_example: Any
+):
+    data = shipped_example("physics.json")
+    rubricate("grade", data, "--run-dir", "run", "-q")
+    done = rubricate("calibrate", "run", "-o", "physics.json", "--method", "isotonic")
+    assert done.returncode == 0
+    fitted = json.loads((tmp_path / "physics.json").read_text())
+    assert (fitted["name"], fitted["method"], fitted["judge"]) == ("physics", "isotonic", "builtin")
+    assert fitted["labels"] + fitted["held_out"]["n"] == 138
+    assert "isotonic map for builtin" in done.stdout
+    options = ("grade", data, "--judge", "builtin", "--run-dir", "run", "--json")
+    summary = json.loads(rubricate(*options, "--calibration", "physics.json").stdout)
+    assert summary["calibration"]["map"] == f"physics {fitted['sha256'][:12]}"
+    assert (summary["calibration"]["applied"], summary["usage"]["calls"]) == (147, 0)

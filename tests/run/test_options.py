@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import rubricate
 from rubricate import (
+    Cascade,
     CodeCriterion,
     Criterion,
     InputError,
@@ -30,7 +32,9 @@ from rubricate.judge import (
     PythonModel,
     choose_judge,
 )
+from rubricate.report import fit_calibration
 from rubricate.rubric import Usage
+from rubricate.run import read_run
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -594,3 +598,62 @@ def test_option_samples_is_how_many_replies_stand_for_probabilities(samples, req
     with ScriptedEndpoint(logprobs="ignored") as endpoint:
         rubric.grade("a", judge="m", base_url=endpoint.url, mode="probability", samples=samples)
         assert len(endpoint.requests) == requests
+
+
+def test_option_calibration_maps_the_judges_probabilities_and_labels_by_them(
+    make_dataset, shipped_example, tmp_path
+):
+    dataset = RubricDataset.from_file(shipped_example("physics.json"))
+    plain = rubricate.grade(dataset, "builtin", run_dir=tmp_path / "run")
+    fitted = fit_calibration(read_run(tmp_path / "run"), name="physics", method="platt")
+    (tmp_path / "map.json").write_text(fitted.model_dump_json())
+    mapped = rubricate.grade(
+        dataset, "builtin", run_dir=tmp_path / "run", calibration=tmp_path / "map.json"
+    )
+    assert (mapped.calls, mapped.resumed) == (0, 147)  # the journal keeps what the judge said
+    slope, intercept = fitted.map["slope"], fitted.map["intercept"]
+    changed = 0
+    for (_, before), (_, after) in zip(plain.verdicts(), mapped.verdicts(), strict=True):
+        given = before.probability if before.label == "MET" else 1 - before.probability
+        expected = 1 / (1 + math.exp(-slope * math.log(given / (1 - given)) - intercept))
+        assert after.label == ("MET" if expected > 0.5 else "UNMET")
+        assert after.value == (1.0 if expected > 0.5 else 0.0)
+        assert after.probability == pytest.approx(max(expected, 1 - expected))
+        kept = {"map": fitted.reference, "label": before.label, "probability": before.probability}
+        assert after.detail == {"calibration": kept}
+        changed += after.label != before.label
+    summary = mapped.summary()
+    assert (summary.calibration.applied, summary.calibration.changed) == (147, changed)
+    assert summary.judge_fingerprint != plain.summary().judge_fingerprint
+    second = PythonModel(met, name="second")
+    judge = Cascade(["builtin", second], 0.8)
+    result = rubricate.grade(dataset, judge, calibration=fitted)  # confidence is calibrated, too
+    assert result.calibration == fitted.reference
+    stood = [v for _, v in mapped.verdicts() if v.probability >= 0.8]
+    assert result.summary().stages[0].decided == len(stood)
+
+
+def test_option_calibration_is_refused_where_it_does_not_fit(
+    make_dataset, shipped_example, tmp_path
+):
+    dataset = RubricDataset.from_file(shipped_example("physics.json"))
+    rubricate.grade(dataset, "builtin", run_dir=tmp_path / "run")
+    fitted = fit_calibration(read_run(tmp_path / "run"))
+    calls = []
+    with pytest.raises(InputError, match="was fitted for builtin, and the judge is m"):
+        rubricate.grade(dataset, PythonModel(calls.append, name="m"), calibration=fitted)
+    with pytest.raises(InputError, match="prompt, address or sampling is another"):
+        rubricate.grade(dataset, "builtin", calibration=fitted, examples=Examples(dataset))
+    with pytest.raises(InputError, match="not fitted for the criterion 'speed' as it is"):
+        rubricate.grade(make_dataset(1), "builtin", calibration=fitted)
+    text = fitted.model_dump_json().replace('"labels":', '"labels": 1')
+    (tmp_path / "map.json").write_text(text)
+    with pytest.raises(InputError, match="was changed since it was written"):
+        rubricate.grade(dataset, "builtin", calibration=tmp_path / "map.json")
+    rubricate.grade(dataset, "builtin", run_dir=tmp_path / "mapped", calibration=fitted)
+    with pytest.raises(InputError, match="calibrated already"):
+        fit_calibration(read_run(tmp_path / "mapped"))
+    rubricate.grade(make_dataset(1), "builtin", run_dir=tmp_path / "bare")
+    with pytest.raises(InputError, match="this run has them for 0 items"):
+        fit_calibration(read_run(tmp_path / "bare"))
+    assert calls == []

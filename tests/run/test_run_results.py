@@ -88,6 +88,9 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
             "invented_quotes": "quotes that are not in the submission: 1; look at the reasons that "
             "rest on them"
         },
+        "stage": None,
+        "annotations": {},
+        "metadata": {},
     }
     assert usage["requests"] == 1
     assert usage["input_tokens"] > 0
@@ -166,6 +169,7 @@ def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint
         "detail",
         "resumed",
         "tied",
+        "stage",
         "warnings",
         "usage.requests",
         "usage.input_tokens",

@@ -9,7 +9,13 @@ import pytest
 from scipy import stats
 
 from rubricate.errors import InputError
-from rubricate.stats import Bootstrap, clustered_mean, compare_paired, wilson_interval
+from rubricate.stats import (
+    Bootstrap,
+    clustered_mean,
+    clustered_share,
+    compare_paired,
+    wilson_interval,
+)
 from rubricate.stats import label_agreement as agree
 
 
@@ -99,7 +105,7 @@ def test_shares_of_independent_items_have_wilsons_interval():
 
 def test_where_all_resamples_are_the_same_there_is_no_interval():
     found = agree(["A", "B"] * 10, ["A", "B"] * 10, groups=[*range(10)] * 2)
-    for name in ("accuracy", "cohen_kappa"):
+    for name in ("macro_f1", "cohen_kappa"):
         estimate = found.figures[name]
         assert (estimate.value, estimate.low) == (1.0, None)
         assert "all resamples gave the same value" in (estimate.undefined or "")
@@ -116,26 +122,36 @@ def test_options_out_of_range_are_refused():
         clustered_mean([1.0, 2.0], groups=["a"])
 
 
-@pytest.mark.parametrize(("documents", "low", "high"), [(50, 0.92, 0.975), (200, 0.93, 0.97)])
-def test_intervals_of_clustered_outcomes_hold_the_truth_as_often_as_they_say(documents, low, high):
+@pytest.mark.parametrize("documents", [50, 200])
+@pytest.mark.parametrize(("mean", "together"), [(0.7, 0.25), (0.9, 0.3)])
+def test_intervals_of_clustered_outcomes_hold_the_truth_as_often_as_they_say(
+    documents: int, mean: float, together: float
+):
     generator = np.random.default_rng(documents)
-    rounds, size = 1000, 4
+    rounds, size = 2000, 4
     groups = np.repeat(np.arange(documents), size).tolist()
-    analytic = bootstrapped = 0
-    for number in range(rounds):
-        chances = generator.beta(2.1, 0.9, documents)  # mean 0.7
-        values = (generator.random((documents, size)) < chances[:, None]).ravel().astype(float)
-        mean = clustered_mean(values.tolist(), groups=groups).mean
-        analytic += mean.low <= 0.7 <= mean.high
-        if number < 400:
-            labels = np.where(values == 1, "A", "B").tolist()
-            drawn = agree(
-                labels, ["A"] * len(labels), groups=groups, bootstrap=Bootstrap(resamples=500)
-            )
-            accuracy = drawn.figures["accuracy"]
-            bootstrapped += accuracy.low <= 0.7 <= accuracy.high
-    assert low <= analytic / rounds <= high
-    assert low - 0.01 <= bootstrapped / 400 <= high + 0.01
+    times = (1 - together) / together
+    held = 0
+    for _ in range(rounds):
+        chances = generator.beta(mean * times, (1 - mean) * times, documents)
+        values = (generator.random((documents, size)) < chances[:, None]).ravel()
+        found = clustered_share(values.tolist(), groups=groups)
+        held += found.low <= mean <= found.high
+    assert 0.93 <= held / rounds <= 0.97
+
+
+def test_accuracy_by_groups_is_a_clustered_share():
+    judge, human = ["A", "B", "A", "B", "B"] * 6, ["A", "B", "B", "B", "A"] * 6
+    groups = [place // 3 for place in range(30)]
+    found = agree(judge, human, groups=groups)
+    right = [one == other for one, other in zip(judge, human, strict=True)]
+    assert found.figures["accuracy"] == clustered_share(right, groups=groups)
+    recall = [one == "A" if other == "A" else None for one, other in zip(judge, human, strict=True)]
+    assert found.by_label["A"]["recall"] == clustered_share(recall, groups=groups)
+    assert clustered_share(right) == wilson_interval(sum(right), 30)
+    always = clustered_share([True] * 6, groups=list("aabbcc"))
+    assert (always.value, always.high) == (1.0, 1.0)
+    assert always.low < 0.7
 
 
 def test_no_figure_is_ever_not_a_number():

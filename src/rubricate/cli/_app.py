@@ -157,6 +157,17 @@ def grade(
     criteria_per_call: Annotated[
         str | None, typer.Option(help="Criteria asked about in one request: a number, or all. [1]")
     ] = None,
+    escalate_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who is asked where the judge is not sure: another judge, or a dataset file for "
+            "people (people.jsonl). Several are asked one after the other."
+        ),
+    ] = None,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(help="The least confidence with which a verdict stands; see cascade."),
+    ] = None,
     run_dir: Annotated[
         str | None,
         typer.Option(help="The run folder; taken up again if it is there. [runs/DATA-JUDGE]"),
@@ -231,6 +242,10 @@ def grade(
     allow_code: Annotated[
         bool | None, typer.Option("--allow-code", help="Run code that the rubric names.")
     ] = None,
+    calibration: Annotated[
+        str | None,
+        typer.Option(help="A map of the judge's probabilities (see calibrate): label by it."),
+    ] = None,
     certificate: Annotated[
         str | None,
         typer.Option(help="A certificate (see certify): say whether it holds for this run."),
@@ -264,6 +279,9 @@ def show(
     raise typer.Exit(show_command(run, json_output=json_output))
 
 
+_GROUPS = typer.Option(
+    help="Metadata that says which items belong together: intervals are by it. [each by itself]"
+)
 _UNDECIDED = typer.Option(
     help="A pair in which one did not decide: exclude, label (an abstention is a label) or wrong."
 )
@@ -273,6 +291,7 @@ _UNDECIDED = typer.Option(
 def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
     undecided: Annotated[str, _UNDECIDED] = "exclude",
+    groups: Annotated[str | None, _GROUPS] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 2000,
     confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
     bca: Annotated[bool, typer.Option("--bca", help="BCa intervals, not percentiles.")] = False,
@@ -285,7 +304,76 @@ def agree(
 
     bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)
     raise typer.Exit(
-        agree_command(run, undecided=undecided, bootstrap=bootstrap, json_output=json_output)
+        agree_command(
+            run,
+            undecided=undecided,
+            groups=groups,
+            bootstrap=bootstrap,
+            json_output=json_output,
+        )
+    )
+
+
+@app.command()
+def calibrate(
+    run: Annotated[Path, typer.Argument(help="A judge's run with probabilities and human labels.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the map.")] = Path(
+        "calibration.json"
+    ),
+    method: Annotated[
+        str | None, typer.Option(help="isotonic or platt. [isotonic from 300 labels on]")
+    ] = None,
+    train_share: Annotated[
+        float, typer.Option(help="The share of the labelled items that it is fitted on.")
+    ] = 0.7,
+    seed: Annotated[int, typer.Option(help="Of the draw of these items.")] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the map as JSON.")] = False,
+) -> None:
+    """Fit a map from a judge's probabilities to what they turned out to mean."""
+    from rubricate.cli._trust import calibrate_command
+
+    raise typer.Exit(
+        calibrate_command(
+            run,
+            output,
+            method=method,
+            train_share=train_share,
+            seed=seed,
+            json_output=json_output,
+        )
+    )
+
+
+@app.command()
+def cascade(
+    run: Annotated[Path, typer.Argument(help="The first judge's run, with human labels.")],
+    then: Annotated[
+        Path | None, typer.Argument(help="A run of the same items by the judge asked next.")
+    ] = None,
+    promise: Annotated[
+        float, typer.Option(help="The agreement that verdicts that stand are to have.")
+    ] = 0.9,
+    risk: Annotated[
+        float, typer.Option(help="The probability of promising too much that is accepted.")
+    ] = 0.05,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(help="Show this threshold too; can be given several times."),
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+) -> None:
+    """Choose on labels how sure a judge must be before another is asked; asks nobody."""
+    from rubricate.cli._trust import cascade_command
+
+    raise typer.Exit(
+        cascade_command(
+            run,
+            then,
+            promise=promise,
+            risk=risk,
+            thresholds=threshold or [],
+            json_output=json_output,
+        )
     )
 
 
@@ -297,6 +385,14 @@ def compare(
         float | None,
         typer.Option(help="Exit with 3 if the mean score of B is lower by more than this."),
     ] = None,
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="With --fail-if-worse: exit with 4 if less of A's verdicts could be compared. "
+            "[0.95]"
+        ),
+    ] = None,
+    groups: Annotated[str | None, _GROUPS] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the report to this file as Markdown.")
     ] = None,
@@ -310,10 +406,27 @@ def compare(
             run_a,
             run_b,
             fail_if_worse=fail_if_worse,
+            min_coverage=min_coverage,
+            groups=groups,
             markdown=markdown,
             json_output=json_output,
         )
     )
+
+
+@app.command()
+def variance(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Runs with replicates or several judges, or runs of other prompts."),
+    ],
+    groups: Annotated[str | None, _GROUPS] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+) -> None:
+    """Show how much of the spread is item, judge, prompt and sampling; list unstable criteria."""
+    from rubricate.cli._trust import variance_command
+
+    raise typer.Exit(variance_command(runs, groups=groups, json_output=json_output))
 
 
 @app.command()

@@ -28,8 +28,18 @@ from rubricate.dataset import (
     write_skipped,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import agrade_stream, chosen_judge, estimate
-from rubricate.judge import Examples, Judge, Panel, Weights
+from rubricate.grading import JudgingOptions, agrade_stream, chosen_judge, estimate
+from rubricate.judge import (
+    ESCALATED,
+    LABEL_SUFFIXES,
+    Cascade,
+    Examples,
+    Grader,
+    GroupJudge,
+    Panel,
+    People,
+    Weights,
+)
 from rubricate.report import Summary, estimate_figures, estimate_text
 from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED, RunFolder, read_run
@@ -72,6 +82,13 @@ def grade_command(settings: GradeSettings) -> int:
     if certificate is not None:
         summary = _checked(summary, certificate, settings, run_dir)
     _show(summary, settings)
+    if waiting := summary.errors.get(ESCALATED):
+        notes.print(
+            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
+            "items, and run the same command again.",
+            highlight=False,
+            markup=False,
+        )
     if summary.stopped is not None:
         resume = f"What was judged is in {run_dir}; the same command goes on from there."
         if summary.stopped == INTERRUPTED:
@@ -138,7 +155,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
     notes.print(f"Left out {what}; see {report}", highlight=False, markup=False)
 
 
-def _judge(settings: GradeSettings) -> Judge | Panel:
+def _judge(settings: GradeSettings) -> Grader:
     examples = None
     if settings.examples is not None:
         try:
@@ -149,35 +166,73 @@ def _judge(settings: GradeSettings) -> Judge | Panel:
             )
         except InputError as error:
             raise error.within(file=settings.examples) from None
-    return chosen_judge(
-        _names(settings) or None,
-        {
-            "base_url": settings.base_url,
-            "temperature": settings.temperature,
-            "timeout": settings.timeout,
-            "prices": settings.prices,
-            "criteria_per_call": settings.criteria_per_call,
-            "examples": examples,
-            "judge_prompt": settings.judge_prompt,
-            "mode": settings.mode,
-            "permutations": settings.permutations,
-            "shuffle": settings.shuffle,
-            "calibrate": settings.calibrate,
-            "samples": settings.samples,
-            "strategy": settings.strategy,
-            "ordinal": settings.ordinal,
-            "nominal": settings.nominal,
-            "numeric": settings.numeric,
-            "weights": _weights(settings),
-            "min_votes": settings.min_votes,
-            "replicates": settings.replicates,
-        },
-    )
+    first = _one_judge(settings, _names(settings) or None, examples, votes=True)
+    further = _listed(settings.escalate_to)
+    if not further:
+        if settings.threshold is not None:
+            raise InputError("--threshold says when others are asked: give --escalate-to")
+        return first
+    if settings.threshold is None:
+        raise InputError(
+            "--escalate-to needs --threshold, the least confidence with which a verdict stands: "
+            "a number from 0 to 1; rubricate cascade RUN chooses it on labels"
+        )
+    if settings.data is not None and settings.data in further:
+        raise InputError("--escalate-to is the graded dataset itself: name another file")
+    stages = [
+        People(one)
+        if Path(one).suffix.lower() in LABEL_SUFFIXES
+        else _one_judge(settings, [one], examples)
+        for one in further
+    ]
+    given = settings.threshold
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    return Cascade([first, *stages], given)
+
+
+def _one_judge(
+    settings: GradeSettings,
+    names: list[str] | None,
+    examples: Examples | None,
+    *,
+    votes: bool = False,
+) -> GroupJudge | Panel:
+    """A judge by name, or a panel of several; a stage behind the first does not vote."""
+    options: JudgingOptions = {"examples": examples}
+    if names not in (None, ["builtin"]) or settings.escalate_to is None:
+        options["base_url"] = settings.base_url
+        options["criteria_per_call"] = settings.criteria_per_call
+    options["temperature"] = settings.temperature
+    options["timeout"] = settings.timeout
+    options["prices"] = settings.prices
+    options["judge_prompt"] = settings.judge_prompt
+    if names not in (None, ["builtin"]) or settings.escalate_to is None:
+        options["mode"] = settings.mode
+        options["permutations"] = settings.permutations
+        options["shuffle"] = settings.shuffle
+        options["calibrate"] = settings.calibrate
+        options["samples"] = settings.samples
+    if votes:
+        options["strategy"] = settings.strategy
+        options["ordinal"] = settings.ordinal
+        options["nominal"] = settings.nominal
+        options["numeric"] = settings.numeric
+        options["weights"] = _weights(settings)
+        options["min_votes"] = settings.min_votes
+        options["replicates"] = settings.replicates
+    judge = chosen_judge(names, options)
+    assert not isinstance(judge, Cascade)
+    return judge
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else given or []
 
 
 def _names(settings: GradeSettings) -> list[str]:
     """The judges that are named."""
-    return [settings.judge] if isinstance(settings.judge, str) else settings.judge or []
+    return _listed(settings.judge)
 
 
 def _weights(settings: GradeSettings) -> Weights | None:
@@ -209,7 +264,7 @@ def _length_penalty(settings: GradeSettings) -> LengthPenalty | None:
 
 
 def _dry_run(
-    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge | Panel, run_dir: Path
+    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Grader, run_dir: Path
 ) -> int:
     """Print what the run would take."""
     found = estimate(
@@ -220,6 +275,7 @@ def _dry_run(
         fresh=settings.fresh,
         retry_failed=settings.retry_failed,
         limit=settings.limit,
+        calibration=settings.calibration,
         allow_code=settings.allow_code,
     )
     if settings.json_output:
@@ -252,6 +308,8 @@ def _default_run_dir(settings: GradeSettings) -> Path:
     data = table_name(settings.data or "data")
     names = _names(settings) or ["builtin"]
     judge = names[0] if len(names) == 1 else "panel"
+    if settings.escalate_to is not None:
+        judge += "-cascade"
     if settings.examples is not None:
         judge += f"-{Path(settings.examples).stem}"
     if settings.judge_prompt is not None:
@@ -270,7 +328,7 @@ def named_run_dir(name: str) -> Path:
 async def _graded(
     settings: GradeSettings,
     dataset: RubricDataset | ItemTable,
-    judge: Judge | Panel,
+    judge: Grader,
     run_dir: Path,
     notes: Console,
 ) -> Summary:
@@ -299,6 +357,7 @@ async def _graded(
                 partial=settings.partial,
                 length_penalty=penalty,
                 author_key=settings.author_key,
+                calibration=settings.calibration,
                 allow_code=settings.allow_code,
                 on_progress=view.update,
                 stop=stop,

@@ -10,10 +10,21 @@ from pydantic import BaseModel, ConfigDict
 from rubricate._documents import read_document, suggestion, validate
 from rubricate.errors import InputError
 from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEOUT
+from rubricate.judge import LABEL_SUFFIXES
 
 __all__ = ["GradeSettings", "load_settings"]
 
-_PATHS = ("data", "rubric", "run_dir", "examples", "judge_prompt", "cache", "prices", "certificate")
+_PATHS = (
+    "data",
+    "rubric",
+    "run_dir",
+    "examples",
+    "judge_prompt",
+    "cache",
+    "prices",
+    "calibration",
+    "certificate",
+)
 
 
 class GradeSettings(BaseModel):
@@ -72,6 +83,12 @@ class GradeSettings(BaseModel):
     """With fewer votes that decide, a verdict is failed."""
     replicates: int = 1
     """How often each judge is asked; every answer is a vote."""
+    escalate_to: str | list[str] | None = None
+    """Who is asked next where the judge's confidence is below the threshold: another judge, or a
+    dataset file (.json, .jsonl, .yaml, .yml) for people; several are asked one after the other."""
+    threshold: float | list[float] | None = None
+    """The least confidence with which a verdict stands; one for all, or one for each stage but the
+    last."""
     run_dir: str | None = None
     """The run folder. Default: runs/DATA-JUDGE."""
     fresh: bool = False
@@ -118,6 +135,8 @@ class GradeSettings(BaseModel):
     """Where metadata says which model wrote the text. Default: model, else system."""
     allow_code: bool = False
     """Run the code that the rubric names (function: package.module:name)."""
+    calibration: str | None = None
+    """A file of `rubricate calibrate`: maps the judge's probabilities, and labels by them."""
     certificate: str | None = None
     """A certificate that the summary says whether it holds for this run."""
     json_output: bool = False
@@ -161,7 +180,18 @@ def _from_file(config: Path) -> dict[str, Any]:
         given = values.get(key)
         if isinstance(given, str) and not (key == "data" and _is_no_path(given)):
             values[key] = str(config.parent / given)
+    if "escalate_to" in values:
+        given = values["escalate_to"]
+        listed = given if isinstance(given, list) else [given]
+        values["escalate_to"] = [_label_file(one, config) for one in listed]
     return values
+
+
+def _label_file(given: Any, config: Path) -> Any:
+    """A file that verdicts are escalated to, relative to the configuration; a judge as it is."""
+    if isinstance(given, str) and Path(given).suffix.lower() in LABEL_SUFFIXES:
+        return str(config.parent / given)
+    return given
 
 
 def _is_no_path(data: str) -> bool:

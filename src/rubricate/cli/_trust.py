@@ -1,26 +1,110 @@
-"""`rubricate agree`, `compare` and `certify`: how far to believe a finished run."""
+"""How far to believe a finished run: `agree`, `calibrate`, `cascade`, `certify`, `compare` and
+`variance`."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from rubricate.errors import InputError
-from rubricate.report import agreement_report, certify, compare_runs
+from rubricate.report import (
+    CalibrationMethod,
+    agreement_report,
+    cascade_report,
+    certify,
+    compare_runs,
+    fit_calibration,
+    variance_report,
+)
 from rubricate.run import read_run
 from rubricate.stats import Bootstrap, Undecided
 
-__all__ = ["agree_command", "certify_command", "compare_command"]
+__all__ = [
+    "agree_command",
+    "calibrate_command",
+    "cascade_command",
+    "certify_command",
+    "compare_command",
+    "variance_command",
+]
 
 WORSE = 3
 """The exit code of a comparison whose second run is worse by more than is allowed."""
+NOT_COVERED = 4
+"""The exit code of a comparison in which too few verdicts could be compared."""
+MIN_COVERAGE = 0.95
 
 
-def agree_command(run: Path, *, undecided: str, bootstrap: Bootstrap, json_output: bool) -> int:
+def agree_command(
+    run: Path, *, undecided: str, groups: str | None, bootstrap: Bootstrap, json_output: bool
+) -> int:
     """Print how far a run's judge agrees with its labels."""
-    report = agreement_report(read_run(run), undecided=_policy(undecided), bootstrap=bootstrap)
+    report = agreement_report(
+        read_run(run), undecided=_policy(undecided), groups=groups, bootstrap=bootstrap
+    )
+    _print(report, json_output)
+    return 0
+
+
+def calibrate_command(
+    run: Path,
+    output: Path,
+    *,
+    method: str | None,
+    train_share: float,
+    seed: int,
+    json_output: bool,
+) -> int:
+    """Write the map of a run's judge, and print what it is worth on the items held out."""
+    fitted = fit_calibration(
+        read_run(run),
+        name=output.stem,
+        method=cast("CalibrationMethod | None", method),
+        train_share=train_share,
+        seed=seed,
+    )
+    text = json.dumps(fitted.model_dump(mode="json"), indent=2)
+    _write(output, text + "\n")
+    if json_output:
+        print(text)
+        return 0
+    held = fitted.held_out
+    print(
+        f"{output}: {fitted.method} map for {fitted.judge}, fitted on {fitted.labels} labels of "
+        f"{fitted.items} items, sha256 {fitted.sha256}"
+    )
+    print(
+        f"On {held.n} labels of other items: Brier {_change(held.brier_before, held.brier_after)}, "
+        f"calibration error {_change(held.error_before, held.error_after)}, "
+        f"accuracy {_change(held.accuracy_before, held.accuracy_after)}"
+    )
+    return 0
+
+
+def _change(before: float | None, after: float | None) -> str:
+    return "–" if before is None or after is None else f"{before:.3f} -> {after:.3f}"
+
+
+def cascade_command(
+    run: Path,
+    then: Path | None,
+    *,
+    promise: float,
+    risk: float,
+    thresholds: Sequence[float],
+    json_output: bool,
+) -> int:
+    """Print what a cascade would do at several thresholds, and which keeps the promise."""
+    report = cascade_report(
+        read_run(run),
+        None if then is None else read_run(then),
+        promise=promise,
+        risk=risk,
+        thresholds=thresholds,
+    )
     _print(report, json_output)
     return 0
 
@@ -30,24 +114,40 @@ def compare_command(
     b: Path,
     *,
     fail_if_worse: float | None,
+    min_coverage: float | None,
+    groups: str | None,
     markdown: Path | None,
     json_output: bool,
 ) -> int:
     """Print what changed from run A to run B; the exit code says whether B may pass."""
     if fail_if_worse is not None and not fail_if_worse >= 0:
         raise InputError(f"--fail-if-worse must be 0 or more, found {fail_if_worse:g}")
-    found = compare_runs(read_run(a), read_run(b), margin=fail_if_worse)
+    if min_coverage is not None and fail_if_worse is None:
+        raise InputError("--min-coverage is for --fail-if-worse: give both")
+    least = MIN_COVERAGE if min_coverage is None else min_coverage
+    if not 0 <= least <= 1:
+        raise InputError(f"--min-coverage must be between 0 and 1, found {least:g}")
+    found = compare_runs(read_run(a), read_run(b), margin=fail_if_worse, groups=groups)
     if markdown is not None:
         _write(markdown, found.to_markdown())
     _print(found, json_output)
-    if fail_if_worse is None or not found.is_worse(fail_if_worse):
+    if fail_if_worse is None:
         return 0
-    drop = -(found.score.difference.value or 0.0)
-    sys.stderr.write(
-        f"Worse: the mean score fell by {drop:.3f}, more than {fail_if_worse:g} "
-        f"({found.score.n} items; p {_p(found.score.permutation.p_value)}).\n"
-    )
-    return WORSE
+    if found.is_worse(fail_if_worse):
+        drop = -(found.score.difference.value or 0.0)
+        sys.stderr.write(
+            f"Worse: the mean score fell by {drop:.3f}, more than {fail_if_worse:g} "
+            f"({found.score.n} items; p {_p(found.score.permutation.p_value)}).\n"
+        )
+        return WORSE
+    if found.coverage < least - 1e-12:
+        causes = ", ".join(f"{count} {cause}" for cause, count in found.not_compared.items())
+        sys.stderr.write(
+            f"Not shown to be no worse: only {found.coverage:.1%} of the verdicts of A could be "
+            f"compared, less than {least:.0%} ({causes}); grade again, or give --min-coverage.\n"
+        )
+        return NOT_COVERED
+    return 0
 
 
 def certify_command(run: Path, output: Path, *, undecided: str) -> int:
@@ -57,6 +157,12 @@ def certify_command(run: Path, output: Path, *, undecided: str) -> int:
     print(
         f"{output}: {certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
     )
+    return 0
+
+
+def variance_command(runs: Sequence[Path], *, groups: str | None, json_output: bool) -> int:
+    """Print where the spread of runs' verdicts comes from."""
+    _print(variance_report([read_run(run) for run in runs], groups=groups), json_output)
     return 0
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rubricate.dataset._annotations import Annotations
     from rubricate.dataset._chat import (
         ChatMessage,
         ChatMessageAssistant,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from rubricate.dataset._transcript import Transcript, Turn, render_turns
 
 __all__ = [
+    "Annotations",
     "ChatMessage",
     "ChatMessageAssistant",
     "ChatMessageBase",
@@ -98,6 +100,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "_annotations": ("Annotations",),
     "_columns": ("TableColumns",),
     "_context": ("ContextDocument",),
     "_csv": ("csv_dataset",),

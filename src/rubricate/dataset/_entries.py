@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeGuard, runtime_checkable
 
+from rubricate.dataset._annotations import consensus
 from rubricate.dataset._item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import CodeCriterion, Criterion, Rubric, Verdict
@@ -38,22 +39,27 @@ class Entry:
     def labels(self) -> dict[str, Verdict]:
         """The human verdicts by criterion name; a criterion without one is missing.
 
+        They are the item's ground truth and, where that has no label, what its annotators say
+        together.
+
         Raises:
             InputError: the labels do not fit the rubric.
         """
         given = self.item.ground_truth
+        together = consensus(self.item.annotations, self.rubric) if self.item.annotations else {}
         if given is None:
-            return {}
+            return together
         if len(given) != len(self.rubric):
             raise InputError(
                 f"Ground truth has {len(given)} values, but rubric has {len(self.rubric)} criteria",
                 path=("ground_truth",),
             )
-        return {
+        own = {
             name: criterion.verdict(label, name=name)
             for criterion, name, label in zip(self.rubric, self.rubric.names, given, strict=True)
             if label is not None
         }
+        return {**together, **own} if together else own
 
 
 @dataclass(frozen=True, slots=True)

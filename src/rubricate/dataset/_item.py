@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, ValidationError, WrapValidator
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import check_keys, input_error
+from rubricate.dataset._annotations import Annotations, parse_annotations
 from rubricate.dataset._context import ContextDocument, read_context
 from rubricate.dataset._transcript import Transcript
 from rubricate.errors import InputError
@@ -51,6 +52,9 @@ class DataItem:
             or code, None where nobody labelled it. Scores become text.
         rubric: the item's own rubric, used instead of the dataset's.
         reference_submission: an exemplary response; takes precedence over the dataset's.
+        annotations: labels of several people, by annotator and criterion name. Where
+            `ground_truth` has no label, what they say together is it: the majority's label, or the
+            mean of ordered answers and numbers.
         id: its identifier. Default: a hash of its content, the same in every process.
         prompt: what this item answers, where that is not the dataset's prompt.
         context: documents that the submission rests on, such as retrieved passages: texts or
@@ -65,6 +69,7 @@ class DataItem:
     rubric: Rubric | None = None
     reference_submission: str | None = None
     _: KW_ONLY
+    annotations: Annotations = field(default_factory=dict)
     id: str = ""
     prompt: str | None = None
     context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
@@ -112,6 +117,13 @@ class DataItem:
             if self.ground_truth is None
             else [None if label is None else str(label) for label in self.ground_truth]
         )
+        if self.annotations:
+            data["annotations"] = {
+                annotator: {
+                    name: None if label is None else str(label) for name, label in labels.items()
+                }
+                for annotator, labels in self.annotations.items()
+            }
         if self.rubric is not None:
             data["rubric"] = self.rubric.to_dict()
         if self.reference_submission is not None:
@@ -153,6 +165,8 @@ class DataItem:
         rubric = values.get("rubric", global_rubric)
         if "ground_truth" in values:
             values["ground_truth"] = parse_ground_truth(values["ground_truth"], rubric)
+        if "annotations" in values:
+            values["annotations"] = parse_annotations(values["annotations"], rubric)
         extra = {key: value for key, value in data.items() if key not in known}
         try:
             return cls(**values, extra=extra)

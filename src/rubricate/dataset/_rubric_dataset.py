@@ -13,6 +13,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import input_error, parse_json
+from rubricate.dataset._annotations import Annotations, parse_annotations
 from rubricate.dataset._context import ContextDocument
 from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
 from rubricate.dataset._from_samples import TargetUse, items_of
@@ -57,12 +58,14 @@ class RubricDataset:
             self._check_labels(item, ("items", index))
 
     def _check_labels(self, item: DataItem, path: Sequence[str | int]) -> None:
-        if item.ground_truth is not None:
-            rubric = item.rubric if item.rubric is not None else self.rubric
-            try:
+        rubric = item.rubric if item.rubric is not None else self.rubric
+        try:
+            if item.ground_truth is not None:
                 item.ground_truth = parse_ground_truth(item.ground_truth, rubric)
-            except InputError as error:
-                raise error.within(path) from None
+            if item.annotations:
+                item.annotations = parse_annotations(item.annotations, rubric)
+        except InputError as error:
+            raise error.within(path) from None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -168,6 +171,7 @@ class RubricDataset:
         rubric: Rubric | None = None,
         reference_submission: str | None = None,
         *,
+        annotations: Annotations | None = None,
         id: str = "",
         prompt: str | None = None,
         context: Sequence[ContextDocument] = (),
@@ -185,6 +189,7 @@ class RubricDataset:
             ground_truth,
             rubric,
             reference_submission,
+            annotations=annotations or {},
             id=id,
             prompt=prompt,
             context=list(context),

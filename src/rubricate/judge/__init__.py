@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite, load_attacks
+from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge, judge_or_model, named_judge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
@@ -11,7 +12,8 @@ from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._pairwise import EQUAL, FIRST, OTHER, SECOND, PairJudge, pair_criterion
-from rubricate.judge._panel import JudgesLike, Panel, Weights
+from rubricate.judge._panel import Panel, Weights
+from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
 from rubricate.judge._probability import Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
@@ -32,19 +34,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EQUAL",
+    "ESCALATED",
     "FIRST",
+    "LABEL_SUFFIXES",
     "OTHER",
     "SECOND",
     "AttackFamily",
     "AttackSuite",
     "AttackedQuestion",
     "BuiltinJudge",
+    "Cascade",
     "Case",
     "Completion",
     "CriteriaPerCall",
     "Example",
     "ExampleLabel",
     "Examples",
+    "Grader",
     "GroupJudge",
     "GroupedModelJudge",
     "HTTPModel",
@@ -57,6 +63,7 @@ __all__ = [
     "ModelJudge",
     "PairJudge",
     "Panel",
+    "People",
     "ProbabilityJudge",
     "PromptTemplate",
     "PromptedJudge",
@@ -66,8 +73,10 @@ __all__ = [
     "Reply",
     "Request",
     "Send",
+    "Stage",
     "Weights",
     "choose_judge",
+    "confidence",
     "judge_fingerprint",
     "judge_or_model",
     "load_attacks",

@@ -24,7 +24,7 @@ from rubricate.judge._probability import ProbabilityJudge
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
-__all__ = ["JudgesLike", "Panel", "Weights"]
+__all__ = ["Panel", "Weights"]
 
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
@@ -275,7 +275,3 @@ def _weight_each(
     if missing := [name for name in names if name not in weights]:
         raise InputError(f"weights: none for {', '.join(missing)}")
     return check_weights([weights[name] for name in names], len(names))
-
-
-JudgesLike = JudgeLike | Panel | Sequence[JudgeLike]
-"""Who grades: a judge, a panel, or several judges that vote."""

@@ -7,11 +7,13 @@ from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._replay import replay_figures, replay_view
 from rubricate.report._summary import (
     AgreementFigures,
+    CalibrationFigures,
     CertificateFigures,
     CriterionFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,
+    StageFigures,
     Summary,
     UsageFigures,
 )
@@ -20,6 +22,7 @@ from rubricate.report._tallies import Tallies, summarize
 
 if TYPE_CHECKING:
     from rubricate.report._agreement import AgreementReport, CriterionAgreement, agreement_report
+    from rubricate.report._annotators import CriterionAnnotators
     from rubricate.report._attacks import (
         RIGHT,
         WRONG,
@@ -31,6 +34,15 @@ if TYPE_CHECKING:
         RedTeamReport,
         defence_figures,
     )
+    from rubricate.report._calibration import (
+        CalibrationMethod,
+        Calibrator,
+        FittedCalibration,
+        HeldOut,
+        fit_calibration,
+        read_calibration,
+    )
+    from rubricate.report._cascade import CascadePoint, CascadeReport, cascade_report
     from rubricate.report._certificate import (
         Certificate,
         certify,
@@ -45,6 +57,7 @@ if TYPE_CHECKING:
         PairVerdict,
         pair_result,
     )
+    from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
 
 __all__ = [
     "RIGHT",
@@ -53,15 +66,24 @@ __all__ = [
     "AgreementReport",
     "AttackFigures",
     "AttackOutcomes",
+    "CalibrationFigures",
+    "CalibrationMethod",
+    "Calibrator",
+    "CascadePoint",
+    "CascadeReport",
     "Certificate",
     "CertificateFigures",
     "ControlFigures",
     "CriterionAgreement",
+    "CriterionAnnotators",
     "CriterionComparison",
     "CriterionFigures",
+    "CriterionVariance",
     "Defence",
     "DefenceFigures",
+    "FittedCalibration",
     "Flip",
+    "HeldOut",
     "InventedQuotes",
     "JudgeFigures",
     "PairFigures",
@@ -71,22 +93,28 @@ __all__ = [
     "RedTeamReport",
     "RunComparison",
     "ScoreFigures",
+    "StageFigures",
     "Summary",
     "Tallies",
     "UsageFigures",
+    "VarianceReport",
     "agreement_report",
+    "cascade_report",
     "certify",
     "check_certificate",
     "compare_runs",
     "defence_figures",
     "estimate_figures",
     "estimate_text",
+    "fit_calibration",
     "pair_result",
+    "read_calibration",
     "read_certificate",
     "replay_figures",
     "replay_view",
     "summarize",
     "to_pandas",
+    "variance_report",
 ]
 
 _MODULES = {  # these need numpy, which is loaded when the first of them is asked for
@@ -102,9 +130,20 @@ _MODULES = {  # these need numpy, which is loaded when the first of them is aske
         "defence_figures",
     ),
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
+    "_annotators": ("CriterionAnnotators",),
+    "_calibration": (
+        "CalibrationMethod",
+        "Calibrator",
+        "FittedCalibration",
+        "HeldOut",
+        "fit_calibration",
+        "read_calibration",
+    ),
+    "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
+    "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError
+from rubricate.report._annotators import CriterionAnnotators, annotators_of
+from rubricate.report._groups import groups_by
 from rubricate.rubric import ABSTENTION, Criterion, Measurement
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import (
@@ -61,8 +63,11 @@ class AgreementReport:
         calibration: the same of the judge's probabilities of MET.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
+        annotators: where several annotators labelled the items, the judge beside each of them and
+            they among themselves; see `CriterionAnnotators`.
         undecided: the policy for pairs in which one did not decide.
         bootstrap: how the intervals were made.
+        groups: the field of the metadata that says which items belong together; None for none.
     """
 
     judge: str
@@ -70,8 +75,10 @@ class AgreementReport:
     criteria: tuple[CriterionAgreement, ...]
     pooled: LabelAgreement | None
     scores: ScoreAgreement | None
+    annotators: tuple[CriterionAnnotators, ...]
     undecided: Undecided
     bootstrap: Bootstrap
+    groups: str | None = None
     calibration: Calibration | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +95,7 @@ def agreement_report(
     run: FinishedRun,
     *,
     undecided: Undecided = "exclude",
+    groups: str | None = None,
     bootstrap: Bootstrap | None = None,
 ) -> AgreementReport:
     """Agreement for every kind of criterion that has labels.
@@ -99,10 +107,12 @@ def agreement_report(
         run: a run, from `read_run`.
         undecided: what an abstention or a failure is where a person decided: see
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
+        groups: a field of the items' metadata, such as the document that they come from: items of
+            one value are resampled together. Default: each item by itself.
         bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
 
     Raises:
-        InputError: the run has no labels.
+        InputError: the run has no labels, or an item lacks the field to group by.
     """
     bootstrap = bootstrap or Bootstrap()
     labelled = [row for row in run.rows if row.human_label is not None]
@@ -111,12 +121,14 @@ def agreement_report(
             "this run has no human labels to compare with: grade a dataset that has them",
             file=run.path,
         )
+    group_of = groups_by(run, groups)
+    group = group_of if groups is not None else None
     known = run.criteria
     by_name: dict[str, list[RowVerdict]] = {}
     for row in labelled:
         by_name.setdefault(row.criterion, []).append(row)
     criteria = [
-        _criterion(name, known[name], by_name[name], undecided, bootstrap)
+        _criterion(name, known[name], by_name[name], undecided, group, bootstrap)
         for name in known
         if name in by_name
     ]
@@ -128,7 +140,7 @@ def agreement_report(
             [row.human_label for row in binary],
             labels=known[binary[0].criterion].labels,
             undecided=undecided,
-            groups=[row.item for row in binary],
+            groups=[group_of[row.item] for row in binary],
             bootstrap=bootstrap,
         )
     items = len({row.item for row in labelled})
@@ -137,14 +149,18 @@ def agreement_report(
         items=items,
         criteria=tuple(criteria),
         pooled=pooled,
-        scores=_scores(run, bootstrap),
+        scores=_scores(run, group, bootstrap),
+        annotators=annotators_of(run, group_of, bootstrap),
         undecided=undecided,
         bootstrap=bootstrap,
-        calibration=None if pooled is None else _calibration(binary, bootstrap),
+        groups=groups,
+        calibration=None if pooled is None else _calibration(binary, group_of, bootstrap),
     )
 
 
-def _calibration(rows: Sequence[RowVerdict], bootstrap: Bootstrap) -> Calibration | None:
+def _calibration(
+    rows: Sequence[RowVerdict], group_of: Mapping[str, Any], bootstrap: Bootstrap
+) -> Calibration | None:
     """How far the judge's probabilities of MET fit the labels; None where there are none.
 
     Of what was decided, by the judge and by people.
@@ -155,17 +171,24 @@ def _calibration(rows: Sequence[RowVerdict], bootstrap: Bootstrap) -> Calibratio
     return calibration(
         [row.probability_met for row in known],
         [row.human_label == "MET" for row in known],
-        groups=[row.item for row in known],
+        groups=[group_of[row.item] for row in known],
         bootstrap=bootstrap,
     )
 
 
-def _scores(run: FinishedRun, bootstrap: Bootstrap) -> ScoreAgreement | None:
+def _scores(
+    run: FinishedRun, group: Mapping[str, Any] | None, bootstrap: Bootstrap
+) -> ScoreAgreement | None:
     """The items' scores against those of their labels."""
     judge, human = run.item_scores, run.human_scores
     if all(score is None for score in human.values()):
         return None
-    return of_scores([judge[item] for item in human], list(human.values()), bootstrap=bootstrap)
+    return of_scores(
+        [judge[item] for item in human],
+        list(human.values()),
+        groups=None if group is None else [group[item] for item in human],
+        bootstrap=bootstrap,
+    )
 
 
 def _criterion(
@@ -173,6 +196,7 @@ def _criterion(
     criterion: Criterion,
     rows: Sequence[RowVerdict],
     undecided: Undecided,
+    group: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
 ) -> CriterionAgreement:
     kind = criterion.measurement
@@ -182,16 +206,21 @@ def _criterion(
     else:
         known = list(rows)
     left_out = len(rows) - len(known)
+    groups = None if group is None else [group[row.item] for row in known]
     found: LabelAgreement | ScoreAgreement
     if kind == "numeric":
         found = of_scores(
-            [row.value for row in known], [row.human_value for row in known], bootstrap=bootstrap
+            [row.value for row in known],
+            [row.human_value for row in known],
+            groups=groups,
+            bootstrap=bootstrap,
         )
     elif kind == "ordinal" and _are_steps(known):
         found = of_scores(
             [_step(_label(row)) for row in known],
             [_step(row.human_label) for row in known],
             scale=True,
+            groups=groups,
             bootstrap=bootstrap,
         )
     else:
@@ -201,9 +230,11 @@ def _criterion(
             labels=_labels(criterion, known, kind),
             ordered=kind == "ordinal",
             undecided="exclude" if kind == "ordinal" else undecided,
+            groups=groups,
             bootstrap=bootstrap,
         )
-    fit = _calibration(rows, bootstrap) if kind == "binary" else None
+    own = group or {row.item: row.item for row in rows}
+    fit = _calibration(rows, own, bootstrap) if kind == "binary" else None
     return CriterionAgreement(name, kind, statuses, left_out, found, fit)
 
 

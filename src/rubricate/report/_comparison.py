@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError
+from rubricate.report._groups import groups_by
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import Bootstrap, PairedComparison, compare_paired, holm
 
@@ -55,6 +57,10 @@ class RunComparison:
         judge_a, judge_b: who judged.
         items: items in both.
         only_a, only_b: items in one of them, which are left out.
+        coverage: the share of run A's verdicts that are compared: those that are decided in both
+            runs. A's abstentions are not counted.
+        not_compared: how many of the others there are, by cause.
+        groups: the field of the metadata that says which items belong together; None for none.
         score: the paired comparison of the items' scores.
         criteria: those in both, in run B's order.
         flips: verdicts that differ, in run B's order.
@@ -67,6 +73,9 @@ class RunComparison:
     items: int
     only_a: int
     only_b: int
+    coverage: float
+    not_compared: Mapping[str, int]
+    groups: str | None
     score: PairedComparison
     criteria: tuple[CriterionComparison, ...]
     flips: tuple[Flip, ...]
@@ -97,6 +106,7 @@ def compare_runs(
     b: FinishedRun,
     *,
     margin: float | None = None,
+    groups: str | None = None,
     bootstrap: Bootstrap | None = None,
 ) -> RunComparison:
     """Compare two runs on the items that both have, by id.
@@ -105,10 +115,12 @@ def compare_runs(
         a: the run before.
         b: the run after.
         margin: how much worse B may be and still count as no worse (non-inferiority).
+        groups: a field of the items' metadata (run B's), such as the document that they come from:
+            items of one value belong together. Default: each item by itself.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
 
     Raises:
-        InputError: no item has a score in both runs.
+        InputError: no item has a score in both runs, or an item lacks the field to group by.
     """
     bootstrap = bootstrap or Bootstrap()
     scores_a, scores_b = a.item_scores, b.item_scores
@@ -122,12 +134,18 @@ def compare_runs(
     by_name: dict[str, list[tuple[RowVerdict, RowVerdict]]] = {}
     for (_, name), pair in pairs.items():
         by_name.setdefault(name, []).append(pair)
+    group_of = groups_by(b, groups)
     compared: list[tuple[str, float, PairedComparison]] = []
     for name, both in by_name.items():
         found = compare_paired(
-            [one.value for one, _ in both], [other.value for _, other in both], bootstrap=bootstrap
+            [one.value for one, _ in both],
+            [other.value for _, other in both],
+            groups=_grouped(group_of, groups, [other.item for _, other in both]),
+            bootstrap=bootstrap,
         )
         compared.append((name, both[0][1].weight, found))
+    counts = Counter(_fate(row, rows_b.get(place)) for place, row in rows_a.items())
+    relevant = counts.total() - counts[ABSTAINED_BEFORE]
     corrected = holm([found.permutation.p_value for _, _, found in compared])
     return RunComparison(
         a=str(a.path),
@@ -137,10 +155,18 @@ def compare_runs(
         items=len(common),
         only_a=len(scores_a) - len(common),
         only_b=len(scores_b) - len(common),
+        coverage=counts[COMPARED] / relevant if relevant else 0.0,
+        not_compared={
+            fate: count
+            for fate, count in sorted(counts.items())
+            if fate not in (COMPARED, ABSTAINED_BEFORE)
+        },
+        groups=groups,
         score=compare_paired(
             [scores_a[item] for item in common],
             [scores_b[item] for item in common],
             margin=margin,
+            groups=_grouped(group_of, groups, common),
             bootstrap=bootstrap,
         ),
         criteria=tuple(
@@ -161,6 +187,27 @@ def compare_runs(
             if _answer(before) != _answer(after)
         ),
     )
+
+
+COMPARED = "compared"
+ABSTAINED_BEFORE = "abstained in A"
+
+
+def _fate(before: RowVerdict, after: RowVerdict | None) -> str:
+    """What becomes of one of run A's verdicts in the comparison."""
+    if before.status == "abstained":
+        return ABSTAINED_BEFORE
+    if before.status == "failed":
+        return "failed in A"
+    if after is None:
+        return "not in B"
+    return f"{after.status} in B" if after.status in ("failed", "abstained") else COMPARED
+
+
+def _grouped(
+    group_of: Mapping[str, Any], groups: str | None, items: Sequence[str]
+) -> list[Any] | None:
+    return None if groups is None else [group_of[item] for item in items]
 
 
 def _by_place(run: FinishedRun) -> Mapping[tuple[str, str], RowVerdict]:

@@ -22,6 +22,10 @@ def estimate_figures(estimate: Estimate) -> dict[str, Any]:
 def estimate_text(estimate: Estimate) -> str:
     """The estimate in four lines."""
     models = ", ".join(f"{count} of {name}" for name, count in estimate.models.items())
+    requests = f"{estimate.requests}"
+    if estimate.most_requests > estimate.requests:
+        requests += f" to {estimate.most_requests}"
+        models += " at most"
     cost = "unknown (no price for this model; give --prices)"
     if estimate.cost is not None:
         cost = f"${estimate.cost.low:.4f} to ${estimate.cost.high:.4f}"
@@ -29,7 +33,7 @@ def estimate_text(estimate: Estimate) -> str:
         (
             f"verdicts  {estimate.verdicts} of {estimate.items} items, "
             f"{estimate.known} of them known already",
-            f"requests  {estimate.requests}" + (f": {models}" if models else ""),
+            f"requests  {requests}" + (f": {models}" if models else ""),
             f"tokens    {estimate.input_tokens.low:.0f} to {estimate.input_tokens.high:.0f} in, "
             f"{estimate.output_tokens.low:.0f} to {estimate.output_tokens.high:.0f} out",
             f"cost      {cost}",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rubricate.report._comparison import RunComparison
     from rubricate.stats import Estimate
 
-__all__ = ["comparison_markdown", "estimate_text", "p_text"]
+__all__ = ["comparison_markdown", "coverage_text", "estimate_text", "p_text"]
 
 
 def estimate_text(estimate: Estimate, *, sign: bool = False) -> str:
@@ -27,6 +27,12 @@ def p_text(p_value: float | None) -> str:
     if p_value is None:
         return "–"
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def coverage_text(found: RunComparison) -> str:
+    """How much of run A is compared, and what of it is not."""
+    causes = ", ".join(f"{count} {cause}" for cause, count in found.not_compared.items())
+    return f"Compared: {found.coverage:.0%} of the verdicts of A; of the others {causes}."
 
 
 def comparison_markdown(found: RunComparison) -> str:
@@ -53,7 +59,10 @@ def comparison_markdown(found: RunComparison) -> str:
             f"| {_cell(one.name)}{fault} | {_mean(values.mean_a)} | {_mean(values.mean_b)} "
             f"| {estimate_text(values.difference, sign=True)} | {p_text(one.p_value)} |"
         )
-    lines += ["", "Intervals: 95 %, t, by item. p: permutation test; criteria corrected by Holm."]
+    by = _cell(found.groups or "item")
+    lines += ["", f"Intervals: 95 %, t, by {by}. p: permutation test; criteria corrected by Holm."]
+    if found.not_compared:
+        lines.append(coverage_text(found))
     if score.smallest_detectable is not None:
         lines.append(f"Smallest detectable difference: {score.smallest_detectable:.3f}.")
     if score.margin is not None and score.not_worse is not None:

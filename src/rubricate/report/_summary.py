@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgreementFigures",
+    "CalibrationFigures",
     "CertificateFigures",
     "CriterionFigures",
     "InventedQuotes",
     "JudgeFigures",
     "ScoreFigures",
+    "StageFigures",
     "Summary",
     "UsageFigures",
 ]
@@ -79,7 +81,7 @@ class JudgeFigures(_Figures):
     agreement: AgreementFigures | None
     """With the human labels."""
     score: float | None
-    """The mean score that it alone would give."""
+    """The mean score that it alone would give; None behind the first stage of a cascade."""
     cost: float | None
     """US dollars that its votes took when they were asked for; None where not known."""
     seconds: float
@@ -100,6 +102,22 @@ class InventedQuotes(_Figures):
     """All its quotes."""
     invented: int
     """Those that do not stand in the submission."""
+
+
+class StageFigures(_Figures):
+    """One stage of a cascade."""
+
+    name: str
+    threshold: float | None
+    """The least confidence with which its verdict stands; None at the last stage."""
+    asked: int
+    """Criteria of items that came to it, failures not run left out."""
+    decided: int
+    """Those whose verdict is its own."""
+    agreement: AgreementFigures | None
+    """With the human labels, of the verdicts that are its own."""
+    cost: float | None
+    """US dollars that its judges' answers took when they were asked for; None where not known."""
 
 
 class ScoreFigures(_Figures):
@@ -148,6 +166,17 @@ class UsageFigures(_Figures):
     seconds: float
 
 
+class CalibrationFigures(_Figures):
+    """What a calibration did to a run's verdicts."""
+
+    map: str
+    """Its name and the beginning of its hash."""
+    applied: int
+    """Verdicts whose probability it mapped."""
+    changed: int
+    """Those whose label it changed."""
+
+
 class CertificateFigures(_Figures):
     """Whether judge, prompt and rubric are those of a certificate."""
 
@@ -181,6 +210,8 @@ class Summary(_Figures):
     """Over all criteria together."""
     judges: list[JudgeFigures] = []
     """The judges, where several vote."""
+    stages: list[StageFigures] = []
+    """The stages of a cascade, in their order."""
     strategies: dict[str, str | int] = {}
     """How their votes were put together."""
     invented_quotes: list[InventedQuotes] = []
@@ -200,6 +231,8 @@ class Summary(_Figures):
     prompt_version: str | None = None
     """The prompt that language models were asked with: the usual one's version, or the name and the
     hash of one of the user's own."""
+    calibration: CalibrationFigures | None = None
+    """What a calibration did, if one was given."""
     certificate: CertificateFigures | None = None
     """How the run compares with a certificate, if one was given."""
 

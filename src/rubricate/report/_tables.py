@@ -21,7 +21,8 @@ def to_pandas(result: Result) -> pandas.DataFrame:
     The columns are those of `results.jsonl`, with `usage`, `error` and `item_score` spread over
     columns such as `usage.cost`, `error.kind` and `item_score.value`; `evidence` is the quotes and
     `warnings` their kinds. Each judge that votes has two columns: `votes.NAME`, its label (or its
-    status, without one), and `judge_scores.NAME`, the score that it alone would give.
+    status, without one), and `judge_scores.NAME`, the score that it alone would give. Each
+    annotator has one, `annotations.NAME`, and so has each short value of the items' metadata.
 
     Raises:
         MissingExtraError: pandas is not installed.
@@ -42,6 +43,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     }
     votes, alone = row.pop("votes"), row.pop("judge_scores")
     groups["votes"] = {vote["judge"]: vote["label"] or vote["status"] for vote in votes}
+    groups["annotations"], groups["metadata"] = row.pop("annotations"), row.pop("metadata")
     groups["judge_scores"] = {name: score.value for name, score in alone.items()}
     row["warnings"] = list(row["warnings"])
     row["evidence"] = [evidence.quote for evidence in row["evidence"]]

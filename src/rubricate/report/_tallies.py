@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from rubricate._version import __version__
 from rubricate.report._summary import (
     AgreementFigures,
+    CalibrationFigures,
     CriterionFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,
+    StageFigures,
     Summary,
     UsageFigures,
 )
@@ -23,6 +25,7 @@ from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Usag
 from rubricate.stats import agreement_of_counts
 
 if TYPE_CHECKING:
+    from rubricate.judge import Stage
     from rubricate.run import ItemResult, Outcome, Result
 
 __all__ = ["Tallies", "summarize"]
@@ -50,6 +53,9 @@ class Tallies:
         self._coverage, self._human, self._penalty = _Mean(), _Mean(), _Mean()
         self._judges: dict[str, _JudgeTally] = {}
         self._quotes: dict[str, _Quotes] = {}
+        self._stages: dict[int, _Agreement] = {}
+        self._decided: Counter[int] = Counter()
+        self._mapped = self._changed = 0
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
 
@@ -70,6 +76,12 @@ class Tallies:
             for vote in verdict.votes:
                 judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
                 judge.add(criterion, place, vote, verdict, item.labels.get(name))
+            for one in verdict.votes or (verdict,):
+                self._note_calibration(one)
+            if verdict.stage is not None:
+                self._decided[verdict.stage] += 1
+                agreement = self._stages.setdefault(verdict.stage, _Agreement())
+                agreement.add(criterion, verdict, item.labels.get(name))
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -85,6 +97,12 @@ class Tallies:
         for warning in item.warnings.values():
             if self._first_warning is None or item.index < self._first_warning[0]:
                 self._first_warning = (item.index, f"item {item.id}: {warning}")
+
+    def _note_calibration(self, verdict: Verdict) -> None:
+        mapped = (verdict.detail or {}).get("calibration")
+        if isinstance(mapped, Mapping):
+            self._mapped += 1
+            self._changed += mapped["label"] != verdict.label
 
     def _note(self, place: tuple[int, int], error: Failure) -> None:
         if error.kind == "not_run":
@@ -120,9 +138,9 @@ class Tallies:
                 penalty=None if outcome.length_penalty is None else self._penalty.value,
             ),
             agreement=everything.figures(),
-            judges=[
-                self._judges.get(name, _JudgeTally()).figures(name, outcome.weights)
-                for name in outcome.judges
+            judges=[self._judge(name, outcome) for name in outcome.judges],
+            stages=[
+                self._stage(place, stage) for place, stage in enumerate(outcome.stages, start=1)
             ],
             invented_quotes=[
                 InventedQuotes(judge=name, quotes=found.count, invented=found.invented)
@@ -153,6 +171,31 @@ class Tallies:
             stopped=outcome.stopped,
             judge_fingerprint=outcome.fingerprint,
             prompt_version=outcome.prompt_version,
+            calibration=(
+                None
+                if outcome.calibration is None
+                else CalibrationFigures(
+                    map=outcome.calibration, applied=self._mapped, changed=self._changed
+                )
+            ),
+        )
+
+    def _judge(self, name: str, outcome: Outcome) -> JudgeFigures:
+        figures = self._judges.get(name, _JudgeTally()).figures(name, outcome.weights)
+        if outcome.stages and name not in outcome.stages[0].names:
+            return figures.model_copy(update={"score": None})  # it saw what others left
+        return figures
+
+    def _stage(self, place: int, stage: Stage) -> StageFigures:
+        costs = [self._judges[name].cost for name in stage.names if name in self._judges]
+        known = [cost for cost in costs if cost is not None]
+        return StageFigures(
+            name=stage.name,
+            threshold=stage.threshold,
+            asked=sum(count for at, count in self._decided.items() if at >= place),
+            decided=self._decided[place],
+            agreement=self._stages.get(place, _Agreement()).figures(),
+            cost=fsum(known) if len(known) == len(costs) else None,
         )
 
 
@@ -258,6 +301,10 @@ class _JudgeTally:
         if None not in answers:
             self._with_verdict.add(answers[0] == answers[1])
 
+    @property
+    def cost(self) -> float | None:
+        return self._usage.cost
+
     def figures(self, name: str, weights: Mapping[str, float] | None) -> JudgeFigures:
         return JudgeFigures(
             name=name,
@@ -266,7 +313,7 @@ class _JudgeTally:
             with_verdict=self._with_verdict.value,
             agreement=self._agreement.figures(),
             score=self.score.value,
-            cost=self._usage.cost,
+            cost=self.cost,
             seconds=self._usage.seconds,
             quotes=self._quotes.count,
             invented_quotes=self._quotes.invented,

@@ -36,6 +36,8 @@ def summary_view(summary: Summary) -> RenderableType:
     parts: list[RenderableType] = [_criteria_table(summary), Text()]
     if summary.judges:
         parts += [_judges_table(summary), Text()]
+    if summary.stages:
+        parts += [_stages_table(summary), Text()]
     parts.append(_figures(summary))
     for voter in summary.judges:
         if voter.first_error is not None:
@@ -121,6 +123,23 @@ def _judges_table(summary: Summary) -> Table:
     return table
 
 
+def _stages_table(summary: Summary) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("stage", overflow="fold")
+    for heading in ("threshold", "asked", "decided", "cost", "accuracy", "kappa", "n"):
+        table.add_column(heading, justify="right")
+    for place, figures in enumerate(summary.stages, start=1):
+        table.add_row(
+            Text(f"{place} {figures.name}"),
+            _number(figures.threshold),
+            str(figures.asked),
+            str(figures.decided),
+            _NONE if figures.cost is None else f"${figures.cost:.4f}",
+            *_agreement_cells(figures.agreement),
+        )
+    return table
+
+
 def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> list[str | Text]:
     row: list[str | Text] = [Text(figures.name), f"{figures.weight:g}"]
     if answers:
@@ -170,6 +189,12 @@ def _figures(summary: Summary) -> Table:
         table.add_row("by human labels", _number(score.human_mean))
     if score.penalty is not None:
         table.add_row("length penalty", f"{_number(score.penalty)} on average, in the score")
+    if summary.calibration is not None:
+        done = summary.calibration
+        table.add_row(
+            "calibration",
+            Text(f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"),
+        )
     if summary.strategies:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         tied = sum(figures.tied for figures in summary.criteria)

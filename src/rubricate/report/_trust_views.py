@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,14 +10,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubricate.report._markdown import estimate_text, p_text
+from rubricate.report._markdown import coverage_text, estimate_text, p_text
 from rubricate.stats import Calibration, Estimate, LabelAgreement
 
 if TYPE_CHECKING:
     from rubricate.report._agreement import AgreementReport
+    from rubricate.report._annotators import CriterionAnnotators
     from rubricate.report._comparison import RunComparison
 
-__all__ = ["agreement_view", "comparison_view"]
+__all__ = ["agreement_view", "comparison_view", "plain_table"]
 
 SHOWN_FLIPS = 20
 _UNDECIDED = {
@@ -27,7 +28,8 @@ _UNDECIDED = {
 }
 
 
-def _table(title: str) -> Table:
+def plain_table(title: str) -> Table:
+    """A table with a line below its headings and no other."""
     return Table(
         title=title,
         title_justify="left",
@@ -40,8 +42,8 @@ def _table(title: str) -> Table:
 
 def agreement_view(report: AgreementReport) -> RenderableType:
     """A table of the criteria with labels, one of those with numbers, and what is undefined."""
-    labels = _table(f"{report.judge} against labels of {report.items} items")
-    numbers = _table(f"{report.judge} against numbers of {report.items} items")
+    labels = plain_table(f"{report.judge} against labels of {report.items} items")
+    numbers = plain_table(f"{report.judge} against numbers of {report.items} items")
     for table, headings in (
         (labels, ("accuracy", "kappa", "false pos", "false neg")),
         (numbers, ("exact", "correlation", "mean error", "bias")),
@@ -75,14 +77,48 @@ def agreement_view(report: AgreementReport) -> RenderableType:
         shown = _number_figures(report.scores.figures)
         numbers.add_row("item score", str(report.scores.n), *map(_cell, shown), style="bold")
     parts += [table for table in (labels, numbers) if table.row_count]
+    if report.annotators:
+        parts.append(_annotators_table(report.annotators))
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap
     note = (
-        f"Intervals: {how.confidence:.0%}, Wilson's for shares of one criterion, else by "
-        f"{how.resamples} resamples of items ({how.method}). "
+        f"Intervals: {how.confidence:.0%}, Wilson's for shares, else by "
+        f"{how.resamples} resamples of {_resampled(report.groups)} ({how.method}). "
         f"{policy} --json has all figures."
     )
     return Group(*parts, *missing, Text(note, style="dim"))
+
+
+def _resampled(groups: str | None) -> str:
+    return "items" if groups is None else f"groups by {groups}"
+
+
+def _annotators_table(criteria: Sequence[CriterionAnnotators]) -> Table:
+    """Kappa, or the correlation of numbers: the judge with people, and people among themselves."""
+    table = plain_table("The judge and the annotators: kappa, of numbers the correlation")
+    table.add_column("criterion", overflow="fold")
+    for heading in ("people", "judge, each", "judge, together", "one of them, others", "alpha"):
+        table.add_column(heading, justify="right")
+    for one in criteria:
+        found, name = one.found, _figure_name(one)
+        each = [agreement.figures[name].value for agreement in found.against.values()]
+        known = [value for value in each if value is not None]
+        ceiling = found.ceiling.get(name)
+        table.add_row(
+            Text("all binary" if one.name is None else one.name),
+            str(len(found.against)),
+            f"{min(known):.2f} to {max(known):.2f}" if known else "–",
+            _cell(found.consensus.figures[name]),
+            "–" if ceiling is None else f"{ceiling:.2f}",
+            _cell(found.alpha),
+        )
+    return table
+
+
+def _figure_name(one: CriterionAnnotators) -> str:
+    if one.level == "interval":
+        return "pearson"
+    return "quadratic_kappa" if one.level == "ordinal" else "cohen_kappa"
 
 
 def _cell(estimate: Estimate, *, sign: bool = False) -> str:
@@ -134,7 +170,7 @@ def _reasons(name: str, figures: Mapping[str, Estimate]) -> list[Text]:
 def comparison_view(found: RunComparison) -> RenderableType:
     """The score, the criteria, and the first flips with both reasons."""
     score = found.score
-    table = _table(f"{found.b} (B) against {found.a} (A): {score.n} items scored in both")
+    table = plain_table(f"{found.b} (B) against {found.a} (A): {score.n} items scored in both")
     table.add_column("", overflow="fold")
     for heading in ("A", "B", "B minus A", "p", "flips"):
         table.add_column(heading, justify="right")
@@ -163,7 +199,10 @@ def comparison_view(found: RunComparison) -> RenderableType:
         parts.append(Text(f"... and {len(found.flips) - SHOWN_FLIPS} more: see --json"))
     if found.only_a or found.only_b:
         parts.append(Text(f"Left out: {found.only_a} items only in A, {found.only_b} only in B"))
-    note = "Intervals: 95 %, t, by item. p: permutation test, criteria corrected by Holm."
+    if found.not_compared:
+        parts.append(Text(coverage_text(found)))
+    by = found.groups or "item"
+    note = f"Intervals: 95 %, t, by {by}. p: permutation test, criteria corrected by Holm."
     if score.smallest_detectable is not None:
         note += f" Smallest detectable difference: {score.smallest_detectable:.3f}."
     if score.margin is not None and score.not_worse is not None:

@@ -94,7 +94,9 @@ class Verdict:
     of an earlier run instead of being asked for. `detail` is what the answer says beyond its
     label, as JSON values, such as the items of a confusion matrix; `answer` is the answer itself
     where the label alone does not hold it, and what the journal keeps. `votes` are the verdicts of
-    a panel's judges, from which this one was made; `tied` says that they were evenly split.
+    a panel's judges, from which this one was made; `tied` says that they were evenly split. `stage`
+    is the place, from 1, of the judge in a cascade that gave it; `votes` are then the verdicts of
+    all that were asked.
     `order` is how things stood in the prompt, where that was not the rubric's own order: `answers`
     (labels), and `criteria` (names) where several were asked about together.
     """
@@ -115,3 +117,4 @@ class Verdict:
     votes: tuple[Verdict, ...] = ()
     tied: bool = False
     order: Mapping[str, Any] | None = None
+    stage: int | None = None

@@ -1,18 +1,30 @@
-"""What judging an item takes: the calls to one judge or to a panel's, and what has come of them."""
+"""What judging an item takes: the calls to one judge or to several, and what has come of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from rubricate.judge import GroupJudge, Panel
+from rubricate.judge import Cascade, Grader, GroupJudge, Stage
 from rubricate.rubric import Criterion, Failure, Verdict
 from rubricate.run._plan import Plan, PlannedItem
 
-__all__ = ["Asked", "Bench", "Call", "JudgedItem"]
+__all__ = ["Asked", "Bench", "Calibrate", "Call", "JudgedItem"]
 
 NOT_RUN = Failure("not_run", "the run ended before this was judged")
+
+
+class Calibrate(Protocol):
+    """Makes a verdict of a judge's own, by what its probabilities have turned out to mean."""
+
+    def fits(self, judge: GroupJudge) -> bool:
+        """Whether it is for this judge."""
+        ...
+
+    def __call__(self, criterion: Criterion, verdict: Verdict) -> Verdict:
+        """The verdict with its calibrated probability, and the label that this gives."""
+        ...
 
 
 class Asked(NamedTuple):
@@ -44,7 +56,8 @@ class Call:
 class JudgedItem:
     """An item, its verdicts by criterion name, and the calls that are still to be made.
 
-    `votes` are those of a panel so far, by criterion name and the judge's seat. `followers` are the
+    `votes` are those of several judges so far, by criterion name and the judge's seat. `escalated`
+    are the criteria that go on to the next stage of a cascade, by its place. `followers` are the
     calls that wait for the first one to the same judge, by its seat.
     """
 
@@ -53,6 +66,7 @@ class JudgedItem:
     votes: dict[str, dict[int, Verdict]] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     followers: dict[int, list[Call]] = field(default_factory=dict)
+    escalated: dict[int, list[str]] = field(default_factory=dict)
 
     def lead(self) -> list[Call]:
         """The calls that come first: of those to each judge one, which the others then follow."""
@@ -68,22 +82,60 @@ class JudgedItem:
 
 
 class Bench:
-    """The judges of a run: one, or those of a panel, who all judge what needs a judge."""
+    """The judges of a run: one, those of a panel, or those of a cascade's stages.
 
-    def __init__(self, judge: GroupJudge | Panel) -> None:
+    Those of a stage all judge what needs a judge; those of the next one, what did not stand.
+
+    Args:
+        judge: who grades.
+        calibrate: maps the probabilities of the judges that it fits.
+    """
+
+    def __init__(self, judge: Grader, calibrate: Calibrate | None = None) -> None:
         self._judge = judge
-        self._panel = judge if isinstance(judge, Panel) else None
-        self._judges = judge.members if isinstance(judge, Panel) else (judge,)
+        self._calibrate = calibrate
+        self._cascade = judge if isinstance(judge, Cascade) else None
+        self._stages = judge.stages if isinstance(judge, Cascade) else (Stage(judge, None),)
+        self._judges = [member for stage in self._stages for member in stage.members]
+        self._stage_of: list[int] = []
+        self._seats: list[range] = []
+        self._calibrated = [
+            calibrate is not None and calibrate.fits(judge) for judge in self._judges
+        ]
+        for place, stage in enumerate(self._stages):
+            first = len(self._stage_of)
+            self._stage_of += [place] * len(stage.members)
+            self._seats.append(range(first, len(self._stage_of)))
 
     def judgements(self, plan: Plan) -> int:
-        """How many judgements a plan takes."""
-        return plan.verdicts + plan.asked * (len(self._judges) - 1)
+        """How many judgements a plan takes, of a cascade those of the first stage."""
+        return plan.verdicts + plan.asked * (len(self._seats[0]) - 1)
 
-    def calls(self, planned: PlannedItem) -> list[Call]:
-        """All calls that an item would take if nothing were known."""
-        rubric, names, case = planned.rubric, planned.rubric.names, planned.case
+    @property
+    def stages(self) -> int:
+        """How many stages there are, 1 without a cascade."""
+        return len(self._stages)
+
+    def stage_of(self, seat: int) -> int:
+        """The place of the stage that a seat belongs to, from 0."""
+        return self._stage_of[seat]
+
+    def may_escalate(self, seat: int) -> bool:
+        """Whether what the judge at a seat says can take further calls."""
+        return self._stage_of[seat] < len(self._stages) - 1
+
+    def calls(
+        self, planned: PlannedItem, stage: int = 0, names: Collection[str] | None = None
+    ) -> list[Call]:
+        """All calls that an item would take at a stage if nothing were known.
+
+        `names` are the criteria that have come so far; what they are grouped with in a call does
+        not depend on which have.
+        """
+        rubric, all_names, case = planned.rubric, planned.rubric.names, planned.case
         calls: list[Call] = []
-        for seat, judge in enumerate(self._judges):
+        for seat in self._seats[stage]:
+            judge = self._judges[seat]
             # What code computes is computed once, by the first.
             places = [place for place, one in enumerate(rubric) if not seat or one.needs_judge]
             for group in judge.groups([rubric[place] for place in places]):
@@ -91,35 +143,56 @@ class Bench:
                 one = len(criteria) == 1
                 keys = [judge.key(case, criteria[0])] if one else judge.keys(case, criteria)
                 asked = [
-                    Asked(criterion, names[places[index]], key)
+                    Asked(criterion, all_names[places[index]], key)
                     for criterion, index, key in zip(criteria, group, keys, strict=True)
+                    if names is None or all_names[places[index]] in names
                 ]
-                calls.append(Call(seat, judge, asked))
+                if asked:
+                    calls.append(Call(seat, judge, asked))
         return calls
 
     def take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
-        """Note a judgement; a panel's last vote on a criterion has its votes counted."""
-        if self._panel is None or not asked.criterion.needs_judge:
+        """Note a judgement; the last one of a stage on a criterion has its votes counted.
+
+        What comes of it stands, or is noted in `item.escalated`.
+        """
+        if self._calibrated[seat] and self._calibrate is not None:
+            verdict = self._calibrate(asked.criterion, verdict)
+        if len(self._judges) == 1 or not asked.criterion.needs_judge:
             item.verdicts[asked.name] = verdict
             return
         votes = item.votes.setdefault(asked.name, {})
         votes[seat] = verdict
-        if len(votes) < len(self._judges):
+        place = self._stage_of[seat]
+        stage, seats = self._stages[place], self._seats[place]
+        if any(one not in votes for one in seats):
             return
-        if any(vote.error == NOT_RUN for vote in votes.values()):
+        if any(votes[one].error == NOT_RUN for one in seats):
             item.verdicts[asked.name] = self.not_run(asked.name, votes)
             return
-        counted = self._panel.verdict(
-            asked.criterion, [votes[seat] for seat in range(len(self._judges))]
-        )
+        counted = stage.verdict(asked.criterion, [votes[one] for one in seats])
+        if self._cascade is not None:
+            if not stage.stands(counted):
+                item.escalated.setdefault(place + 1, []).append(asked.name)
+                return
+            counted = self._cascade.verdict(place, counted, self._named(votes))
         if counted.criterion != asked.name:  # a criterion without a name of its own
             counted = replace(counted, criterion=asked.name)
         item.verdicts[asked.name] = counted
 
+    def escalations(self, item: JudgedItem) -> list[Call]:
+        """The calls for what of an item goes on to its next stage; asked for once."""
+        calls: list[Call] = []
+        for stage, names in item.escalated.items():
+            calls += self.calls(item.planned, stage, names)
+        item.escalated.clear()
+        return calls
+
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:
-        """The verdict on a criterion that was not judged, or not by all of a panel."""
-        given: tuple[Verdict, ...] = ()
-        if self._panel is not None and votes:
-            members = self._panel.members
-            given = tuple(replace(votes[seat], judge=members[seat].name) for seat in sorted(votes))
+        """The verdict on a criterion that was not judged, or not by all who should have."""
+        given = self._named(votes) if votes and len(self._judges) > 1 else ()
         return Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name, votes=given)
+
+    def _named(self, votes: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
+        """Verdicts in their judges' order, under their judges' names."""
+        return tuple(replace(votes[seat], judge=self._judges[seat].name) for seat in sorted(votes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,13 @@ import orjson
 
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
-from rubricate.judge import Completion, GroupJudge, Model, Panel, Request
-from rubricate.rubric import Criterion, Usage
+from rubricate.judge import Completion, Grader, Model, Request
+from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._answers import Answers
-from rubricate.run._calls import Bench
+from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._journal import Journal
 from rubricate.run._plan import Plan
+from rubricate.run._records import verdict_from_record
 
 __all__ = ["Estimate", "Range", "estimate"]
 
@@ -46,15 +48,17 @@ class Estimate:
         verdicts: how many verdicts they have together; the votes, where several judges vote.
         known: how many of those the journal and the cache have.
         requests: how many requests would be sent for the others.
+        most_requests: how many, if all verdicts of a cascade went on that may; else the same.
         input_tokens, output_tokens: of all requests together.
         cost: US dollars; None where the price of a model is not known.
-        models: requests by model.
+        models: requests by model, the most of them.
     """
 
     items: int
     verdicts: int
     known: int
     requests: int
+    most_requests: int
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -102,13 +106,14 @@ class _Counting:
 
 async def estimate(
     dataset: Gradable,
-    judge: GroupJudge | Panel,
+    judge: Grader,
     *,
     journal: Path | None,
     cache: Path | None,
     fresh: bool,
     only_failed: bool,
     limit: int | None,
+    calibrate: Calibrate | None,
     allow_code: bool,
 ) -> Estimate:
     """Go through a run without sending or writing anything; the arguments are those of `run`.
@@ -119,35 +124,65 @@ async def estimate(
     asks one after the other, only the first request is seen.
     """
     plan = Plan(dataset, limit, allow_code=allow_code)
-    bench, counting = Bench(judge), _Counting()
-    known = 0
+    bench, sure, possible = Bench(judge, calibrate), _Counting(), _Counting()
+    known, escalated = 0, 0
     with ExitStack() as stack:
         shared = None if cache is None else Journal(cache, shared=True)
         answers = stack.enter_context(
             Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
         )
-        for item in plan:
-            calls = bench.calls(item)
-            records = answers.known([asked.key for call in calls for asked in call.asked])
-            for call in calls:
-                left: list[Criterion] = []
-                for asked in call.asked:
-                    found = records.get(asked.key)
-                    if found is not None and found.record["status"] != "failed":
+        for planned in plan:
+            item = JudgedItem(planned)
+            calls = bench.calls(planned)
+            open_at: dict[str, int] = {}
+            while calls:
+                for call, left, found in _looked_up(calls, answers, only_failed):
+                    for asked, verdict in found:
+                        bench.take(item, call.seat, asked, verdict)
                         known += 1
-                    elif asked.criterion.needs_judge and (found is not None or not only_failed):
-                        left.append(asked.criterion)
-                if left:
-                    await call.judge.judge_group(item.case, left, counting)
-    low, high = counting.low, counting.high
+                    if left:
+                        await call.judge.judge_group(planned.case, _criteria(left), sure)
+                    open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
+                calls = bench.escalations(item)
+                escalated += sum(len(call.asked) for call in calls)
+            for stage in range(1, bench.stages):
+                names = [name for name, at in open_at.items() if at < stage]
+                calls = bench.calls(planned, stage, names)
+                for call, left, _ in _looked_up(calls, answers, only_failed):
+                    if left:
+                        await call.judge.judge_group(planned.case, _criteria(left), possible)
+    low, high = sure.low, sure.high + possible.high
     priced = low.cost is not None and high.cost is not None
     return Estimate(
         plan.items,
-        bench.judgements(plan),
+        bench.judgements(plan) + escalated,
         known,
-        counting.models.total(),
+        sure.models.total(),
+        sure.models.total() + possible.models.total(),
         Range(low.input_tokens, high.input_tokens),
         Range(low.output_tokens, high.output_tokens),
         Range(low.cost or 0.0, high.cost or 0.0) if priced else None,
-        dict(counting.models),
+        dict(sure.models + possible.models),
     )
+
+
+def _looked_up(
+    calls: Sequence[Call], answers: Answers, only_failed: bool
+) -> Iterator[tuple[Call, list[Asked], list[tuple[Asked, Verdict]]]]:
+    """Each call, what of it would be asked, and what is known."""
+    records = answers.known([asked.key for call in calls for asked in call.asked])
+    for call in calls:
+        left: list[Asked] = []
+        found: list[tuple[Asked, Verdict]] = []
+        for asked in call.asked:
+            record = records.get(asked.key)
+            if record is not None and record.record["status"] != "failed":
+                verdict = verdict_from_record(record.record, asked.criterion, asked.name)
+                found.append((asked, verdict))
+            elif asked.criterion.needs_judge and (record is not None or not only_failed):
+                left.append(asked)
+        yield call, left, found
+
+
+def _criteria(asked: Sequence[Asked]) -> list[Criterion]:
+    return [one.criterion for one in asked]

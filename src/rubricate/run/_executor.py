@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rubricate.judge import GroupJudge, Panel
 from rubricate.rubric import Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
@@ -33,7 +32,7 @@ class Progress:
     """How far a run is. A judgement is a verdict, or a vote where several judges vote.
 
     Attributes:
-        total: judgements to be had.
+        total: judgements to be had; a cascade's grow as verdicts go on to a further stage.
         done: judgements had, from wherever.
         failed, abstained: how many of those are so.
         resumed: how many of those are from the journal.
@@ -71,7 +70,7 @@ class Execution:
 
     Args:
         plan: the items.
-        judge: who judges.
+        bench: who judges.
         answers: what is known, and where answers are kept.
         sender: how the judge reaches models.
         concurrency: how many calls are in flight at most.
@@ -90,7 +89,7 @@ class Execution:
     def __init__(
         self,
         plan: Plan,
-        judge: GroupJudge | Panel,
+        bench: Bench,
         answers: Answers,
         sender: Sender,
         *,
@@ -104,7 +103,7 @@ class Execution:
     ) -> None:
         self.over_budget: str | None = None
         self._items = iter(plan)
-        self._bench = Bench(judge)
+        self._bench = bench
         self._answers = answers
         self._sender = sender
         self._send = Kept(sender, answers)
@@ -112,7 +111,7 @@ class Execution:
         self._budget = budget
         self._only_failed = only_failed
         self._leader_first = leader_first
-        self._leaders = 0  # in flight, with followers that wait for them
+        self._leaders = 0  # in flight, after which there may be more to do
         self._followers: deque[tuple[JudgedItem, Call]] = deque()
         self._more = asyncio.Event()
         self._progress = progress
@@ -162,8 +161,14 @@ class Execution:
 
     def _opened(self, planned: PlannedItem) -> JudgedItem:
         """The item with the verdicts that are known, and the calls for the others."""
-        item, progress = JudgedItem(planned), self._progress
-        calls = self._bench.calls(planned)
+        item = JudgedItem(planned)
+        item.calls = self._unknown(item, self._bench.calls(planned))
+        return item
+
+    def _unknown(self, item: JudgedItem, calls: list[Call]) -> list[Call]:
+        """What is left of calls, and of those that follow, once the known verdicts are taken."""
+        progress = self._progress
+        unknown: list[Call] = []
         known = self._answers.known([asked.key for call in calls for asked in call.asked])
         for call in calls:
             left: list[Asked] = []
@@ -183,8 +188,16 @@ class Execution:
                     progress.cached += found.cached
                     progress.saved += verdict.usage
             if left:
-                item.calls.append(replace(call, asked=left))
-        return item
+                unknown.append(replace(call, asked=left))
+        return unknown + self._escalated(item)
+
+    def _escalated(self, item: JudgedItem) -> list[Call]:
+        """The calls that what was taken last makes needed at a further stage of a cascade."""
+        if not item.escalated:
+            return []
+        calls = self._bench.escalations(item)
+        self._progress.total += sum(len(call.asked) for call in calls)
+        return self._unknown(item, calls)
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""
@@ -210,7 +223,7 @@ class Execution:
 
     def _led(self, item: JudgedItem, seat: int) -> None:
         """Let an item's other calls to a judge go, behind the first one."""
-        self._followers.extend((item, call) for call in item.followers.pop(seat))
+        self._followers.extend((item, call) for call in item.followers.pop(seat, ()))
         self._more.set()
         self._more.clear()
 
@@ -254,7 +267,10 @@ class Execution:
             if found is None or not self._goes_on():
                 return
             item, call = found
-            leads = call is not None and call.needs_judge and call.seat in item.followers
+            leads = call is not None and (
+                self._bench.may_escalate(call.seat)
+                or (call.needs_judge and call.seat in item.followers)
+            )
             self._leaders += leads
             try:
                 if call is not None and not await self._made(item, call):
@@ -304,4 +320,5 @@ class Execution:
             progress.calls += 1
             progress.usage += verdict.usage
             progress.count(verdict)
+        self._followers.extend((item, call) for call in self._escalated(item))
         self._on_progress(progress)

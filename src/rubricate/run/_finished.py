@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,10 @@ class RowVerdict:
     """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
 
     `score` is that of the whole item, by the judge. `probability_met` is the judge's probability of
-    MET, against UNMET, where it has one and the criterion is binary.
+    MET, against UNMET, where it has one and the criterion is binary. `annotations` are the labels
+    of several people by annotator, `metadata` is that of the item (numbers and short texts),
+    `votes` are the votes of several judges as they stand in the line, `stage` is the stage of a
+    cascade that decided.
     """
 
     item: str
@@ -44,6 +47,12 @@ class RowVerdict:
     error: str | None
     score: float | None
     probability_met: float | None
+    probability: float | None = None
+    cost: float | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    votes: tuple[Mapping[str, Any], ...] = ()
+    stage: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +182,12 @@ def _row(data: dict[str, Any]) -> RowVerdict:
         error=None if error is None else f"{error['kind']}: {error['message']}",
         score=data["item_score"]["value"],
         probability_met=_probability_met(data),
+        probability=data.get("probability"),
+        cost=data.get("usage", {}).get("cost"),
+        annotations=data.get("annotations", {}),
+        metadata=data.get("metadata", {}),
+        votes=tuple(data.get("votes", ())),
+        stage=data.get("stage"),
     )
 
 

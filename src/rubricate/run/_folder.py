@@ -229,7 +229,14 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             "resumed": verdict.resumed,
             "votes": [_vote(vote) for vote in verdict.votes],
             "tied": verdict.tied,
+            "stage": verdict.stage,
             "item_score": item.score,
             "judge_scores": item.judge_scores,
             "warnings": item.warnings,
+            "annotations": {
+                annotator: labels[name]
+                for annotator, labels in item.annotations.items()
+                if name in labels
+            },
+            "metadata": item.metadata,
         }

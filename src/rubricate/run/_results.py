@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rubricate.judge import model_family
+from rubricate.dataset import DataItem
+from rubricate.judge import Stage, model_family
 from rubricate.rubric import (
     Aggregation,
     CannotAssess,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemResult", "Outcome", "Result"]
 
+SHORT = 200
+"""Characters of a text of metadata that is kept with the results."""
+
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
@@ -46,6 +50,8 @@ class ItemResult:
         warnings: what should be known before the score is believed, in words by kind:
             `faults_only` (see `Score`), `same_family` (a judge is of the family of models that
             wrote the text) and `invented_quotes` (a judge quotes what the text does not say).
+        annotations: the labels of several annotators, by annotator and criterion name.
+        metadata: of the item's metadata, the numbers, truth values and short texts.
     """
 
     id: str
@@ -58,6 +64,8 @@ class ItemResult:
     index: int = 0
     judge_scores: dict[str, Score] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
     @classmethod
     def scored(
@@ -74,10 +82,12 @@ class ItemResult:
         length_penalty: LengthPenalty | None = None,
         submission: str | Parts | SpokenParts = "",
         author: str | None = None,
+        item: DataItem | None = None,
     ) -> ItemResult:
         """Build an item's result from its verdicts.
 
-        `submission` is what a length penalty looks at; `author` is the model that wrote it.
+        `submission` is what a length penalty looks at; `author` is the model that wrote it; `item`
+        has annotations and metadata.
         """
         names = rubric.names
 
@@ -99,7 +109,24 @@ class ItemResult:
             index,
             {judge: scored(alone) for judge, alone in _judges_alone(criteria).items()},
             _warnings(own, criteria, author),
+            _annotations(item) if item is not None and item.annotations else {},
+            _short(item.metadata) if item is not None and item.metadata else {},
         )
+
+
+def _annotations(item: DataItem) -> dict[str, dict[str, str]]:
+    return {
+        annotator: {name: str(label) for name, label in labels.items() if label is not None}
+        for annotator, labels in item.annotations.items()
+    }
+
+
+def _short(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+    return {
+        name: value
+        for name, value in metadata.items()
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= SHORT)
+    }
 
 
 def _judges_alone(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
@@ -113,6 +140,10 @@ def _judges_alone(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdic
             for name, verdict in criteria.items()
         }
         for judge in judges
+        if all(
+            verdict.stage is None or any(vote.judge == judge for vote in verdict.votes)
+            for verdict in criteria.values()
+        )
     }
 
 
@@ -170,6 +201,8 @@ class Outcome:
         judges: the names of the judges, where several vote.
         aggregation: how their votes were put together; None for one judge.
         weights: how much each judge's vote counted, by name; None where all counted alike.
+        stages: the stages of a cascade.
+        calibration: the name and hash of the map that probabilities went through, if they did.
         run_dir: the run folder, if there is one.
         fingerprint: a hash of the judge with its prompt and sampling, where it has one.
         prompt_version: the prompt that language models were asked with.
@@ -193,6 +226,8 @@ class Outcome:
     judges: tuple[str, ...] = ()
     aggregation: Aggregation | None = None
     weights: Mapping[str, float] | None = None
+    stages: tuple[Stage, ...] = ()
+    calibration: str | None = None
     run_dir: Path | None = None
     fingerprint: str | None = None
     prompt_version: str | None = None

@@ -9,14 +9,14 @@ from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from rubricate.dataset import Gradable
-from rubricate.judge import GroupJudge, Panel, judge_fingerprint
+from rubricate.judge import Cascade, Grader, Panel, People, Stage, judge_fingerprint
 from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
-from rubricate.run._calls import Bench, JudgedItem
+from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, Progress
-from rubricate.run._folder import RunFolder
+from rubricate.run._folder import ResultsFile, RunFolder
 from rubricate.run._journal import Journal, moved_aside
 from rubricate.run._limits import Limits
 from rubricate.run._plan import Plan
@@ -33,7 +33,7 @@ INTERRUPTED = "interrupted"
 
 async def run(
     dataset: Gradable,
-    judge: GroupJudge | Panel,
+    judge: Grader,
     *,
     folder: RunFolder | None,
     cache: Path | None,
@@ -49,6 +49,8 @@ async def run(
     length_penalty: LengthPenalty | None,
     author_keys: Sequence[str],
     learn_weights: LearnWeights,
+    calibrate: Calibrate | None,
+    calibration: str | None,
     allow_code: bool,
     on_progress: Callable[[Progress], None],
     stop: asyncio.Event,
@@ -79,6 +81,8 @@ async def run(
         author_keys: where an item's metadata says which model wrote it; the first that is there.
         learn_weights: makes weights of votes, for a panel that learns them. The items of such a
             panel are held, and given once all are judged.
+        calibrate: maps judges' probabilities, whose answers the journal keeps as they were given.
+        calibration: what results call it.
         allow_code: whether code that rubrics only name is imported and run.
         on_progress: told after every verdict and every retry.
         stop: set it to end the run early.
@@ -91,8 +95,10 @@ async def run(
     """
     begin = time.perf_counter()
     plan = Plan(dataset, limit, allow_code=allow_code)
-    progress = Progress(total=Bench(judge).judgements(plan))
+    bench = Bench(judge, calibrate)
+    progress = Progress(total=bench.judgements(plan))
     held = _held(judge, learn_weights)
+    people = judge.people if isinstance(judge, Cascade) else None
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -112,7 +118,10 @@ async def run(
             length_penalty=length_penalty,
             submission=planned.case.item.parts if planned.case.item else "",
             author=planned.author(author_keys),
+            item=planned.case.item,
         )
+        if people is not None:
+            people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)
         if results:
             results.add(found)
         on_item(found)
@@ -140,7 +149,7 @@ async def run(
         results = stack.enter_context(folder.begin(plan)) if folder else None
         execution = Execution(
             plan,
-            judge,
+            bench,
             answers,
             sender,
             concurrency=min(limits.concurrency, progress.total),
@@ -172,13 +181,13 @@ async def run(
         finally:
             for item in rest():
                 result(item)
-            if results:
-                results.finish()
+            _finish(results, people)
             on_end(
                 Outcome(
                     judge=judge.name,
                     note=judge.note,
-                    fingerprint=judge_fingerprint(judge),
+                    fingerprint=_fingerprint(judge, calibration),
+                    calibration=calibration,
                     prompt_version=getattr(judge, "prompt_version", None),
                     dataset=dataset.name,
                     usage=progress.usage,
@@ -192,6 +201,7 @@ async def run(
                     partial=partial,
                     length_penalty=length_penalty,
                     judges=_voting(judge),
+                    stages=judge.stages if isinstance(judge, Cascade) else (),
                     aggregation=judge.aggregation if isinstance(judge, Panel) else None,
                     weights=_weights(judge, held),
                     run_dir=folder.path if folder else None,
@@ -201,22 +211,39 @@ async def run(
             )
 
 
-def goes_on_without(judge: GroupJudge | Panel) -> Callable[[Collection[ModelKey]], bool]:
+def goes_on_without(judge: Grader) -> Callable[[Collection[ModelKey]], bool]:
     """Whether a run has sense without some models: where enough judges of a panel are left."""
     return judge.goes_on_without if isinstance(judge, Panel) else lambda lost: False
 
 
-def _held(judge: GroupJudge | Panel, learn: LearnWeights) -> Held | None:
+def _finish(results: ResultsFile | None, people: People | None) -> None:
+    """Write what can be written only when all items have been given."""
+    if results:
+        results.finish()
+    if people is not None:
+        people.write()
+
+
+def _fingerprint(judge: Grader, calibration: str | None) -> str | None:
+    """That of the judge, and of the map that its probabilities go through."""
+    found = judge_fingerprint(judge)
+    return found if found is None or calibration is None else f"{found} {calibration}"
+
+
+def _held(judge: Grader, learn: LearnWeights) -> Held | None:
     if isinstance(judge, Panel) and judge.learns_weights:
         return Held(judge, learn)
     return None
 
 
-def _voting(judge: GroupJudge | Panel) -> tuple[str, ...]:
-    return tuple(one.name for one in judge.members) if isinstance(judge, Panel) else ()
+def _voting(judge: Grader) -> tuple[str, ...]:
+    stages = judge.stages if isinstance(judge, Cascade) else ()
+    if isinstance(judge, Panel):
+        stages = (Stage(judge, None),)
+    return tuple(dict.fromkeys(name for stage in stages for name in stage.names))
 
 
-def _weights(judge: GroupJudge | Panel, held: Held | None) -> Mapping[str, float] | None:
+def _weights(judge: Grader, held: Held | None) -> Mapping[str, float] | None:
     """What each judge's vote counted; None where all counted alike."""
     if not isinstance(judge, Panel):
         return None

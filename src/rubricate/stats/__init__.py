@@ -30,6 +30,12 @@ if TYPE_CHECKING:
         calibration,
         read_calibration_map,
     )
+    from rubricate.stats._cascade import (
+        ThresholdChoice,
+        ThresholdPoint,
+        choose_threshold,
+        threshold_point,
+    )
     from rubricate.stats._comparison import PairedComparison, compare_paired
     from rubricate.stats._dawid_skene import (
         DawidSkene,
@@ -43,7 +49,12 @@ if TYPE_CHECKING:
         corrected_mean,
         next_to_label,
     )
-    from rubricate.stats._intervals import MeanEstimate, clustered_mean, wilson_interval
+    from rubricate.stats._intervals import (
+        MeanEstimate,
+        clustered_mean,
+        clustered_share,
+        wilson_interval,
+    )
     from rubricate.stats._labels import LabelAgreement, Undecided, label_agreement
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
@@ -55,6 +66,7 @@ if TYPE_CHECKING:
         smallest_detectable_difference,
         wilcoxon_test,
     )
+    from rubricate.stats._variance import VarianceComponents, variance_components
 
 __all__ = [
     "Agreement",
@@ -75,12 +87,17 @@ __all__ = [
     "PlattMap",
     "ReliabilityBin",
     "ScoreAgreement",
+    "ThresholdChoice",
+    "ThresholdPoint",
     "Undecided",
+    "VarianceComponents",
     "accuracy_weights",
     "agreement_of_counts",
     "annotator_agreement",
     "calibration",
+    "choose_threshold",
     "clustered_mean",
+    "clustered_share",
     "compare_paired",
     "corrected_mean",
     "dawid_skene",
@@ -96,6 +113,8 @@ __all__ = [
     "reliability_weights",
     "score_agreement",
     "smallest_detectable_difference",
+    "threshold_point",
+    "variance_components",
     "wilcoxon_test",
     "wilson_interval",
 ]
@@ -118,10 +137,11 @@ _MODULES = {
         "calibration",
         "read_calibration_map",
     ),
+    "_cascade": ("ThresholdChoice", "ThresholdPoint", "choose_threshold", "threshold_point"),
     "_comparison": ("PairedComparison", "compare_paired"),
     "_dawid_skene": ("DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"),
     "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
-    "_intervals": ("MeanEstimate", "clustered_mean", "wilson_interval"),
+    "_intervals": ("MeanEstimate", "clustered_mean", "clustered_share", "wilson_interval"),
     "_labels": ("LabelAgreement", "Undecided", "label_agreement"),
     "_resampling": ("Bootstrap",),
     "_scores": ("ScoreAgreement", "score_agreement"),
@@ -133,6 +153,7 @@ _MODULES = {
         "smallest_detectable_difference",
         "wilcoxon_test",
     ),
+    "_variance": ("VarianceComponents", "variance_components"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -14,7 +14,15 @@ from rubricate.stats._estimate import Estimate
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import Floats, Groups, Integers, check_confidence, cluster_indices
 
-__all__ = ["MeanEstimate", "clustered_mean", "clustered_variance", "t_quantile", "wilson_interval"]
+__all__ = [
+    "MeanEstimate",
+    "clustered_mean",
+    "clustered_share",
+    "clustered_variance",
+    "share_interval",
+    "t_quantile",
+    "wilson_interval",
+]
 
 
 def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
@@ -88,6 +96,55 @@ def clustered_mean(
     error = math.sqrt(clustered_variance(every, clusters))
     half = t_quantile((1 + confidence) / 2, count - 1) * error
     return MeanEstimate(len(every), count, Estimate(mean, mean - half, mean + half), error)
+
+
+def clustered_share(
+    successes: Sequence[bool | None], *, groups: Groups = None, confidence: float = 0.95
+) -> Estimate:
+    """A proportion with an interval that knows which outcomes belong together.
+
+    Wilson's score interval (1927) for the effective number of outcomes, which is what the clustered
+    variance (see `clustered_mean`) would need without clusters, with the quantile of t (Korn and
+    Graubard 1998; Dean and Pavlou 2015). By simulation (`docs/trust.md`) it holds the truth more
+    nearly as often as it says than t, and than the bootstrap. Without groups it is
+    `wilson_interval`.
+
+    Args:
+        successes: outcomes; None for a missing one, which is left out.
+        groups: the cluster of each outcome. Default: each by itself.
+        confidence: the interval's nominal coverage.
+    """
+    every = numbers(successes, "successes")
+    clusters = cluster_indices(groups, len(every))[~np.isnan(every)]
+    every = every[~np.isnan(every)]
+    if groups is None:
+        return wilson_interval(int(every.sum()), len(every), confidence=confidence)
+    return share_interval(
+        np.bincount(clusters, weights=every).astype(np.float64) if len(every) else every,
+        np.bincount(clusters).astype(np.float64) if len(every) else every,
+        confidence,
+    )
+
+
+def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate:
+    """`clustered_share` from each cluster's part and whole, (G,) both."""
+    check_confidence(confidence)
+    parts, wholes = parts[wholes > 0], wholes[wholes > 0]
+    count, n = len(wholes), float(wholes.sum())
+    if count == 0:
+        return Estimate(None, undefined="there is nothing to count")
+    share = float(parts.sum()) / n
+    if count < 2:
+        return Estimate(share, undefined="no interval: it needs two clusters or more")
+    variance = count / (count - 1) * float(((parts - share * wholes) ** 2).sum()) / n**2
+    effective = float(count) if variance == 0 else min(n, share * (1 - share) / variance)
+    z = t_quantile((1 + confidence) / 2, count - 1)
+    middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)
+    spread = share * (1 - share) / effective + z * z / (4 * effective**2)
+    half = z / (1 + z * z / effective) * math.sqrt(spread)
+    low = 0.0 if share == 0 else max(0.0, middle - half)
+    high = 1.0 if share == 1 else min(1.0, middle + half)
+    return Estimate(share, low, high)
 
 
 def clustered_variance(values: Floats, clusters: Integers) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats import _confusion
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._intervals import wilson_interval
+from rubricate.stats._intervals import share_interval, wilson_interval
 from rubricate.stats._numbers import same_length
 from rubricate.stats._resampling import (
     Bootstrap,
@@ -95,7 +95,7 @@ def label_agreement(
     recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 (Gwet 2008); alpha
     (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals are
     bootstrapped; those of plain shares (accuracy, precision, recall, error rates) are Wilson's
-    (1927) where there are no groups.
+    (1927), with groups for the effective number of pairs (see `clustered_share`).
 
     Args:
         judge, human: labels of the same things in the same order; None for no answer.
@@ -141,12 +141,19 @@ def label_agreement(
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
 
-    shares = _shares(confusion) if groups is None and bootstrap is not None else {}
+    members = clusters[places]
+    by_cluster = _by_cluster(index, members, kinds) if bootstrap is not None else None
+    shares = _shares(by_cluster) if by_cluster is not None else {}
 
     def figure(name: str, *at: int) -> Estimate:
-        if name in shares and shares[name][1][at] > 0 and bootstrap is not None:
-            part, whole = (int(counts[at]) for counts in shares[name])
-            return wilson_interval(part, whole, confidence=bootstrap.confidence)
+        if name in shares and bootstrap is not None:
+            part, whole = (counts[:, at[0]] if at else counts for counts in shares[name])
+            if whole.sum() > 0 and groups is None:
+                return wilson_interval(
+                    int(part.sum()), int(whole.sum()), confidence=bootstrap.confidence
+                )
+            if whole.sum() > 0:
+                return share_interval(part, whole, bootstrap.confidence)
         return spreads[name].estimate(_WHY[name] if kept else NO_PAIR, *at)
 
     per_label = [name for name in spreads if spreads[name].value.ndim]
@@ -210,15 +217,24 @@ def _names(
     return names + sorted(found - set(names)) or [""]
 
 
-def _shares(confusion: Integers) -> dict[str, tuple[Integers, Integers]]:
-    """The figures that are plain shares, as part and whole."""
-    hits, truth, judge = np.diagonal(confusion), confusion.sum(1), confusion.sum(0)
-    n = confusion.sum()
+def _by_cluster(index: Integers, clusters: Integers, kinds: int) -> Floats:
+    """Each cluster's confusion matrix, (G, K, K)."""
+    _, place = np.unique(clusters, return_inverse=True)
+    count = int(place.max()) + 1 if len(place) else 0
+    cells_of = place * kinds * kinds + index
+    counts = np.bincount(cells_of, minlength=count * kinds * kinds)
+    return counts.reshape(count, kinds, kinds).astype(np.float64)
+
+
+def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
+    """The figures that are plain shares, as part and whole of each cluster, (G,) or (G, K)."""
+    hits = np.diagonal(confusion, axis1=1, axis2=2)
+    truth, judge, n = confusion.sum(2), confusion.sum(1), confusion.sum((1, 2))
     return {
-        "accuracy": (hits.sum(), n),
+        "accuracy": (hits.sum(1), n),
         "precision": (hits, judge),
         "recall": (hits, truth),
-        "false_positive_rate": (judge - hits, n - truth),
+        "false_positive_rate": (judge - hits, n[:, None] - truth),
         "false_negative_rate": (truth - hits, truth),
     }
 

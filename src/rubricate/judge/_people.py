@@ -1,0 +1,222 @@
+"""People as judges: what they are to judge is written to a dataset file, and read back from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.errors import InputError
+from rubricate.judge._case import Case
+from rubricate.judge.models import Send
+from rubricate.rubric import Criterion, Failure, Rubric, Verdict
+
+__all__ = ["ESCALATED", "LABEL_SUFFIXES", "People"]
+
+ESCALATED = "escalated"
+"""The kind of failure of a verdict that waits for people."""
+LABEL_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+VERDICTS = "verdicts"
+
+
+class People:
+    """Gives the labels that people wrote into a dataset file; asks nobody.
+
+    Where there is none yet, the verdict is `failed` (`escalated`), and the item is written to the
+    file when the run ends: its text, the criteria that wait, and under `metadata.verdicts` what
+    the judges said of them. People label the file's items (`ground_truth` or `annotations`), and
+    the same command reads their labels. A label stands for the text, task and criterion that it
+    was given for, and no others.
+
+    Args:
+        path: the file: .json, .jsonl, .yaml or .yml. It need not be there.
+
+    Raises:
+        InputError: another suffix, or a file that is no dataset.
+    """
+
+    name = "people"
+    note: str | None = None
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.suffix.lower() not in LABEL_SUFFIXES:
+            raise InputError(
+                f"what people are to label is written to {', '.join(LABEL_SUFFIXES)}",
+                file=self.path,
+            )
+        self._file = RubricDataset("")
+        if self.path.exists():
+            self._file = RubricDataset.from_file(self.path)
+        self._items: list[DataItem] = []
+        self._labels: dict[str, Verdict] = {}
+        for entry in self._file.entries():
+            item = replace(
+                entry.item,
+                id=entry.id,
+                rubric=entry.rubric,
+                prompt=entry.prompt,
+                reference_submission=entry.reference,
+            )
+            self._items.append(item)
+            labels = entry.labels()
+            for name, question in _questions(item).items():
+                if name in labels:
+                    self._labels[question] = labels[name]
+        self._waiting: dict[str, DataItem] = {}
+        self._settled: set[str] = set()
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        question = _question(case, criterion)
+        label = self._labels.get(question)
+        identity = [question, None if label is None else label.label]
+        return hashlib.blake2b(orjson.dumps(identity), digest_size=16).hexdigest()
+
+    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+        name = criterion.name or ""
+        label = self._labels.get(_question(case, criterion))
+        if label is None:
+            failure = Failure(ESCALATED, f"waits for people's labels in {self.path}")
+            return Verdict(name, "failed", error=failure, judge=self.name)
+        return replace(label, criterion=name, judge=self.name)
+
+    async def aclose(self) -> None:
+        return None
+
+    def note_item(
+        self, name: str, case: Case, rubric: Rubric, verdicts: Mapping[str, Verdict]
+    ) -> None:
+        """Remember what of an item waits for people, and what does not any more."""
+        waiting = []
+        for criterion, label in zip(rubric, rubric.names, strict=True):
+            verdict = verdicts[label]
+            kind = None if verdict.error is None else verdict.error.kind
+            if kind == ESCALATED:
+                waiting.append(criterion.model_copy(update={"name": label}))
+            elif kind != "not_run":
+                self._settled.add(_question(case, criterion))
+        if waiting:
+            said = {one.name: _said(verdicts[one.name or ""]) for one in waiting}
+            self._waiting[_subject(case)] = DataItem(
+                case.submission if case.item is None else case.item.submission,
+                "" if case.item is None else case.item.description,
+                None,
+                Rubric(waiting, guidelines=rubric.guidelines),
+                case.reference,
+                id=name,
+                prompt=case.prompt,
+                context=list(case.context),
+                metadata={VERDICTS: said},
+            )
+
+    @property
+    def waiting(self) -> int:
+        """How many verdicts of the items noted so far wait for labels."""
+        return sum(len(item.rubric or ()) for item in self._waiting.values())
+
+    def write(self) -> None:
+        """Write the file: the labels that are there, and what waits for some.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        items = [item for item in self._items if self._is_kept(item)]
+        places = {_subject(_case(item)): place for place, item in enumerate(items)}
+        for subject, item in self._waiting.items():
+            if subject in places:
+                items[places[subject]] = _merged(items[places[subject]], item)
+            else:
+                taken = any(one.id == item.id for one in items)  # by another text
+                items.append(replace(item, id=f"{item.id}-{subject[:8]}") if taken else item)
+        if not items and not self.path.exists():
+            return
+        part = self.path.with_name(f".{os.getpid()}.{self.path.name}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace(self._file, items=items, name=self._file.name or "people").to_file(part)
+            part.replace(self.path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise InputError(f"cannot be written: {error.strerror}", file=self.path) from None
+
+    def _is_kept(self, item: DataItem) -> bool:
+        """Whether somebody labelled an item of the file, or may still have to."""
+        questions = _questions(item).values()
+        return any(one in self._labels or one not in self._settled for one in questions)
+
+
+def _case(item: DataItem) -> Case:
+    prompt, reference = item.prompt or "", item.reference_submission
+    return Case(item.submission, prompt, reference, context=tuple(item.context))
+
+
+def _subject(case: Case) -> str:
+    texts = [str(case.submission), case.prompt, case.reference]
+    content = orjson.dumps([*texts, *(document.to_json() for document in case.context)])
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _question(case: Case, criterion: Criterion) -> str:
+    asked = [_subject(case), criterion.requirement, list(criterion.labels), criterion.weight < 0]
+    return hashlib.blake2b(orjson.dumps(asked), digest_size=16).hexdigest()
+
+
+def _questions(item: DataItem) -> dict[str, str]:
+    """What an item of the file asks, by criterion name."""
+    rubric, case = item.rubric, _case(item)
+    assert rubric is not None
+    return {
+        name: _question(case, criterion)
+        for name, criterion in zip(rubric.names, rubric, strict=True)
+    }
+
+
+def _said(verdict: Verdict) -> list[dict[str, Any]]:
+    """What the judges answered before people were asked."""
+    return [
+        {
+            "judge": vote.judge,
+            "label": vote.label,
+            "status": vote.status,
+            "probability": vote.probability,
+            "reason": vote.reason,
+        }
+        for vote in verdict.votes
+        if vote.judge != People.name
+    ]
+
+
+def _merged(old: DataItem, new: DataItem) -> DataItem:
+    """An item of the file, with its labels, and the criteria that wait too."""
+    assert old.rubric is not None
+    assert new.rubric is not None
+    known = _questions(old)
+    added = [
+        one
+        for name, one in zip(new.rubric.names, new.rubric, strict=True)
+        if known.get(name) != _question(_case(new), one)
+    ]
+    again = {one.name for one in added}
+    labels = old.ground_truth or [None] * len(old.rubric)
+    kept = [
+        (one, label)
+        for name, one, label in zip(old.rubric.names, old.rubric, labels, strict=True)
+        if name not in again
+    ]
+    verdicts = {**old.metadata.get(VERDICTS, {}), **new.metadata[VERDICTS]}
+    return replace(
+        old,
+        rubric=Rubric([*(one for one, _ in kept), *added], guidelines=old.rubric.guidelines),
+        ground_truth=[*(label for _, label in kept), *(None for _ in added)],
+        annotations={
+            annotator: {name: label for name, label in given.items() if name not in again}
+            for annotator, given in old.annotations.items()
+        },
+        metadata={**old.metadata, VERDICTS: verdicts},
+    )
