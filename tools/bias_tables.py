@@ -31,12 +31,12 @@ PROBABILITY: dict[str, Any] = {"mode": "probability"}
 WAYS: dict[str, dict[str, Any]] = {
     "explained, one order": {},
     "explained, `permutations=2`": {"permutations": 2},
-    "probability, one order, `calibrate=False`": {
+    "probability, one order, `correct_prior=False`": {
         **PROBABILITY,
         "permutations": 1,
-        "calibrate": False,
+        "correct_prior": False,
     },
-    "probability, `calibrate=False`": {**PROBABILITY, "calibrate": False},
+    "probability, `correct_prior=False`": {**PROBABILITY, "correct_prior": False},
     "probability": PROBABILITY,
     "probability, no logprobs": PROBABILITY,
 }

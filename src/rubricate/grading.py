@@ -102,7 +102,7 @@ async def agrade(
     mode: Mode | str = "explained",
     permutations: int | None = None,
     shuffle: int | None = None,
-    calibrate: bool = True,
+    correct_prior: bool = True,
     samples: int | None = None,
     max_cost: float | None = None,
     max_time: float | None = None,
@@ -158,8 +158,8 @@ async def agrade(
             averaged (default 2: the rubric's order and its reverse).
         shuffle: a seed that draws the order of the answers for each item and criterion, and that of
             the criteria of one call. Default: the rubric's order.
-        calibrate: whether, in probability mode, probabilities are corrected by those of a question
-            without content.
+        correct_prior: whether, in probability mode, probabilities are corrected by those of a
+            question without content.
         samples: how many replies are drawn in each order, in probability mode, where a model gives
             no probabilities. Default: 5.
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
@@ -218,7 +218,7 @@ async def agrade(
         mode=mode,
         permutations=permutations,
         shuffle=shuffle,
-        calibrate=calibrate,
+        correct_prior=correct_prior,
         samples=samples,
         max_cost=max_cost,
         max_time=max_time,

@@ -79,7 +79,7 @@ NOT_FOR_A_PANEL: dict[str, object] = {
     "criteria_per_call": 1,
     "mode": "explained",
     "permutations": None,
-    "calibrate": True,
+    "correct_prior": True,
     "samples": None,
     "shuffle": None,
     "judge_prompt": None,
@@ -113,7 +113,7 @@ class OneJudge(TypedDict, total=False):
     examples: Examples | None
     judge_prompt: str | Path | PromptTemplate | None
     mode: Mode | str
-    calibrate: bool
+    correct_prior: bool
     samples: int | None
     shuffle: int | None
 

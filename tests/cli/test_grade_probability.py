@@ -38,7 +38,15 @@ def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, 
             summary["usage"]["requests"] == 2 * 2 * 2 + 2
         )  # one question without content serves both criteria
         assert json.loads(rubricate(*command).stdout)["usage"]["requests"] == 0
-        options = ["--permutations", "4", "--shuffle", "7", "--no-calibrate", "--run-dir", "new"]
+        options = [
+            "--permutations",
+            "4",
+            "--shuffle",
+            "7",
+            "--no-correct-prior",
+            "--run-dir",
+            "new",
+        ]
         summary = json.loads(rubricate(*command, *options).stdout)
         assert summary["usage"]["requests"] == 2 * 2 * 4
     settings = {
@@ -46,7 +54,7 @@ def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, 
         "mode": "probability",
         "permutations": 1,
         "shuffle": 3,
-        "calibrate": False,
+        "correct_prior": False,
         "samples": 2,
         "judge": "m",
         "json": True,

@@ -98,8 +98,8 @@ def test_a_liking_for_the_first_place_averages_out(liking: float) -> None:
     def shares(label: str, place: int, free: bool) -> float:
         return (0.45 if label != "CANNOT_ASSESS" else 0.1) * (liking if place == 0 else 1.0)
 
-    one = judged(thinking(shares), permutations=1, calibrate=False)
-    both = judged(thinking(shares), calibrate=False)
+    one = judged(thinking(shares), permutations=1, correct_prior=False)
+    both = judged(thinking(shares), correct_prior=False)
     assert one.label == ("UNMET" if liking == 1.0 else "MET")
     assert probabilities(both)["MET"] == pytest.approx(probabilities(both)["UNMET"])
     assert both.label == "UNMET"  # even: what scores lower
@@ -110,7 +110,7 @@ def test_a_liking_for_a_label_is_taken_out_by_a_question_without_content(prior: 
     def shares(label: str, place: int, free: bool) -> float:
         return (1 / 3 if free else TRUE[label]) * (prior if label == "MET" else 1.0)
 
-    biased = judged(thinking(shares), calibrate=False)
+    biased = judged(thinking(shares), correct_prior=False)
     assert biased.label == ("UNMET" if prior == 1.0 else "MET")
     verdict = judged(thinking(shares))
     assert verdict.label == "UNMET"
@@ -150,11 +150,11 @@ def test_correction_takes_out_any_prior_that_multiplies(
 
 def test_a_scale_gives_the_expected_score_and_a_style_the_most_probable() -> None:
     shares = {"1": 0.0, "2": 0.0, "3": 0.1, "4": 0.5, "5": 0.3, "CANNOT_ASSESS": 0.1}
-    verdict = judged(thinking(lambda label, *_: shares[label]), SCALE, calibrate=False)
+    verdict = judged(thinking(lambda label, *_: shares[label]), SCALE, correct_prior=False)
     assert verdict.value == pytest.approx((0.1 * 0.5 + 0.5 * 0.75 + 0.3 * 1.0) / 0.9)
     assert (verdict.label, verdict.probability) == ("4", 0.5)
     styles = {"style 0": 0.3, "style 1": 0.5, "style 2": 0.2, "CANNOT_ASSESS": 0.0}
-    verdict = judged(thinking(lambda label, *_: styles[label]), NOMINAL, calibrate=False)
+    verdict = judged(thinking(lambda label, *_: styles[label]), NOMINAL, correct_prior=False)
     assert (verdict.label, verdict.value, verdict.probability) == ("style 1", 0.5, 0.5)
 
 
@@ -167,7 +167,7 @@ def test_options_are_named_by_one_token_each() -> None:
 def test_what_is_asked_is_the_verdict_alone_behind_a_prefix_that_does_not_change() -> None:
     asked: list[Any] = []
     model = thinking(lambda label, *_: 1.0, asked)
-    judge = ProbabilityJudge(model, calibrate=False)
+    judge = ProbabilityJudge(model, correct_prior=False)
     for criterion in (BINARY, SCALE, NOMINAL):
         asyncio.run(judge.judge(CASE, criterion, send))
     assert len(asked) == 6
@@ -208,7 +208,7 @@ def test_probability_outside_the_options_is_left_out_up_to_half() -> None:
         return judged(
             PythonModel(lambda messages: Completion("A", probabilities=shares)),
             permutations=1,
-            calibrate=False,
+            correct_prior=False,
         )
 
     assert probabilities(told(0.4)) == {"MET": 0.75, "UNMET": 0.0, "CANNOT_ASSESS": 0.25}
@@ -228,7 +228,7 @@ def test_an_unreadable_reply_is_asked_again_and_then_read() -> None:
         token = "Well" if len(messages) == 2 else "B"
         return Completion(token, Usage(1), probabilities={token: 1.0})
 
-    verdict = judged(PythonModel(answer), permutations=1, calibrate=False)
+    verdict = judged(PythonModel(answer), permutations=1, correct_prior=False)
     assert (verdict.label, verdict.usage.requests) == ("UNMET", 2)
     assert asked[1][:2] == asked[0]
     assert asked[1][2]["content"] == "Well"
@@ -244,7 +244,7 @@ def test_a_question_without_content_that_cannot_be_read_fails_the_verdict_with_a
     assert verdict.status == "failed"
     assert verdict.usage.requests == 4
     assert "asked without content" in verdict.error.message  # type: ignore[union-attr]
-    assert "--no-calibrate" in verdict.error.message  # type: ignore[union-attr]
+    assert "--no-correct-prior" in verdict.error.message  # type: ignore[union-attr]
 
 
 def test_without_probabilities_the_shares_of_sampled_replies_stand_for_them() -> None:
@@ -281,7 +281,7 @@ def test_what_one_token_cannot_answer_is_judged_in_explained_mode_and_said_once(
     dataset = RubricDataset("t", rubric)
     for n in range(3):
         dataset.add_item(f"text {n}", f"{n}")
-    judge = ProbabilityJudge(PythonModel(answer), permutations=1, calibrate=False)
+    judge = ProbabilityJudge(PythonModel(answer), permutations=1, correct_prior=False)
     result = rubricate.grade(dataset, judge)
     assert [v.value for v in result.items[0].criteria.values()] == [1.0, 1.0, 0.7]
     assert result.note == (
@@ -299,7 +299,7 @@ def test_an_endpoints_error_fails_the_verdict_with_all_that_was_spent() -> None:
             raise ModelError("server", "down")
         return Completion("A", Usage(1), probabilities={"A": 1.0})
 
-    verdict = judged(PythonModel(answer), calibrate=False)
+    verdict = judged(PythonModel(answer), correct_prior=False)
     assert (verdict.status, verdict.error.kind) == ("failed", "server")  # type: ignore[union-attr]
     assert verdict.usage.requests >= 1
 
@@ -309,7 +309,7 @@ def test_the_key_tells_modes_corrections_orders_and_samples_apart() -> None:
     variants: list[dict[str, Any]] = [
         {},
         {"permutations": 1},
-        {"calibrate": False},
+        {"correct_prior": False},
         {"samples": 3},
         {"shuffle": 3},
     ]
@@ -361,7 +361,7 @@ def test_the_embedded_judge_says_its_own_probabilities() -> None:
         ("m", {"mode": "probabilty"}, "unknown mode 'probabilty'.*did you mean 'probability'"),
         ("m", {"mode": "probability", "criteria_per_call": 2}, "explained mode"),
         ("m", {"samples": 3}, "samples is for probability mode"),
-        ("m", {"calibrate": False}, "calibrate is for probability mode"),
+        ("m", {"correct_prior": False}, "correct_prior is for probability mode"),
         ("m", {"mode": "probability", "samples": 0}, "samples must be a number from 1"),
         ("m", {"mode": "probability", "permutations": 9}, "from 1 to 6"),
         ("m", {"mode": "probability", "replicates": 2}, "replicates are for explained mode"),

@@ -554,7 +554,7 @@ def certain(messages: Any) -> Completion:
 @pytest.mark.parametrize(("mode", "probability"), [("explained", None), ("probability", 0.8)])
 def test_option_mode_says_whether_a_verdict_has_reasons_or_probabilities(mode, probability):
     rubric = Rubric([Criterion(name="c", requirement="x")])
-    options: Any = {} if mode == "explained" else {"permutations": 1, "calibrate": False}
+    options: Any = {} if mode == "explained" else {"permutations": 1, "correct_prior": False}
     judge = met if mode == "explained" else certain
     verdict = rubric.grade("a", judge=judge, mode=mode, **options).criteria["c"]
     assert (verdict.label, verdict.probability) == ("MET", probability)
@@ -582,14 +582,14 @@ def test_option_shuffle_draws_the_order_of_answers_and_of_criteria(make_dataset,
     assert {len(verdict.order["criteria"]) for _, verdict in result.verdicts()} == {2}
 
 
-@pytest.mark.parametrize(("calibrate", "requests"), [(True, 4), (False, 2)])
-def test_option_calibrate_asks_a_question_without_content(endpoint, calibrate, requests):
+@pytest.mark.parametrize(("correct_prior", "requests"), [(True, 4), (False, 2)])
+def test_option_correct_prior_asks_a_question_without_content(endpoint, correct_prior, requests):
     rubric = Rubric([Criterion(name="c", requirement="x")])
-    options: Any = {"mode": "probability", "calibrate": calibrate}
+    options: Any = {"mode": "probability", "correct_prior": correct_prior}
     item = rubric.grade("a", judge="m", base_url=endpoint.url, **options)
     assert len(endpoint.requests) == requests
     orders = item.criteria["c"].detail["orders"]
-    assert all((order["prior"] is None) == (not calibrate) for order in orders)
+    assert all((order["prior"] is None) == (not correct_prior) for order in orders)
 
 
 @pytest.mark.parametrize(("samples", "requests"), [(None, 10), (2, 4)])

@@ -130,7 +130,9 @@ assert_type(verification[0].rubric_scores, dict[str, int | bool])
 assert_type(verification[0].metric_rubric_results, dict[str, dict[str, float]])
 assert_type(verification[0].correct, bool | None)
 
-sure = ProbabilityJudge(HTTPModel("m", base_url="http://localhost/v1"), calibrate=False, samples=3)
+sure = ProbabilityJudge(
+    HTTPModel("m", base_url="http://localhost/v1"), correct_prior=False, samples=3
+)
 assert_type(rubric.grade("text", judge=Panel([sure, answer])), ItemResult)
 rubricate.grade(dataset, "openai/gpt-4.1-mini", mode="probability", permutations=4, shuffle=1)
 panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)

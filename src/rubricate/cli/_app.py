@@ -105,7 +105,7 @@ def grade(
     shuffle: Annotated[
         int | None, typer.Option(help="A seed that draws the answers' order for each item.")
     ] = None,
-    calibrate: Annotated[
+    correct_prior: Annotated[
         bool | None,
         typer.Option(help="Correct probabilities by those of a question without content. [yes]"),
     ] = None,

@@ -211,7 +211,7 @@ def _one_judge(
         options["mode"] = settings.mode
         options["permutations"] = settings.permutations
         options["shuffle"] = settings.shuffle
-        options["calibrate"] = settings.calibrate
+        options["correct_prior"] = settings.correct_prior
         options["samples"] = settings.samples
     if votes:
         options["strategy"] = settings.strategy

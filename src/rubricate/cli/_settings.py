@@ -65,7 +65,7 @@ class GradeSettings(BaseModel):
     """In how many orders of the answers it is asked. Default: 1; 2 in probability mode."""
     shuffle: int | None = None
     """A seed that draws the order of the answers, and of the criteria of one call."""
-    calibrate: bool = True
+    correct_prior: bool = True
     """Whether probabilities are corrected by those of a question without content."""
     samples: int | None = None
     """Replies drawn where a model gives no probabilities, in each order. Default: 5."""

@@ -40,7 +40,7 @@ def choose_judge(
     judge_prompt: str | Path | PromptTemplate | None = None,
     mode: Mode | str = "explained",
     permutations: int | None = None,
-    calibrate: bool = True,
+    correct_prior: bool = True,
     samples: int | None = None,
     shuffle: int | None = None,
 ) -> GroupJudge:
@@ -50,7 +50,8 @@ def choose_judge(
     by name; `criteria_per_call` and `shuffle` are for every language model. `examples` are shown to
     a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
     place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
-    `calibrate` and `samples` are for a language model in probability mode (see `ProbabilityJudge`).
+    `correct_prior` and `samples` are for a language model in probability mode (see
+    `ProbabilityJudge`).
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -67,7 +68,7 @@ def choose_judge(
             judge_prompt=judge_prompt,
             mode=mode,
             permutations=permutations,
-            calibrate=calibrate,
+            correct_prior=correct_prior,
             samples=samples,
             shuffle=shuffle,
         )
@@ -86,7 +87,7 @@ def named_judge(
     judge_prompt: str | Path | PromptTemplate | None = None,
     mode: Mode | str = "explained",
     permutations: int | None = None,
-    calibrate: bool = True,
+    correct_prior: bool = True,
     samples: int | None = None,
     shuffle: int | None = None,
 ) -> Judge:
@@ -96,7 +97,7 @@ def named_judge(
     )
     size, mode = check_criteria_per_call(criteria_per_call), check_mode(mode)
     own: dict[str, Any] = {"permutations": permutations, "samples": samples}
-    own["calibrate"] = None if calibrate else False
+    own["correct_prior"] = None if correct_prior else False
     own = {name: value for name, value in own.items() if value is not None}
     if own and mode != "probability":
         raise InputError(f"{next(iter(own))} is for probability mode: give mode as well")
@@ -108,7 +109,7 @@ def named_judge(
             "criteria per call are": size != 1,
             "shuffle is": shuffle is not None,
             "permutations are": permutations,
-            "calibrate is": not calibrate,
+            "correct_prior is": not correct_prior,
             "samples are": samples,
         }
         if given := [name for name, value in for_models.items() if value]:

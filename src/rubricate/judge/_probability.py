@@ -62,7 +62,7 @@ class ProbabilityJudge(ModelJudge):
         model: the model.
         permutations: in how many orders of the options it is asked; their probabilities are
             averaged. Two are the rubric's own order and its reverse.
-        calibrate: whether probabilities are corrected by those of a question without content,
+        correct_prior: whether probabilities are corrected by those of a question without content,
             which is asked once for each set of options and order. Only those that the model itself
             gives are.
         samples: how many replies are drawn in each order, where the model gives no probabilities.
@@ -79,7 +79,7 @@ class ProbabilityJudge(ModelJudge):
         model: Model,
         *,
         permutations: int = ORDERS,
-        calibrate: bool = True,
+        correct_prior: bool = True,
         samples: int = SAMPLES,
         shuffle: int | None = None,
         reasks: int = 2,
@@ -89,12 +89,12 @@ class ProbabilityJudge(ModelJudge):
         if isinstance(samples, bool) or samples < 1:
             raise InputError(f"samples must be a number from 1, found {samples!r}")
         self._permutations = check_permutations(permutations)
-        self._calibrate = calibrate
+        self._correct_prior = correct_prior
         self._samples = samples
         self._explaining = ModelJudge(model, reasks=reasks, examples=examples, shuffle=shuffle)
         self._explained: dict[str, None] = {}
         self._priors: dict[str, dict[str, float]] = {}
-        settings = [permutations, calibrate, samples, PROMPT_VERSION, model.fingerprint()]
+        settings = [permutations, correct_prior, samples, PROMPT_VERSION, model.fingerprint()]
         self._settings = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
 
     @property
@@ -167,7 +167,7 @@ class ProbabilityJudge(ModelJudge):
         shares, obtained = await self._shares(request, send)
         by_label = dict(zip(labels, shares, strict=True))
         prior = None
-        if self._calibrate and obtained == "logprobs":
+        if self._correct_prior and obtained == "logprobs":
             prior = await self._prior(case, question, order, send)
         # What has no value (CANNOT_ASSESS, N/A) is the right answer to a question without content.
         valued = [label for label in labels if criterion.status(label) == "judged"]
@@ -186,7 +186,7 @@ class ProbabilityJudge(ModelJudge):
             except UnreadableReply as error:
                 raise UnreadableReply(
                     f"asked without content, to correct for what it says in any case: {error}; "
-                    "--no-calibrate (calibrate=False) leaves that out"
+                    "--no-correct-prior (correct_prior=False) leaves that out"
                 ) from None
             if obtained != "logprobs":
                 return None
