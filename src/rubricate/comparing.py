@@ -101,7 +101,7 @@ async def acompare_pair(
     check_options(options, PairOptions)
     if isinstance(first, str) and isinstance(second, str):
         if rubric is None:
-            raise InputError("two texts need a rubric: give rubric=")
+            raise InputError("two texts need a rubric: give one (--rubric, rubric=)")
         documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
         first, second = (
             RubricDataset(
