@@ -30,7 +30,13 @@ def folder(make_dataset, tmp_path):
 
 def test_the_folder_has_these_files_and_no_other(folder):
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["journal.sqlite", "results.jsonl", "rubric.yaml", "summary.json"]
+    assert names == [
+        "items.jsonl",
+        "journal.sqlite",
+        "results.jsonl",
+        "rubric.yaml",
+        "summary.json",
+    ]
 
 
 def test_the_folder_is_for_its_owner_only(folder):

@@ -288,6 +288,23 @@ _UNDECIDED = typer.Option(
 
 
 @app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file. [report.html in the folder]")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Another run folder: show what changed from RUN to this one."),
+    ] = None,
+) -> None:
+    """Write a run as one HTML page with all figures, plots, items and verdicts."""
+    from rubricate.cli._report import report_command
+
+    raise typer.Exit(report_command(run, output, compare=compare))
+
+
+@app.command()
 def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
     undecided: Annotated[str, _UNDECIDED] = "exclude",

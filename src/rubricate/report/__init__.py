@@ -50,6 +50,13 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
+    from rubricate.report._page import (
+        ReportPage,
+        page_part,
+        page_policy,
+        templates,
+        write_report,
+    )
     from rubricate.report._pairs import (
         PairFigures,
         PairReport,
@@ -91,6 +98,7 @@ __all__ = [
     "PairResult",
     "PairVerdict",
     "RedTeamReport",
+    "ReportPage",
     "RunComparison",
     "ScoreFigures",
     "StageFigures",
@@ -107,17 +115,21 @@ __all__ = [
     "estimate_figures",
     "estimate_text",
     "fit_calibration",
+    "page_part",
+    "page_policy",
     "pair_result",
     "read_calibration",
     "read_certificate",
     "replay_figures",
     "replay_view",
     "summarize",
+    "templates",
     "to_pandas",
     "variance_report",
+    "write_report",
 ]
 
-_MODULES = {  # these need numpy, which is loaded when the first of them is asked for
+_MODULES = {  # these need numpy or jinja2, which are loaded when the first of them is asked for
     "_attacks": (
         "RIGHT",
         "WRONG",
@@ -142,6 +154,7 @@ _MODULES = {  # these need numpy, which is loaded when the first of them is aske
     "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
+    "_page": ("ReportPage", "page_part", "page_policy", "templates", "write_report"),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }

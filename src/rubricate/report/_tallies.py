@@ -10,6 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
+from rubricate.report._confidence import answer_of
 from rubricate.report._summary import (
     AgreementFigures,
     CalibrationFigures,
@@ -322,11 +323,7 @@ class _JudgeTally:
 
 
 class _Agreement:
-    """Pairs in which both decided; abstentions and failures are counted apart.
-
-    Answers of criteria without a fixed set of labels are equal where their values are, to two
-    decimal places.
-    """
+    """Pairs in which both decided; abstentions and failures are counted apart."""
 
     def __init__(self) -> None:
         self._pairs: Counter[tuple[str, str]] = Counter()
@@ -354,12 +351,7 @@ class _Agreement:
 
 
 def _answer(criterion: Criterion, verdict: Verdict) -> str | None:
-    """What is compared with another's answer; None where nothing was decided."""
-    if verdict.status not in ("judged", "not_applicable"):
-        return None
-    if criterion.labels or verdict.value is None:
-        return verdict.label
-    return f"{verdict.value:.2f}"
+    return answer_of(criterion, verdict.status, verdict.label, verdict.value)
 
 
 class _Mean:

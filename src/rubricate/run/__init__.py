@@ -4,6 +4,7 @@ from rubricate.run._budget import Budget
 from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import Progress
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
+from rubricate.run._finished_items import FinishedItem, finished_items
 from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
 from rubricate.run._limits import Limits
 from rubricate.run._results import ItemResult, Outcome, Result
@@ -17,6 +18,7 @@ __all__ = [
     "JOURNAL_NAME",
     "Budget",
     "Estimate",
+    "FinishedItem",
     "FinishedRun",
     "ItemResult",
     "Limits",
@@ -30,6 +32,7 @@ __all__ = [
     "Sender",
     "cache_file",
     "estimate",
+    "finished_items",
     "goes_on_without",
     "read_run",
     "result_rows",

@@ -1,4 +1,4 @@
-"""The run folder: journal.sqlite, results.jsonl, rubric.yaml and summary.json."""
+"""The run folder: journal.sqlite, results.jsonl, items.jsonl, rubric.yaml and summary.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from rubricate._documents import format_yaml
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
-from rubricate.run._plan import Plan
+from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._records import to_json, verdict_record
 from rubricate.run._results import ItemResult
 
@@ -41,6 +41,7 @@ class RunFolder:
         self.path = Path(path)
         self.journal = self.path / JOURNAL_NAME
         self.results = self.path / "results.jsonl"
+        self.items = self.path / "items.jsonl"
         self.rubric = self.path / "rubric.yaml"
         self.summary = self.path / "summary.json"
         try:
@@ -63,7 +64,7 @@ class RunFolder:
             self.summary.unlink(missing_ok=True)
         except OSError as error:
             raise _not_written(self.summary, error) from None
-        return ResultsFile(self.results)
+        return ResultsFile(self.results, self.items)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the run's figures."""
@@ -103,14 +104,67 @@ def _rubrics(plan: Plan) -> Iterator[str]:
 
 
 class ResultsFile:
-    """`results.jsonl`: the lines of each item when it is done; in the dataset's order at the end.
+    """`results.jsonl` and `items.jsonl`: what was said, and of what.
+
+    Each item's lines are written when it is done; they are in the dataset's order at the end.
 
     Args:
-        path: the file; what it held is gone.
+        results, items: the files; what they held is gone.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: one cannot be written.
     """
+
+    def __init__(self, results: Path, items: Path) -> None:
+        self._results = _OrderedLines(results)
+        try:
+            self._items = _OrderedLines(items)
+        except InputError:
+            self._results.close()
+            raise
+
+    def add(self, found: ItemResult, planned: PlannedItem) -> None:
+        """Write an item's verdicts, a line each, and its texts."""
+        rows = b"".join(to_json(row) + b"\n" for row in result_rows(found))
+        self._results.add(planned.index, rows)
+        self._items.add(planned.index, to_json(_texts(planned)) + b"\n")
+
+    def finish(self) -> None:
+        """Put the lines into the dataset's order."""
+        self._results.finish()
+        self._items.finish()
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._results.close()
+            self._items.close()
+        except InputError:
+            if error is None:
+                raise
+
+
+def _texts(planned: PlannedItem) -> dict[str, Any]:
+    """What an item's verdicts are about: a line of `items.jsonl`."""
+    case = planned.case
+    return {
+        "item": planned.id,
+        "description": planned.description,
+        "prompt": case.prompt,
+        "submission": case.submission,
+        "reference": case.reference,
+    }
+
+
+class _OrderedLines:
+    """A file of lines that come in any order, and are put into that of their indices at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -122,19 +176,16 @@ class ResultsFile:
         except OSError as error:
             raise _not_written(path, error) from None
 
-    def add(self, item: ItemResult) -> None:
-        """Write an item's lines, one a verdict."""
-        lines = b"".join(to_json(row) + b"\n" for row in result_rows(item))
+    def add(self, index: int, lines: bytes) -> None:
         try:
             self._file.write(lines)
         except OSError as error:
             raise _not_written(self._path, error) from None
         self._end += len(lines)
-        self._order.append(item.index)
+        self._order.append(index)
         self._ends.append(self._end)
 
     def finish(self) -> None:
-        """Put the lines into the dataset's order."""
         try:
             self._file.flush()
         except OSError as error:
@@ -148,20 +199,11 @@ class ResultsFile:
                 lines.seek(begin)
                 file.write(lines.read(self._ends[place] - begin))
 
-    def __enter__(self) -> ResultsFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         try:
             self._file.close()
-        except OSError as problem:
-            if error is None:
-                raise _not_written(self._path, problem) from None
+        except OSError as error:
+            raise _not_written(self._path, error) from None
 
 
 class _Replacement:

@@ -123,7 +123,7 @@ async def run(
         if people is not None:
             people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)
         if results:
-            results.add(found)
+            results.add(found, planned)
         on_item(found)
         return found
 

@@ -1,0 +1,236 @@
+"""The report page's plots: inline SVG, coloured by the page's style sheet.
+
+Colours stand for things: judge, human, good (gives points), bad (costs them), failed, undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup, escape
+
+from rubricate.stats import Calibration, Estimate
+
+__all__ = [
+    "answers_bar",
+    "confusion_grid",
+    "histogram",
+    "pairs_plot",
+    "reliability_plot",
+    "score_range",
+    "value_bar",
+]
+
+WIDTH, HEIGHT = 360, 200
+LEFT, RIGHT, TOP, BOTTOM = 36, 12, 12, 34
+
+
+def _svg(width: float, height: float, label: str, parts: Sequence[str], name: str) -> Markup:
+    return Markup(
+        f'<svg class="{name}" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
+    )
+
+
+def _rect(x: float, y: float, width: float, height: float, name: str, title: str = "") -> str:
+    tip = f"<title>{escape(title)}</title>" if title else ""
+    return (
+        f'<rect class="{name}" x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" '
+        f'height="{max(height, 0):.2f}">{tip}</rect>'
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> str:
+    return f'<line class="{name}" x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}"/>'
+
+
+def _text(x: float, y: float, words: object, name: str) -> str:
+    return f'<text class="{name}" x="{x:.2f}" y="{y:.2f}">{escape(words)}</text>'
+
+
+def _short(text: str, letters: int) -> str:
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def score_range(
+    mean: Estimate, lowest: float | None, highest: float | None, human: float | None
+) -> Markup:
+    """The score on a line from 0 to 1: bounds, interval, mean, and a tick for the human labels."""
+    width, y = 320.0, 18.0
+    parts = [_rect(0, y - 3, width, 6, "track")]
+    if lowest is not None and highest is not None:
+        parts.append(_rect(lowest * width, y - 3, (highest - lowest) * width, 6, "bounds"))
+    if mean.low is not None and mean.high is not None:
+        low, high = max(0.0, mean.low), min(1.0, mean.high)
+        parts.append(_rect(low * width, y - 3, (high - low) * width, 6, "judge soft"))
+    if human is not None:
+        parts.append(_line(human * width, y - 9, human * width, y + 9, "human stroke"))
+    if mean.value is not None:
+        parts.append(f'<circle class="judge" cx="{mean.value * width:.2f}" cy="{y}" r="6"/>')
+    parts += [
+        _text(0, 42, "0", "tick start"),
+        _text(width / 2, 42, "0.5", "tick"),
+        _text(width, 42, "1", "tick end"),
+    ]
+    return _svg(width, 46, "the score between 0 and 1", parts, "range")
+
+
+def value_bar(value: Estimate, fault: bool) -> Markup:
+    """A mean value as a bar with its interval."""
+    width, y = 120.0, 8.0
+    parts = [_rect(0, y - 3, width, 6, "track")]
+    if value.value is not None:
+        parts.append(_rect(0, y - 3, value.value * width, 6, "bad" if fault else "good"))
+    if value.low is not None and value.high is not None:
+        low, high = (min(1.0, max(0.0, end)) * width for end in (value.low, value.high))
+        parts.append(_line(low, y, high, y, "whisker"))
+        parts += [_line(end, y - 4, end, y + 4, "whisker") for end in (low, high)]
+    return _svg(width, 16, f"mean value {value}", parts, "bar")
+
+
+def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Markup:
+    """How the answers divide: (label, count, colour) from left to right."""
+    total = sum(count for _, count, _ in parts) or 1
+    drawn, x = [], 0.0
+    for label, count, name in parts:
+        width = 120.0 * count / total
+        drawn.append(_rect(x, 2, max(width - 1, 0.5), 12, name, f"{label}: {count}"))
+        x += width
+    told = ", ".join(f"{label} {count}" for label, count, _ in parts)
+    return _svg(120, 16, told, drawn, "bar")
+
+
+def histogram(
+    counts: Sequence[int],
+    ticks: Mapping[float, str],
+    *,
+    label: str,
+    outline: Sequence[int] | None = None,
+    marks: Mapping[str, float] | None = None,
+    axis: str = "",
+) -> Markup:
+    """Bars from left to right.
+
+    Args:
+        counts: how many are in each of the equally wide bins.
+        ticks: words below the axis, by place in [0, 1].
+        label: what it shows, for those who cannot see it.
+        outline: counts of something else in the same bins, drawn as hollow bars.
+        marks: vertical lines by name, at places in [0, 1].
+        axis: what the horizontal axis is.
+    """
+    high = max([*counts, *(outline or ()), 1])
+    inner, depth = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    step = inner / len(counts)
+
+    def y(count: float) -> float:
+        return TOP + depth * (1 - count / high)
+
+    parts = [_line(LEFT, TOP + depth, WIDTH - RIGHT, TOP + depth, "axis")]
+    for count in dict.fromkeys((high, high // 2)):
+        if count:
+            parts.append(_line(LEFT, y(count), WIDTH - RIGHT, y(count), "grid"))
+            parts.append(_text(LEFT - 6, y(count) + 4, count, "tick end"))
+    for place, count in enumerate(counts):
+        if count:
+            left = LEFT + place * step
+            parts.append(
+                _rect(left + 1, y(count), step - 2, TOP + depth - y(count), "judge", f"{count}")
+            )
+    if outline is not None:
+        for place, count in enumerate(outline):
+            if count:
+                left = LEFT + place * step
+                parts.append(_rect(left, y(count), step, TOP + depth - y(count), "human line"))
+    for number, (name, place) in enumerate((marks or {}).items()):
+        x = LEFT + inner * place
+        parts.append(_line(x, TOP, x, TOP + depth, "mark"))
+        side = "end" if place > 0.7 else "start"
+        x += -4 if side == "end" else 4
+        parts.append(_text(x, TOP + 9 + 13 * number, name, f"tick {side}"))
+    for place, words in ticks.items():
+        parts.append(_text(LEFT + inner * place, HEIGHT - BOTTOM + 16, words, "tick"))
+    if axis:
+        parts.append(_text(LEFT + inner / 2, HEIGHT - 3, axis, "tick"))
+    return _svg(WIDTH, HEIGHT, label, parts, "chart")
+
+
+def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
+    """People's labels in rows, the judge's in columns; the darker, the more."""
+    cell = max(22.0, min(56.0, 260 / len(labels)))
+    left, top = 92.0, 34.0
+    most = max(max(row) for row in counts) or 1
+    letters = 14 if cell > 50 else max(3, int(cell / 6.5))
+    parts = [
+        _text(left + cell * len(labels) / 2, 12, "judge", "tick judge-text"),
+        _text(4, top + cell * len(labels) / 2 + 4, "human", "tick start human-text"),
+    ]
+    for row, label in enumerate(labels):
+        middle = top + cell * (row + 0.5) + 4
+        parts.append(_text(left - 6, middle, _short(label, 8), "tick end"))
+        parts.append(_text(left + cell * (row + 0.5), top - 7, _short(label, letters), "tick"))
+        for column, count in enumerate(counts[row]):
+            x, y = left + cell * column, top + cell * row
+            strength = 0.08 + 0.62 * count / most if count else 0.04
+            name = "good" if row == column else "bad"
+            title = f"human {label}, judge {labels[column]}: {count}"
+            parts.append(
+                f'<rect class="{name}" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{cell - 2:.1f}" '
+                f'height="{cell - 2:.1f}" fill-opacity="{strength:.2f}">'
+                f"<title>{escape(title)}</title></rect>"
+            )
+            if count:
+                parts.append(_text(x + cell / 2, y + cell / 2 + 4, count, "count"))
+    size = left + cell * len(labels) + 4
+    label = f"confusion of {', '.join(labels)}"
+    return _svg(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
+
+
+def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Markup:
+    """A plot from 0 to 1 both ways, with its diagonal."""
+    size, left, top = 200.0, 40.0, 10.0
+    frame = [
+        _rect(left, top, size, size, "frame"),
+        _line(left, top + size, left + size, top, "grid"),
+        _text(left + size / 2, top + size + 30, across, "tick"),
+        f'<text class="tick" transform="translate(10 {top + size / 2:g}) rotate(-90)">'
+        f"{escape(upward)}</text>",
+    ]
+    for place in (0.0, 0.5, 1.0):
+        frame.append(_text(left + size * place, top + size + 15, f"{place:g}", "tick"))
+        frame.append(_text(left - 6, top + size * (1 - place) + 4, f"{place:g}", "tick end"))
+    return _svg(left + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
+
+
+def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Markup:
+    """(human, judge) numbers in [0, 1]; the larger the spot, the more often."""
+    most = max(pairs.values(), default=1)
+    parts = []
+    for (human, judge), count in pairs.items():
+        radius = 3 + 8 * (count / most) ** 0.5 if most > 1 else 4
+        parts.append(
+            f'<circle class="judge spot" cx="{40 + 200 * human:.1f}" cy="{210 - 200 * judge:.1f}" '
+            f'r="{radius:.1f}"><title>human {human:.2f}, judge {judge:.2f}: {count}</title>'
+            "</circle>"
+        )
+    return _square(label, "human", "judge", parts)
+
+
+def reliability_plot(found: Calibration) -> Markup:
+    """How often the judge was right against how sure it was, with Wilson's intervals."""
+    most = max((one.n for one in found.bins), default=1) or 1
+    parts = []
+    for one in found.bins:
+        if one.mean_probability is None or one.frequency.value is None:
+            continue
+        x, y = 40 + 200 * one.mean_probability, 210 - 200 * one.frequency.value
+        if one.frequency.low is not None and one.frequency.high is not None:
+            low, high = 210 - 200 * one.frequency.low, 210 - 200 * one.frequency.high
+            parts.append(_line(x, low, x, high, "whisker"))
+        radius = 3 + 4 * (one.n / most) ** 0.5
+        parts.append(
+            f'<circle class="judge" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
+            f"<title>said {one.mean_probability:.2f}, was right {one.frequency.value:.2f} "
+            f"(n {one.n})</title></circle>"
+        )
+    return _square("how often it was right against how sure it was", "said", "was right", parts)

@@ -1,0 +1,191 @@
+"""The items of a run as the report page holds them: an entry for the list, the whole for later.
+
+Both are JSON, deflated and in base64 letters, so that nothing in them can be taken for a part of
+the page, and a page of many items stays small. The page unpacks a chunk when an item of it is
+looked at.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import orjson
+
+from rubricate.report._comparison import RunComparison
+from rubricate.report._confidence import LOW_CONFIDENCE, confidence, differs_from_label
+from rubricate.rubric import Criterion, Rubric
+from rubricate.run import FinishedItem
+
+__all__ = ["PageItems", "packed", "tone"]
+
+CHUNK = 256 * 1024
+"""Bytes of items in a chunk before they are packed, about."""
+FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED = (1 << n for n in range(7))
+"""What the list can be filtered by; the page's script has the same bits."""
+_STATUS_BITS = {"failed": FAILED, "abstained": ABSTAINED, "not_applicable": NOT_APPLICABLE}
+
+
+def packed(data: Any) -> str:
+    """JSON, deflated, in base64."""
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
+    text = deflate.compress(orjson.dumps(data)) + deflate.flush()
+    return base64.b64encode(text).decode("ascii")
+
+
+def tone(weight: float, value: float | None) -> str:
+    """Whether an answer gives points (`good`), costs some (`bad`), half of both, or neither."""
+    if value is None:
+        return "none"
+    worth = 1.0 - value if weight < 0 else value
+    return "good" if worth >= 0.75 else "bad" if worth <= 0.25 else "half"
+
+
+class PageItems:
+    """Packs items as they come, and keeps their entries for the list.
+
+    Args:
+        chunks: where the packed items go, a line each.
+        other: a comparison with another run, whose answers are shown beside those that differ.
+    """
+
+    def __init__(self, chunks: BinaryIO, other: RunComparison | None = None) -> None:
+        self.entries: list[list[Any]] = []
+        self.criteria: dict[str, int] = {}
+        """Each criterion's name with its number in the entries."""
+        self.labels: dict[str, int] = {}
+        self.has_texts = True
+        self._chunks = chunks
+        self._count = self._size = 0
+        self._waiting: list[bytes] = []
+        self._flips = {} if other is None else {(f.item, f.criterion): f for f in other.flips}
+
+    def add(self, item: FinishedItem, rubric: Rubric) -> None:
+        """Pack an item in."""
+        known = dict(zip(rubric.names, rubric, strict=True))
+        verdicts, short = [], []
+        for row in item.rows:
+            name = row["criterion"]
+            bits = self._bits(known[name], row)
+            number = self.criteria.setdefault(name, len(self.criteria))
+            label = row["label"] if row["label"] is not None else row["status"]
+            place = self.labels.setdefault(label, len(self.labels))
+            colour = tone(row["weight"], row["value"])
+            short.append([number, place, bits, colour[0]])
+            verdicts.append(self._verdict(row, known[name], bits, colour, item.submission))
+        self.has_texts &= item.submission is not None
+        score = item.rows[0]["item_score"]
+        self.entries.append([item.id, item.description, score["value"], short, self._count])
+        self._hold(
+            {
+                "id": item.id,
+                "description": item.description,
+                "prompt": item.prompt,
+                "submission": item.submission,
+                "reference": item.reference,
+                "score": score,
+                "alone": {n: s["value"] for n, s in item.rows[0].get("judge_scores", {}).items()},
+                "warnings": list(item.rows[0].get("warnings", {}).values()),
+                "verdicts": verdicts,
+            }
+        )
+
+    def _bits(self, criterion: Criterion, row: Mapping[str, Any]) -> int:
+        sure = confidence(row)
+        flipped = (row["item"], row["criterion"]) in self._flips
+        return (
+            _STATUS_BITS.get(row["status"], 0)
+            | (DIFFERS if differs_from_label(criterion, row) else 0)
+            | (UNSURE if sure is not None and sure < LOW_CONFIDENCE else 0)
+            | (FLIPPED if flipped else 0)
+            | (LABELLED if row["human_label"] is not None else 0)
+        )
+
+    def _verdict(
+        self,
+        row: Mapping[str, Any],
+        criterion: Criterion,
+        bits: int,
+        colour: str,
+        text: str | None,
+    ) -> dict[str, Any]:
+        error, usage = row["error"], row["usage"]
+        found = {
+            "criterion": row["criterion"],
+            "requirement": criterion.requirement,
+            "weight": row["weight"],
+            "status": row["status"],
+            "label": row["label"],
+            "value": row["value"],
+            "tone": colour,
+            "bits": bits,
+            "human": row["human_label"],
+            "probability": row["probability"],
+            "reason": row["reason"],
+            "evidence": [[one["quote"], *_units(text, one)] for one in row["evidence"]],
+            "error": None if error is None else f"{error['kind']}: {error['message']}",
+            "detail": row.get("detail"),
+            "judge": row["judge"],
+            "seconds": usage["seconds"],
+            "cost": usage["cost"],
+            "tokens": usage["input_tokens"] + usage["output_tokens"],
+            "tied": row.get("tied", False),
+            "votes": [_vote(vote, row["weight"]) for vote in row.get("votes", ())],
+        }
+        flip = self._flips.get((row["item"], row["criterion"]))
+        if flip is not None:
+            found["other"] = [flip.b, flip.reason_b]
+        return {key: value for key, value in found.items() if value not in (None, [], False)}
+
+    def _hold(self, item: dict[str, Any]) -> None:
+        text = orjson.dumps(item)
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._size >= CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if not self._waiting:
+            return
+        for line in chunk_element(
+            f"items-{self._count}", list(map(orjson.Fragment, self._waiting))
+        ):
+            self._chunks.write(line)
+        self._count += 1
+        self._size = 0
+        self._waiting = []
+
+
+def chunk_element(name: str, data: Any) -> Iterator[bytes]:
+    """An element of the page that holds packed data; nothing runs it."""
+    yield f'<script type="text/plain" id="{name}">'.encode()
+    yield packed(data).encode()
+    yield b"</script>\n"
+
+
+def _vote(vote: Mapping[str, Any], weight: float) -> dict[str, Any]:
+    error = vote["error"]
+    return {
+        "judge": vote["judge"],
+        "label": vote["label"] if vote["label"] is not None else vote["status"],
+        "tone": tone(weight, vote["value"]),
+        "probability": vote["probability"],
+        "reason": vote["reason"] if error is None else f"{error['kind']}: {error['message']}",
+        "cost": vote["usage"]["cost"],
+        "seconds": vote["usage"]["seconds"],
+    }
+
+
+def _units(text: str | None, evidence: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Where a quote stands in the text as a browser counts it, in units of UTF-16."""
+    start, end = evidence["start"], evidence["end"]
+    if text is None or start is None or text.isascii():
+        return start, end
+    return _wide(text[:start]), _wide(text[:end])
+
+
+def _wide(text: str) -> int:
+    return len(text) + sum(letter > "\uffff" for letter in text)

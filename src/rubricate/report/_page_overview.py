@@ -1,0 +1,286 @@
+"""What the report page shows of a run as a whole: the terminal's figures, with plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from pydantic import ValidationError
+
+from rubricate._documents import input_error
+from rubricate.report import _charts
+from rubricate.report._agreement import AgreementReport, agreement_report
+from rubricate.report._page_items import tone
+from rubricate.report._summary import CriterionFigures, Summary
+from rubricate.rubric import ABSTENTION, Criterion
+from rubricate.run import FinishedRun, RowVerdict
+from rubricate.stats import Bootstrap, Estimate, LabelAgreement, calibration, clustered_mean
+
+__all__ = ["CriterionLine", "Measured", "Overview", "Plot", "overview_of", "read_summary"]
+
+BINS = 20
+WIDEST_CONFUSION = 12
+"""Labels up to which a confusion matrix is drawn."""
+MOST_LINES, MOST_PLOTS = 200, 24
+"""Criteria in the table, and plots of agreement; items with rubrics of their own have many more."""
+NOTHING = Estimate(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot with its words."""
+
+    title: str
+    drawing: Markup
+    caption: str = ""
+    legend: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionLine:
+    """A criterion's line of the table."""
+
+    figures: CriterionFigures
+    requirement: str
+    value: Estimate
+    bar: Markup
+    answers: Markup
+    accuracy: Estimate
+    kappa: Estimate
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The run as a whole."""
+
+    summary: Summary
+    score: Estimate
+    range: Markup
+    accuracy: Estimate
+    kappa: Estimate
+    agreement_n: int
+    criteria: tuple[CriterionLine, ...]
+    more_criteria: int
+    distribution: Plot
+    agreement: tuple[Plot, ...]
+    calibration: Plot | None
+    spending: tuple[Plot, ...]
+
+
+@dataclass(slots=True)
+class Measured:
+    """What is noted of each verdict as the items go by."""
+
+    seconds: list[float]
+    probabilities: list[float | None]
+    right: list[bool | None]
+
+
+def read_summary(run: FinishedRun) -> Summary:
+    """A run's figures."""
+    try:
+        return Summary.model_validate(run.summary)
+    except ValidationError as error:
+        raise input_error(error).within(file=run.path / "summary.json") from None
+
+
+def overview_of(run: FinishedRun, measured: Measured, bootstrap: Bootstrap) -> Overview:
+    """All figures and plots."""
+    summary, known = read_summary(run), run.criteria
+    scores = run.item_scores
+    labelled = any(row.human_label is not None for row in run.rows)
+    report = agreement_report(run, bootstrap=bootstrap) if labelled else None
+    score = clustered_mean(list(scores.values()), confidence=bootstrap.confidence).mean
+    rows: dict[str, list[RowVerdict]] = {}
+    for row in run.rows:
+        rows.setdefault(row.criterion, []).append(row)
+    accuracy, kappa, n = _together(summary, report)
+    return Overview(
+        summary=summary,
+        score=score,
+        range=_charts.score_range(
+            score, summary.score.lowest, summary.score.highest, summary.score.human_mean
+        ),
+        accuracy=accuracy,
+        kappa=kappa,
+        agreement_n=n,
+        criteria=tuple(
+            _line(figures, known[figures.name], rows.get(figures.name, []), report)
+            for figures in summary.criteria[:MOST_LINES]
+        ),
+        more_criteria=max(0, len(summary.criteria) - MOST_LINES),
+        distribution=_distribution(run, list(scores.values()), labelled),
+        agreement=() if report is None else tuple(_agreement_plots(run, report)),
+        calibration=_calibration(measured, bootstrap),
+        spending=tuple(_spending(measured)),
+    )
+
+
+def _together(summary: Summary, report: AgreementReport | None) -> tuple[Estimate, Estimate, int]:
+    """Agreement over all criteria, with intervals where they can be had."""
+    if summary.agreement is None or report is None:
+        return NOTHING, NOTHING, 0
+    whole = report.pooled
+    if whole is None and len(report.criteria) == 1:
+        only = report.criteria[0].agreement
+        whole = only if isinstance(only, LabelAgreement) else None
+    if whole is not None and whole.n == summary.agreement.n:
+        return whole.figures["accuracy"], whole.figures["cohen_kappa"], whole.n
+    found = summary.agreement
+    return Estimate(found.accuracy), Estimate(found.kappa, undefined=found.undefined), found.n
+
+
+def _line(
+    figures: CriterionFigures,
+    criterion: Criterion,
+    rows: Sequence[RowVerdict],
+    report: AgreementReport | None,
+) -> CriterionLine:
+    value = clustered_mean([row.value for row in rows]).mean
+    with_labels = [] if report is None else report.criteria
+    found = next((one.agreement for one in with_labels if one.name == figures.name), None)
+    accuracy = kappa = NOTHING
+    if found is not None:
+        table = found.figures
+        accuracy = table.get("accuracy") or table.get("exact_accuracy") or NOTHING
+        kappa = table.get("quadratic_kappa") or table.get("cohen_kappa") or NOTHING
+    return CriterionLine(
+        figures=figures,
+        requirement=criterion.requirement,
+        value=value,
+        bar=_charts.value_bar(value, figures.weight < 0),
+        answers=_charts.answers_bar(_answers(figures, criterion)),
+        accuracy=accuracy,
+        kappa=kappa,
+        n=found.n if found else 0,
+    )
+
+
+def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str, int, str]]:
+    parts = []
+    for label, count in figures.labels.items():
+        if label != ABSTENTION:
+            try:
+                value = criterion.value(label)
+            except ValueError:  # the label of another item's criterion of this name
+                value = None
+            parts.append((label, count, tone(figures.weight, value)))
+    if not parts and figures.judged:
+        parts.append(("judged", figures.judged, "half"))
+    return [
+        *parts,
+        *(
+            (words, count, name)
+            for words, count, name in (
+                ("abstained", figures.abstained, "none"),
+                ("failed", figures.failed, "failed"),
+            )
+            if count
+        ),
+    ]
+
+
+def _distribution(run: FinishedRun, scores: Sequence[float | None], labelled: bool) -> Plot:
+    human = [score for score in run.human_scores.values() if score is not None] if labelled else []
+    judged = [score for score in scores if score is not None]
+    legend = [("judge", "judge"), *([("human", "human labels")] if human else [])]
+    return Plot(
+        "Scores",
+        _charts.histogram(
+            _counts(judged),
+            {place: f"{place:g}" for place in (0.0, 0.25, 0.5, 0.75, 1.0)},
+            label="how many items have which score",
+            outline=_counts(human) if human else None,
+            axis="score of an item",
+        ),
+        f"{len(judged)} items" + (f", {len(human)} of them with all labels" if human else ""),
+        tuple(legend),
+    )
+
+
+def _counts(scores: Sequence[float], high: float = 1.0) -> list[int]:
+    return [int(count) for count in np.histogram(scores, BINS, (0.0, high))[0]]
+
+
+def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
+    plots: list[Plot] = []
+    for one in report.criteria:
+        if len(plots) == MOST_PLOTS:
+            break
+        found = one.agreement
+        if isinstance(found, LabelAgreement):
+            if not found.n or len(found.labels) > WIDEST_CONFUSION:
+                continue
+            drawing = _charts.confusion_grid(found.labels, found.confusion)
+            kappa = found.figures.get("quadratic_kappa") or found.figures["cohen_kappa"]
+            caption = f"n {found.n}, accuracy {_short(found.figures['accuracy'])}"
+            plots.append(Plot(one.name, drawing, f"{caption}, kappa {_short(kappa)}"))
+        elif found.n:
+            pairs = Counter(
+                (round(row.human_value, 2), round(row.value, 2))
+                for row in run.rows
+                if row.criterion == one.name
+                and row.value is not None
+                and row.human_value is not None
+            )
+            drawing = _charts.pairs_plot(pairs, f"{one.name}: judge against human")
+            figure = _short(found.figures["pearson"])
+            plots.append(Plot(one.name, drawing, f"n {found.n}, correlation {figure}"))
+    if report.scores is not None and report.scores.n:
+        scores, human = run.item_scores, run.human_scores
+        pairs = Counter()
+        for item, score in scores.items():
+            other = human.get(item)
+            if score is not None and other is not None:
+                pairs[round(other, 2), round(score, 2)] += 1
+        figure = _short(report.scores.figures["pearson"])
+        caption = f"n {report.scores.n}, correlation {figure}"
+        plots.append(Plot("item scores", _charts.pairs_plot(pairs, "item scores"), caption))
+    return plots
+
+
+def _short(estimate: Estimate) -> str:
+    return "–" if estimate.value is None else f"{estimate.value:.2f}"
+
+
+def _calibration(measured: Measured, bootstrap: Bootstrap) -> Plot | None:
+    if not any(
+        one is not None and outcome is not None
+        for one, outcome in zip(measured.probabilities, measured.right, strict=True)
+    ):
+        return None
+    found = calibration(measured.probabilities, measured.right, bootstrap=bootstrap)
+    return Plot(
+        "Calibration",
+        _charts.reliability_plot(found),
+        f"n {found.n}, Brier score {_short(found.brier)}, "
+        f"calibration error {_short(found.expected_calibration_error)} ({found.binning})",
+    )
+
+
+def _spending(measured: Measured) -> list[Plot]:
+    seconds = [second for second in measured.seconds if second > 0]
+    if not seconds:
+        return []
+    middle, slow = (float(np.percentile(seconds, share)) for share in (50, 95))
+    high = max(float(np.percentile(seconds, 99)), middle) * 1.05
+    beyond = sum(second > high for second in seconds)
+    ticks = {place: f"{high * place:.2g}" for place in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    return [
+        Plot(
+            "Latency",
+            _charts.histogram(
+                _counts(seconds, high),
+                ticks,
+                label="how many judgements took how long",
+                marks={"median": middle / high, "95 %": slow / high},
+                axis="seconds that a judgement waited for its answers",
+            ),
+            f"median {middle:.2f} s, 95 % below {slow:.2f} s"
+            + (f", {beyond} longer than shown" if beyond else ""),
+        )
+    ]

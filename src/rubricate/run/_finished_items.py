@@ -1,0 +1,83 @@
+"""The items of a finished run, one after the other, with all that was said of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rubricate.errors import InputError
+
+__all__ = ["FinishedItem", "finished_items"]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedItem:
+    """One item of a finished run.
+
+    Attributes:
+        id: its identifier.
+        description: what it is, in a few words.
+        rows: its lines of `results.jsonl`, one a criterion.
+        submission, prompt, reference: its texts as they were judged; None where the folder, of an
+            earlier version, does not have them (or where there is no reference).
+    """
+
+    id: str
+    description: str
+    rows: tuple[dict[str, Any], ...]
+    submission: str | None = None
+    prompt: str | None = None
+    reference: str | None = None
+
+
+def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
+    """The items of a run folder in the dataset's order; one is held at a time.
+
+    Raises:
+        InputError: a file is missing or damaged; with its line.
+    """
+    path = Path(folder)
+    texts = path / "items.jsonl"
+    items = _objects(texts) if texts.exists() else None
+    for name, rows in groupby(_objects(path / "results.jsonl"), key=itemgetter("item")):
+        found = tuple(rows)
+        text = {} if items is None else next(items, {})
+        if items is not None and text.get("item") != name:
+            raise InputError(
+                "does not have the items of results.jsonl; run the same grade command again: it "
+                "writes both anew from the journal",
+                file=texts,
+            )
+        yield FinishedItem(
+            id=name,
+            description=found[0].get("description") or "",
+            rows=found,
+            submission=text.get("submission"),
+            prompt=text.get("prompt"),
+            reference=text.get("reference"),
+        )
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    found = orjson.loads(line)
+                    found["item"]
+                except (orjson.JSONDecodeError, KeyError, TypeError):
+                    raise InputError(
+                        "not a line of a run's results; run the same grade command again: it "
+                        "writes them anew from the journal",
+                        file=path,
+                        line=number,
+                    ) from None
+                yield found
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
