@@ -305,6 +305,56 @@ def report(
 
 
 @app.command()
+def label(
+    data: Annotated[
+        str,
+        typer.Argument(help="A dataset, or a table; its labels go into NAME.labelled.json."),
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option(help="A run on it: its verdicts are shown when an item is labelled."),
+    ] = None,
+    annotator: Annotated[
+        str | None, typer.Option(help="Whose labels these are. [the user's name]")
+    ] = None,
+    rubric: Annotated[
+        Path | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
+    ] = None,
+    map: Annotated[
+        str | None, typer.Option(help="Which column of a table is what; see grade.")
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="random, or worth: where people or the judge differ or it is unsure first. "
+            "[worth with --run, else random]"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random order.")] = 0,
+    port: Annotated[int, typer.Option(help="Where the page is served. [a free port]")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the page's address.")
+    ] = False,
+) -> None:
+    """Label a dataset by hand, blind, on a page that only this machine can open."""
+    from rubricate.cli._label import label_command
+
+    raise typer.Exit(
+        label_command(
+            data,
+            run=run,
+            annotator=annotator,
+            rubric=rubric,
+            map=map,
+            order=order,
+            seed=seed,
+            port=port,
+            browser=not no_browser,
+        )
+    )
+
+
+@app.command()
 def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
     undecided: Annotated[str, _UNDECIDED] = "exclude",

@@ -35,6 +35,13 @@ if TYPE_CHECKING:
     from rubricate.dataset._hf import hf_dataset
     from rubricate.dataset._item import DataItem, GroundTruth
     from rubricate.dataset._json import json_dataset
+    from rubricate.dataset._label_file import (
+        Adjudication,
+        Change,
+        LabelFile,
+        NewLabel,
+        open_label_file,
+    )
     from rubricate.dataset._parquet import parquet_dataset
     from rubricate.dataset._rubric_dataset import RubricDataset
     from rubricate.dataset._sample import (
@@ -49,7 +56,9 @@ if TYPE_CHECKING:
     from rubricate.dataset._transcript import Transcript, Turn, render_turns
 
 __all__ = [
+    "Adjudication",
     "Annotations",
+    "Change",
     "ChatMessage",
     "ChatMessageAssistant",
     "ChatMessageBase",
@@ -73,7 +82,9 @@ __all__ = [
     "Gradable",
     "GroundTruth",
     "ItemTable",
+    "LabelFile",
     "MemoryDataset",
+    "NewLabel",
     "RecordToSample",
     "RubricDataset",
     "Sample",
@@ -92,6 +103,7 @@ __all__ = [
     "is_table",
     "json_dataset",
     "open_items",
+    "open_label_file",
     "parquet_dataset",
     "render_turns",
     "sample_input_len",
@@ -110,6 +122,7 @@ _MODULES = {
     "_hf": ("hf_dataset",),
     "_item": ("DataItem", "GroundTruth"),
     "_json": ("json_dataset",),
+    "_label_file": ("Adjudication", "Change", "LabelFile", "NewLabel", "open_label_file"),
     "_parquet": ("parquet_dataset",),
     "_rubric_dataset": ("RubricDataset",),
     "_sample": ("Sample", "SandboxEnvironmentSpec", "SandboxEnvironmentType", "sample_input_len"),

@@ -55,6 +55,8 @@ class DataItem:
         annotations: labels of several people, by annotator and criterion name. Where
             `ground_truth` has no label, what they say together is it: the majority's label, or the
             mean of ordered answers and numbers.
+        adjudications: for labels of `ground_truth` that somebody decided on, by criterion name:
+            the `annotator`, the `label` and the `reason`.
         id: its identifier. Default: a hash of its content, the same in every process.
         prompt: what this item answers, where that is not the dataset's prompt.
         context: documents that the submission rests on, such as retrieved passages: texts or
@@ -70,6 +72,7 @@ class DataItem:
     reference_submission: str | None = None
     _: KW_ONLY
     annotations: Annotations = field(default_factory=dict)
+    adjudications: dict[str, dict[str, str]] = field(default_factory=dict)
     id: str = ""
     prompt: str | None = None
     context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
@@ -124,6 +127,8 @@ class DataItem:
                 }
                 for annotator, labels in self.annotations.items()
             }
+        if self.adjudications:
+            data["adjudications"] = self.adjudications
         if self.rubric is not None:
             data["rubric"] = self.rubric.to_dict()
         if self.reference_submission is not None:

@@ -19,7 +19,13 @@ from rubricate.dataset._item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
-__all__ = ["arguments_from", "read_arguments", "write_document"]
+__all__ = [
+    "arguments_from",
+    "document_text",
+    "read_arguments",
+    "read_whole",
+    "write_document",
+]
 
 LINES_SUFFIX = ".jsonl"
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata")
@@ -94,14 +100,48 @@ def _item(raw: Any, rubric: Rubric | None, path: Sequence[str | int]) -> DataIte
     return item
 
 
+def read_whole(path: str | Path) -> dict[str, Any]:
+    """A dataset's file as one object with `items`, as it stands there.
+
+    Raises:
+        InputError: the file cannot be read, or holds no object; with the line.
+    """
+    path = Path(path)
+    text = read_text(path)
+    if path.suffix.lower() in YAML_SUFFIXES:
+        document = parse_yaml(text, file=path)
+    elif path.suffix.lower() == LINES_SUFFIX:
+        lines = [
+            parse_json(line, file=path, line=number)
+            for number, line in enumerate(text.split("\n"), start=1)
+            if line.strip()
+        ]
+        document = {**lines[0], "items": [*lines[0].get("items", []), *lines[1:]]}
+    else:
+        document = parse_json(text, file=path)
+    if not isinstance(document, dict):
+        raise InputError(f"Expected JSON object, got {type(document).__name__}", file=path)
+    return document
+
+
+def document_text(path: str | Path, document: Mapping[str, Any], before: str = "") -> str:
+    """A dataset as text: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
+
+    `before` is what the file has now: letters beyond ASCII stay as it has them, and so does a JSON
+    document that stands on one line.
+    """
+    path, ascii_only = Path(path), before.isascii()
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return format_yaml(dict(document))
+    if path.suffix.lower() == LINES_SUFFIX:
+        head = {key: value for key, value in document.items() if key != "items"}
+        lines = (head, *document["items"])
+        return "".join(json.dumps(line, ensure_ascii=ascii_only) + "\n" for line in lines)
+    indent = None if before and "\n" not in before.strip() else 2
+    end = "\n" if before.endswith("\n") else ""
+    return json.dumps(document, indent=indent, ensure_ascii=ascii_only) + end
+
+
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write a dataset's `to_dict()`: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON."""
-    path = Path(path)
-    if path.suffix.lower() in YAML_SUFFIXES:
-        text = format_yaml(dict(document))
-    elif path.suffix.lower() == LINES_SUFFIX:
-        head = {key: value for key, value in document.items() if key != "items"}
-        text = "".join(json.dumps(line) + "\n" for line in (head, *document["items"]))
-    else:
-        text = json.dumps(document, indent=2)
-    path.write_text(text, encoding="utf-8")
+    Path(path).write_text(document_text(path, document), encoding="utf-8")

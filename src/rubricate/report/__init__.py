@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rubricate.report._confidence import confidence
 from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._replay import replay_figures, replay_view
 from rubricate.report._summary import (
@@ -111,6 +112,7 @@ __all__ = [
     "certify",
     "check_certificate",
     "compare_runs",
+    "confidence",
     "defence_figures",
     "estimate_figures",
     "estimate_text",

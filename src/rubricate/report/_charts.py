@@ -21,8 +21,8 @@ __all__ = [
     "value_bar",
 ]
 
-WIDTH, HEIGHT = 360, 200
-LEFT, RIGHT, TOP, BOTTOM = 36, 12, 12, 34
+WIDTH, HEIGHT = 360.0, 200.0
+LEFT, RIGHT, TOP, BOTTOM = 36.0, 12.0, 12.0, 34.0
 
 
 def _svg(width: float, height: float, label: str, parts: Sequence[str], name: str) -> Markup:
@@ -142,14 +142,14 @@ def histogram(
             if count:
                 left = LEFT + place * step
                 parts.append(_rect(left, y(count), step, TOP + depth - y(count), "human line"))
-    for number, (name, place) in enumerate((marks or {}).items()):
-        x = LEFT + inner * place
+    for number, (name, share) in enumerate((marks or {}).items()):
+        x = LEFT + inner * share
         parts.append(_line(x, TOP, x, TOP + depth, "mark"))
-        side = "end" if place > 0.7 else "start"
+        side = "end" if share > 0.7 else "start"
         x += -4 if side == "end" else 4
         parts.append(_text(x, TOP + 9 + 13 * number, name, f"tick {side}"))
-    for place, words in ticks.items():
-        parts.append(_text(LEFT + inner * place, HEIGHT - BOTTOM + 16, words, "tick"))
+    for share, words in ticks.items():
+        parts.append(_text(LEFT + inner * share, HEIGHT - BOTTOM + 16, words, "tick"))
     if axis:
         parts.append(_text(LEFT + inner / 2, HEIGHT - 3, axis, "tick"))
     return _svg(WIDTH, HEIGHT, label, parts, "chart")

@@ -161,9 +161,9 @@ def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple
 
 
 @cache
-def page_part(name: str) -> str:
-    """A file of the folder `page`."""
-    return (files("rubricate.report") / "page" / name).read_text("utf-8")
+def page_part(name: str, room: str = "rubricate.report") -> str:
+    """A file of the folder `page` of a room."""
+    return (files(room) / "page" / name).read_text("utf-8")
 
 
 def page_policy(script: str, style: str, connect: str = "'none'") -> str:
@@ -184,12 +184,12 @@ def _hash(text: str) -> str:
 
 
 @cache
-def templates() -> Environment:
-    """The page's templates; what they are given is escaped."""
+def templates(room: str = "rubricate.report") -> Environment:
+    """The templates in the folder `page` of a room; what they are given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(
-        loader=PackageLoader("rubricate.report", "page"),
+        loader=PackageLoader(room, "page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

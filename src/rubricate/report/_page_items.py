@@ -188,4 +188,4 @@ def _units(text: str | None, evidence: Mapping[str, Any]) -> tuple[int | None, i
 
 
 def _wide(text: str) -> int:
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

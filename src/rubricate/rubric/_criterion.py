@@ -289,10 +289,12 @@ class Criterion(Document):
     def label_of(self, given: object) -> str:
         """The label that a person's answer stands for, spelled as the criterion spells it.
 
+        People, too, may say of any criterion that it cannot be assessed.
+
         Raises:
             InputError: it is not one of the criterion's answers.
         """
-        if isinstance(given, str) and given in self.labels:
+        if isinstance(given, str) and given in (*self.labels, ABSTENTION):
             return str(given)
         if not isinstance(given, str):
             hint = " (in YAML, put quotes around it)" if isinstance(given, bool) else ""

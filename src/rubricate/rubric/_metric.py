@@ -340,6 +340,8 @@ class MetricCriterion(Criterion):
 
     def label_of(self, given: object) -> str:
         """A label from a person: the four counts, or the score metric's value in [0, 1]."""
+        if given == ABSTENTION:
+            return ABSTENTION
         share = read_share(given)
         if share is not None:
             return f"{share:g}"

@@ -149,6 +149,8 @@ class ScaleCriterion(Criterion):
         return str(math.ceil(place - 0.5) if lower_is_less else math.floor(place + 0.5))
 
     def label_of(self, given: object) -> str:
+        if given == ABSTENTION:
+            return ABSTENTION
         score = _whole(given)
         if score is None or not self.low <= score <= self.high:
             raise InputError(

@@ -110,6 +110,7 @@ async function showItems(query) {
   if (words !== at("list").dataset.words) {
     at("list").dataset.words = words;
     texts.clear();
+    search = words ? 1 : 0;
     if (words) lookInTexts(words);
   }
   list(query, words);

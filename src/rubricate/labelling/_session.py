@@ -1,0 +1,279 @@
+"""What annotators see and do: labels first, blind; then what the judge and the others say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubricate.dataset import Adjudication, Change, Entry, LabelFile, NewLabel
+from rubricate.errors import InputError
+from rubricate.labelling._worth import Order, label_order, open_questions
+from rubricate.rubric import ABSTENTION, Criterion
+from rubricate.run import finished_items, read_run
+
+__all__ = ["LabelSession"]
+
+LONGEST_NAME = 60
+"""Letters of an annotator's name."""
+DIGITS = "0123456789"
+BINARY_KEYS = {"MET": "m", "UNMET": "u"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the judge said of an item, by criterion; kept small."""
+
+    left_open: dict[str, float | None]
+    labels: dict[str, str]
+    reasons: dict[str, str | None]
+
+
+class LabelSession:
+    """One labelling of a dataset, by any number of annotators.
+
+    An annotator's labels of an item are blind: the judge's verdict and what others say are shown
+    once all criteria are labelled, and from then on the annotator's own labels of the item stay
+    as they are. Who changes their mind then adjudicates.
+
+    Args:
+        file: where the labels go.
+        run: the folder of a run on the dataset, whose verdicts are shown afterwards.
+        order: which items come first. Default: `worth` with a run, else `random`.
+        seed: of the random order.
+
+    Attributes:
+        order: the ids of all items, in the order in which to label them.
+        how: which order it is.
+
+    Raises:
+        InputError: the run is none, or has none of the dataset's items.
+    """
+
+    def __init__(
+        self,
+        file: LabelFile,
+        *,
+        run: str | Path | None = None,
+        order: Order | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not file.entries:
+            raise InputError("the dataset has no items to label", file=file.path)
+        self.file = file
+        self.judge: str | None = None
+        self._said: dict[str, _Said] = {}
+        if run is not None:
+            self._read(Path(run))
+        self.how: Order = order or ("random" if run is None else "worth")
+        self.order = label_order(
+            file.entries,
+            self.how,
+            judged={item: said.left_open for item, said in self._said.items()},
+            labels={item: said.labels for item, said in self._said.items()},
+            seed=seed,
+        )
+        self._seen = {
+            (annotator, entry.id)
+            for entry in file.entries
+            for annotator in entry.item.annotations
+            if self._complete(entry, annotator) and self._something_to_show(entry, annotator)
+        }
+
+    def _read(self, folder: Path) -> None:
+        self.judge = read_run(folder).judge
+        known = {entry.id for entry in self.file.entries}
+        for item in finished_items(folder):
+            if item.id in known:
+                self._said[item.id] = _Said(
+                    open_questions(item.rows),
+                    {row["criterion"]: row["label"] or row["status"] for row in item.rows},
+                    {row["criterion"]: row["reason"] for row in item.rows},
+                )
+        if not self._said:
+            raise InputError(f"has none of the items of {self.file.path}", file=folder)
+
+    # What an annotator sees
+
+    def overview(self, annotator: str) -> dict[str, Any]:
+        """The dataset and its items in their order, with how far the annotator is."""
+        self.file.refresh()
+        annotator = checked_name(annotator)
+        dataset = self.file.dataset
+        return {
+            "name": dataset.name or self.file.path.stem,
+            "annotator": annotator,
+            "judge": self.judge,
+            "order": self.how,
+            "items": [self._line(entry, annotator) for entry in self._ordered()],
+        }
+
+    def _ordered(self) -> Iterator[Entry]:
+        places = {entry.id: entry for entry in self.file.entries}
+        for item in dict.fromkeys((*self.order, *places)):
+            if item in places:
+                yield places[item]
+
+    def _line(self, entry: Entry, annotator: str) -> dict[str, Any]:
+        return {
+            "id": entry.id,
+            "description": entry.item.description,
+            "labelled": len(self._own(entry, annotator)),
+            "criteria": len(entry.rubric),
+        }
+
+    def item(self, item: str, annotator: str) -> dict[str, Any]:
+        """An item's texts and criteria, with the annotator's own labels and nobody else's."""
+        self.file.refresh()
+        entry, annotator = self.file.entry(item), checked_name(annotator)
+        return {
+            **self._line(entry, annotator),
+            "prompt": entry.prompt,
+            "reference": entry.reference,
+            "submission": entry.item.submission,
+            "guidelines": entry.rubric.guidelines,
+            "questions": [
+                _question(criterion, name)
+                for criterion, name in zip(entry.rubric, entry.rubric.names, strict=True)
+            ],
+            "labels": self._own(entry, annotator),
+            "reviewed": (annotator, entry.id) in self._seen,
+        }
+
+    def review(self, item: str, annotator: str) -> dict[str, Any]:
+        """What the judge and the others say; the annotator's own labels stay from now on.
+
+        Raises:
+            InputError: not all criteria are labelled yet.
+        """
+        entry, annotator = self.file.entry(item), checked_name(annotator)
+        if not self._complete(entry, annotator):
+            raise InputError("the judge's verdict is shown when every criterion has a label")
+        if self._something_to_show(entry, annotator):
+            self._seen.add((annotator, entry.id))
+        said = self._said.get(entry.id)
+        people = entry.labels()
+        decided: Mapping[str, Any] = entry.item.adjudications
+        return {
+            "judge": self.judge,
+            "locked": (annotator, entry.id) in self._seen,
+            "criteria": {
+                name: {
+                    "judge": None if said is None else said.labels.get(name),
+                    "reason": None if said is None else said.reasons.get(name),
+                    "others": {
+                        other: labels[name]
+                        for other, labels in entry.item.annotations.items()
+                        if other != annotator and labels.get(name) is not None
+                    },
+                    "label": people[name].label if name in people else None,
+                    "decided": decided.get(name),
+                }
+                for name in entry.rubric.names
+            },
+        }
+
+    # What an annotator does
+
+    def label(self, item: str, annotator: str, criterion: str, label: object) -> Change:
+        """The change that gives an item a label, or with None takes it back.
+
+        Raises:
+            InputError: the label is not one of the criterion's, or the annotator has seen what the
+                judge or others say.
+        """
+        entry, annotator = self.file.entry(item), checked_name(annotator)
+        if (annotator, item) in self._seen:
+            raise InputError("you have seen what the others say: decide instead of relabelling")
+        return NewLabel(item, annotator, criterion, _label(entry, criterion, label))
+
+    def adjudicate(
+        self, item: str, annotator: str, criterion: str, label: object, reason: str
+    ) -> Change:
+        """The change that decides on an item's label, or with None takes the decision back.
+
+        Raises:
+            InputError: the label is not one of the criterion's, or the annotator has not labelled
+                the item.
+        """
+        entry, annotator = self.file.entry(item), checked_name(annotator)
+        if not self._complete(entry, annotator):
+            raise InputError("label every criterion of the item first")
+        chosen = _label(entry, criterion, label)
+        return Adjudication(item, annotator, criterion, chosen, reason.strip()[:10_000])
+
+    def progress(self) -> tuple[int, int]:
+        """Items that have a label on every criterion, and all items."""
+        complete = sum(len(entry.labels()) == len(entry.rubric) for entry in self.file.entries)
+        return complete, len(self.file.entries)
+
+    def _own(self, entry: Entry, annotator: str) -> dict[str, str]:
+        own = entry.item.annotations.get(annotator, {})
+        return {name: str(label) for name, label in own.items() if label is not None}
+
+    def _complete(self, entry: Entry, annotator: str) -> bool:
+        return len(self._own(entry, annotator)) == len(entry.rubric)
+
+    def _something_to_show(self, entry: Entry, annotator: str) -> bool:
+        others = [name for name in entry.item.annotations if name != annotator]
+        return entry.id in self._said or bool(others) or entry.item.ground_truth is not None
+
+
+def checked_name(annotator: str) -> str:
+    """An annotator's name, without space around it; `InputError` if it is none."""
+    name = annotator.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"an annotator's name has 1 to {LONGEST_NAME} letters, found {name!r}")
+    return name
+
+
+def _label(entry: Entry, criterion: str, label: object) -> str | None:
+    if criterion not in entry.rubric.names:
+        raise InputError(f"'{entry.id}' has no criterion '{criterion}'")
+    if label is None:
+        return None
+    try:
+        return entry.rubric[entry.rubric.names.index(criterion)].label_of(label)
+    except InputError as error:
+        raise InputError(f"'{criterion}' {error.message}") from None
+
+
+def _question(criterion: Criterion, name: str) -> dict[str, Any]:
+    """What an annotator is asked. Weights are not shown, only whether MET is a fault."""
+    asked = criterion.ask()
+    meanings = {one.label: one.meaning for one in asked.answers}
+    return {
+        "criterion": name,
+        "requirement": asked.requirement,
+        "material": asked.material,
+        "fault": criterion.weight < 0,
+        "answers": [
+            {"label": label, "meaning": meanings.get(label), "key": key}
+            for label, key in _keys(criterion)
+        ],
+        "typed": _typed(criterion),
+    }
+
+
+def _keys(criterion: Criterion) -> list[tuple[str, str | None]]:
+    """The answers, each with its key; None for one that has to be typed."""
+    labels = [label for label in criterion.labels if label != ABSTENTION]
+    keys: Sequence[str | None]
+    if all(label in BINARY_KEYS for label in labels):
+        keys = [BINARY_KEYS[label] for label in labels]
+    elif set(labels) <= {*DIGITS, "10"} and not {"0", "10"} <= set(labels):
+        keys = [label[-1] for label in labels]
+    elif len(labels) < len(DIGITS):
+        keys = DIGITS[1 : len(labels) + 1]
+    else:
+        keys = [None] * len(labels)
+    return [*zip(labels, keys, strict=True), (ABSTENTION, "c")]
+
+
+def _typed(criterion: Criterion) -> str | None:
+    """What is typed where an answer has no key of its own; None where every answer has one."""
+    if not criterion.labels:
+        numeric = criterion.measurement == "numeric"
+        return "a number from 0 to 1" if numeric else "a whole number"
+    return None if all(key for _, key in _keys(criterion)) else "an answer, or its number"

@@ -1,0 +1,96 @@
+"""Which items people should label next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rubricate.dataset import Entry
+from rubricate.report import confidence
+from rubricate.rubric import ABSTENTION
+from rubricate.stats import next_to_label
+
+__all__ = ["Order", "label_order", "open_questions"]
+
+Order = Literal["random", "worth"]
+
+
+def open_questions(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """How much the judge leaves open, in [0, 1], by criterion; None where nothing tells.
+
+    A verdict that failed or abstained leaves all open; else it is `1 - confidence`.
+
+    Args:
+        rows: the lines of `results.jsonl` of an item.
+    """
+    found: dict[str, float | None] = {}
+    for row in rows:
+        sure = confidence(row)
+        if row["status"] in ("failed", "abstained"):
+            found[row["criterion"]] = 1.0
+        else:
+            found[row["criterion"]] = None if sure is None else 1.0 - sure
+    return found
+
+
+def label_order(
+    entries: Sequence[Entry],
+    order: Order,
+    *,
+    judged: Mapping[str, Mapping[str, float | None]],
+    labels: Mapping[str, Mapping[str, str | None]],
+    seed: int = 0,
+) -> list[str]:
+    """The ids of all items, in the order in which to label them.
+
+    `random`: those without all labels in a random order, then the others. `worth`: those first on
+    whose criteria people differ from each other, or the judge from people, or the judge is least
+    sure; the mean over an item's criteria counts, and a criterion that somebody has decided on
+    counts nothing.
+
+    Args:
+        entries: the items.
+        judged: `open_questions` by item.
+        labels: the judge's labels, by item and criterion.
+        seed: of the random order, and of that among equals.
+    """
+    if order == "random":
+        complete = [len(entry.labels()) == len(entry.rubric) for entry in entries]
+        first = next_to_label(complete, len(entries), seed=seed)
+        rest = next_to_label([not one for one in complete], len(entries), seed=seed)
+        places = [*first.items, *rest.items]
+    else:
+        worths = [
+            _worth(entry, judged.get(entry.id, {}), labels.get(entry.id, {})) for entry in entries
+        ]
+        places = [
+            *next_to_label(
+                [False] * len(entries), len(entries), uncertainty=worths, seed=seed
+            ).items
+        ]
+    return [entries[place].id for place in places]
+
+
+def _worth(
+    entry: Entry, judged: Mapping[str, float | None], labels: Mapping[str, str | None]
+) -> float:
+    people = entry.labels()
+    return sum(
+        _worth_of(entry, name, judged.get(name), labels.get(name), people.get(name) is not None)
+        for name in entry.rubric.names
+    ) / len(entry.rubric)
+
+
+def _worth_of(
+    entry: Entry, name: str, left_open: float | None, judge: str | None, labelled: bool
+) -> float:
+    if name in entry.item.adjudications:
+        return 0.0
+    given = {str(said[name]) for said in entry.item.annotations.values() if said.get(name)}
+    if len(given) > 1:
+        return 1.0
+    if labelled:
+        decided = entry.labels()[name].label
+        differs = judge is not None and ABSTENTION not in (judge, decided) and judge != decided
+        return 1.0 if differs else 0.0
+    return 0.5 if left_open is None else left_open
