@@ -43,7 +43,8 @@ def label_order(
 ) -> list[str]:
     """The ids of all items, in the order in which to label them.
 
-    `random`: those without all labels in a random order, then the others. `worth`: those first on
+    `random`: a random order, the same each time, but for those whose ground truth is all there,
+    which come last. `worth`: those first on
     whose criteria people differ from each other, or the judge from people, or the judge is least
     sure; the mean over an item's criteria counts, and a criterion that somebody has decided on
     counts nothing.
@@ -54,21 +55,21 @@ def label_order(
         labels: the judge's labels, by item and criterion.
         seed: of the random order, and of that among equals.
     """
-    if order == "random":
-        complete = [len(entry.labels()) == len(entry.rubric) for entry in entries]
-        first = next_to_label(complete, len(entries), seed=seed)
-        rest = next_to_label([not one for one in complete], len(entries), seed=seed)
-        places = [*first.items, *rest.items]
-    else:
+    worths: list[float] | None = None
+    if order == "worth":
         worths = [
             _worth(entry, judged.get(entry.id, {}), labels.get(entry.id, {})) for entry in entries
         ]
-        places = [
-            *next_to_label(
-                [False] * len(entries), len(entries), uncertainty=worths, seed=seed
-            ).items
-        ]
+    settled = [order == "random" and _is_settled(entry) for entry in entries]
+    places: list[int] = []
+    for left_out in (settled, [not one for one in settled]):
+        plan = next_to_label(left_out, len(entries), uncertainty=worths, seed=seed)
+        places += plan.items
     return [entries[place].id for place in places]
+
+
+def _is_settled(entry: Entry) -> bool:
+    return all(label is not None for label in entry.item.ground_truth or [None])
 
 
 def _worth(

@@ -59,7 +59,7 @@ function save(what, data) {
     async (error) => {
       pending -= 1;
       told(`not saved: ${error.message}`, true);
-      if (item?.id === data.item) await open(item.id, current, false).catch(() => null);
+      if (item?.id === data.item) await load(item.id, current).catch(() => null);
       return null;
     });
   return sending;
@@ -99,20 +99,21 @@ const unlabelled = (from = 0) => {
   return turned.find((one) => one.labelled < one.criteria);
 };
 
-async function open(id, at_criterion = null, fresh = true) {
+async function open(id) {
   await sending;
+  await load(id);
+  history.replaceState(null, "", `#${encodeURIComponent(id)}`);
+  material();
+  at("material").scrollTop = 0;
+}
+
+async function load(id, number) {
   item = await ask("item", { id });
-  review = null;
+  review = item.reviewed ? await send("review", { item: id }) : null;
   note();
   const free = item.questions.findIndex((one) => item.labels[one.criterion] === undefined);
-  current = at_criterion ?? Math.max(0, free);
-  history.replaceState(null, "", `#${encodeURIComponent(id)}`);
-  if (item.reviewed) review = await send("review", { item: id });
+  current = number ?? Math.max(0, free);
   draw();
-  if (fresh) {
-    material();
-    at("material").scrollTop = 0;
-  }
 }
 
 function note() {
@@ -135,7 +136,7 @@ function material() {
   at("material").replaceChildren(...[
     make("p", { className: "sub" }, `${place() + 1} of ${overview.items.length} · ${item.id}`),
     make("h2", {}, item.description || item.id),
-    fold("Prompt", item.prompt, item.prompt.length < 600),
+    fold("Prompt", item.prompt, item.prompt.length < 600 && innerWidth > 860),
     fold("Guidelines", item.guidelines, false),
     fold("Reference", item.reference, false),
     make("h3", {}, "Submission"),

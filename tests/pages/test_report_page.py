@@ -1,0 +1,321 @@
+"""`rubricate report`, looked at in a browser."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubricate.report import write_report
+from rubricate.stats import Bootstrap
+from rubricate.testing import Rule, ScriptedEndpoint
+
+HOSTILE = (
+    "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
+    '<a href="javascript:window.hacked = 3">x</a> <!-- data --> \u2028 </textarea>{{ 7 * 7 }}'
+)
+QUOTE = "light is fast"
+TEXTS = {
+    "right": f"Roughly 300000 kilometres a second 🚀: {QUOTE}, indeed.",
+    "wrong": "Slow as a snail, says the unicorn.",
+    "hostile": HOSTILE,
+    "failing": "Answer that breaks the judge.",
+}
+RULES = [
+    Rule(submission="breaks", criterion="kilometres", reply="?"),
+    Rule(
+        submission="Roughly",
+        criterion="kilometres",
+        verdict="MET",
+        reason="It says so",
+        evidence=[QUOTE, "never said at all"],
+    ),
+    Rule(submission="onerror", verdict="MET", reason=HOSTILE, evidence=["{{ 7 * 7 }}"]),
+    Rule(criterion="shamelessly", verdict="UNMET", reason="No praise"),
+    Rule(verdict="UNMET", reason="Not there"),
+]
+
+
+def dataset() -> dict[str, Any]:
+    labels = {"right": ["MET", "UNMET"], "wrong": ["MET", "UNMET"], "hostile": ["MET", None]}
+    return {
+        "name": f"light {HOSTILE}",
+        "prompt": "How fast is light?",
+        "rubric": [
+            {"name": "speed", "weight": 2.0, "requirement": "Gives roughly 300000 kilometres"},
+            {"name": f"boast {HOSTILE}", "weight": -1.0, "requirement": "Praises shamelessly"},
+        ],
+        "items": [
+            {
+                "id": f"{name}-1",
+                "submission": text,
+                "description": HOSTILE if name == "hostile" else name,
+                "ground_truth": labels.get(name),
+            }
+            for name, text in TEXTS.items()
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, run_command: Any) -> Path:
+    """Two runs by an endpoint, and the page of the first against the second."""
+    path = tmp_path_factory.mktemp("report")
+    (path / "data.json").write_text(json.dumps(dataset()))
+    changed = [Rule(submission="Slow", criterion="kilometres", verdict="MET", reason="Now it is")]
+    for name, rules in (("run", RULES), ("after", [*changed, *RULES])):
+        with ScriptedEndpoint(rules) as endpoint:
+            run_command(
+                path,
+                *("grade", "data.json", "--judge", "openai/m", "--base-url", endpoint.url),
+                *("--run-dir", name, "--no-cache", "--quiet"),
+            )
+    run_command(path, "report", "run", "-o", "page.html", "--compare", "after")
+    return path
+
+
+@pytest.fixture
+def show(folder: Path, new_page: Any) -> Any:
+    return lambda view="#/", **options: new_page((folder / "page.html").as_uri() + view, **options)
+
+
+def becomes(page: Any, selector: str, count: int) -> bool:
+    """Whether there are so many, once the page is done. (Its policy lets no waiting script in.)"""
+    page.locator(f"{selector} >> nth={count}").wait_for(state="detached")
+    return page.locator(selector).count() == count
+
+
+def names(page: Any) -> list[str]:
+    page.wait_for_timeout(50)
+    return [text.strip().split("-")[0] for text in page.locator("#list .sub").all_inner_texts()]
+
+
+def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
+    summary = json.loads((folder / "run" / "summary.json").read_text())
+    page = show()
+    assert page.inner_text(".hero .big") == f"{summary['score']['mean']:.2f}"
+    rows = page.locator("#overview table.criteria >> nth=0 >> tbody tr")
+    assert rows.count() == 2
+    assert "MET 2, UNMET 1" in rows.nth(0).inner_text()
+    assert "1 verdicts failed" in page.inner_text(".failed-edge")
+    assert page.locator("#overview figure svg").count() >= 3
+    page.click("text=speed")
+    assert page.input_value("#criterion") == "speed"
+
+
+def test_it_loads_nothing_from_anywhere(folder, browser):
+    asked: list[str] = []
+    page = browser.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((folder / "page.html").as_uri() + "#/items?item=right-1")
+    page.wait_for_selector("#item mark")
+    page.close()
+    assert all(url.startswith(("file:", "blob:")) for url in asked)
+    assert "http" not in (folder / "page.html").read_text().partition("<script type")[0].replace(
+        "http-equiv", ""
+    )
+
+
+def test_items_are_filtered_searched_and_sorted(show):
+    page = show("#/items")
+    assert names(page) == ["right", "wrong", "hostile", "failing"]
+    for field, value, expected in (
+        ("only", "failed", ["failing"]),
+        ("only", "differs", ["wrong"]),
+        ("only", "flipped", ["wrong"]),
+        ("only", "unsure", []),
+        ("verdict", "MET", ["right", "hostile"]),
+    ):
+        page.select_option(f"#{field}", value)
+        assert names(page) == expected, (field, value)
+        page.click("#clear")
+    page.select_option("#criterion", "speed")
+    page.select_option("#verdict", "UNMET")
+    assert names(page) == ["wrong"]
+    page.click("#clear")
+    page.fill("#search", "UNICORN")  # only in the text
+    assert becomes(page, "#list li", 1)
+    assert names(page) == ["wrong"]
+    page.click("#clear")
+    page.select_option("#sort", "high")
+    assert names(page)[0] == "right"
+
+
+def test_quotes_are_marked_where_they_stand_and_invented_ones_are_not(show):
+    page = show("#/items?item=right-1")
+    assert page.locator("#submission mark").all_inner_texts() == [QUOTE]
+    assert page.inner_text("#submission") == TEXTS["right"]
+    assert "not in the text" in page.inner_text("blockquote.lost")
+    page.keyboard.press("n")
+    assert page.locator("mark.on").count() == 1
+    assert page.locator(".verdict.on").get_attribute("id") == "verdict-0"
+
+
+def test_an_item_shows_verdict_reason_label_and_error(show):
+    page = show("#/items?item=wrong-1")
+    shown = page.inner_text("#item")
+    assert "human: MET ≠" in shown
+    assert "Not there" in shown
+    page.goto(page.url.replace("wrong-1", "failing-1"))
+    page.wait_for_selector("#item .failed-text")
+    assert "unreadable" in page.inner_text("#item .failed-text").lower()
+
+
+def test_hostile_texts_are_shown_and_run_nothing(show):
+    page = show("#/items?item=hostile-1")
+    assert page.text_content("#submission") == HOSTILE
+    assert HOSTILE in page.locator("#item .reason").first.text_content()
+    page.keyboard.press("3")
+    page.keyboard.press("1")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("a[href^=javascript]").count() == 0
+    assert page.title().startswith("light </script>")
+    # Even markup that got in would run nothing.
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<i data-late></i>')")
+    policy = page.locator("meta[http-equiv]").get_attribute("content")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_it_is_used_by_keyboard(show):
+    page = show()
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.keyboard.press("j")
+    page.wait_for_selector("#item h2 >> text=right")
+    page.keyboard.press("j")
+    page.wait_for_selector("#item h2 >> text=wrong")
+    page.keyboard.press("k")
+    page.wait_for_selector("#item h2 >> text=right")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#item", state="hidden")
+    page.keyboard.press("/")
+    page.keyboard.type("snail")
+    assert becomes(page, "#list li", 1)
+
+
+def test_what_changed_in_another_run_stands_side_by_side(show):
+    page = show("#/changes")
+    card = page.inner_text("#flips li")
+    assert "wrong-1, speed" in card
+    for words in ("A: UNMET", "Not there", "B: MET", "Now it is", "human label: MET"):
+        assert words in card
+    page.click("#flips a")
+    page.wait_for_selector("#item .pair")
+    assert "B: MET" in page.inner_text("#item .pair")
+
+
+@pytest.mark.parametrize("view", ["#/", "#/items", "#/items?item=hostile-1", "#/changes"])
+def test_it_fits_a_phone(show, view):
+    page = show(view, viewport={"width": 360, "height": 740})
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 360
+
+
+def test_it_is_light_or_dark_as_the_system_is_and_as_one_chooses(show):
+    def background(page: Any) -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light, dark = background(show(color_scheme="light")), background(show(color_scheme="dark"))
+    assert light != dark
+    page = show(color_scheme="light")
+    page.click("#theme")  # light
+    page.keyboard.press("t")
+    assert background(page) == dark
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert background(page) == dark
+
+
+def test_every_control_has_a_name_and_headings_follow_each_other(show):
+    page = show("#/items?item=right-1")
+    unnamed = """[...document.querySelectorAll('button, input, select, textarea')].filter(
+        (e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))"""
+    assert page.evaluate(f"{unnamed}.length") == 0
+    levels = page.evaluate(
+        "[...document.querySelectorAll('h1, h2, h3, h4')].filter((e) => e.offsetParent)"
+        ".map((e) => Number(e.tagName[1]))"
+    )
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+# Without a browser
+
+
+def test_without_an_output_it_goes_into_the_run_folder(folder, run_command):
+    done = run_command(folder, "report", "after")
+    assert done.stdout.startswith("after/report.html: 4 items, ")
+    assert (folder / "after" / "report.html").exists()
+
+
+def test_a_run_of_an_earlier_version_has_no_texts_and_says_so(folder, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("results.jsonl", "summary.json", "rubric.yaml"):
+        (run / name).write_bytes((folder / "run" / name).read_bytes())
+    assert not write_report(run, bootstrap=Bootstrap(resamples=20)).has_texts
+    assert "does not have the texts" in (run / "report.html").read_text()
+
+
+def test_what_is_no_run_is_one_line(rubricate):
+    done = rubricate("report", "nowhere")
+    assert (done.returncode, done.stderr) == (1, "Error: nowhere: no such run folder\n")
+
+
+def test_five_hundred_items_by_ten_criteria_are_below_three_megabytes(tmp_path):
+    some = random.Random(7)
+    words = [f"{some.choice('bcdfglmnprst')}{some.choice('aeiou')}{n:x}" for n in range(4000)]
+
+    def text(count: int) -> str:
+        return " ".join(some.choices(words, k=count))
+
+    folder = tmp_path / "run"
+    folder.mkdir()
+    names = [f"criterion {n}" for n in range(10)]
+    rubric = [{"name": name, "requirement": text(20)} for name in names]
+    (folder / "rubric.yaml").write_text(json.dumps(rubric))
+    usage = {"requests": 1, "input_tokens": 900, "output_tokens": 60, "cost": 0.001, "seconds": 1.0}
+    with (folder / "results.jsonl").open("w") as rows, (folder / "items.jsonl").open("w") as items:
+        for number in range(500):
+            item = {"item": f"item-{number}", "prompt": "p", "submission": text(400)}
+            items.write(json.dumps({**item, "description": "", "reference": None}) + "\n")
+            for name in names:
+                label = some.choice(["MET", "UNMET"])
+                value = float(label == "MET")
+                quote = item["submission"][:60]
+                row = {
+                    **{"item": item["item"], "criterion": name, "weight": 1.0, "status": "judged"},
+                    **{"label": label, "value": value, "human_label": label, "human_value": value},
+                    **{"reason": text(25), "probability": 0.9, "judge": "m", "error": None},
+                    "evidence": [{"quote": quote, "start": 0, "end": 60}],
+                    "usage": usage,
+                    "item_score": {"value": 0.5, "lowest": 0.5, "highest": 0.5},
+                }
+                rows.write(json.dumps(row) + "\n")
+    (folder / "summary.json").write_text(json.dumps(empty_summary()))
+    page = write_report(folder, bootstrap=Bootstrap(resamples=20))
+    assert page.items == 500
+    assert page.size < 3_000_000
+
+
+def empty_summary() -> dict[str, Any]:
+    counts = {"judged": 5000, "abstained": 0, "not_applicable": 0, "failed": 0}
+    score = {"mean": 0.5, "lowest": 0.5, "highest": 0.5, "scored": 500, "coverage": 1.0}
+    usage = {"calls": 5000, "resumed": 0, "requests": 5000, "input_tokens": 1, "cached_tokens": 0}
+    return {
+        **{"version": "0", "dataset": "d", "judge": "m", "note": None, "items": 500},
+        **{"verdicts": counts, "not_run": 0, "errors": {}, "first_error": None, "criteria": []},
+        "score": {**score, "human_mean": None},
+        "agreement": None,
+        **{"cannot_assess": "skip", "partial": 0.5, "run_dir": None, "stopped": None},
+        "usage": {**usage, "output_tokens": 1, "cost": 5.0, "seconds": 10.0},
+    }
