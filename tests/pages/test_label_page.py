@@ -159,7 +159,7 @@ def test_labels_are_blind_and_then_decided_on_with_a_reason(tmp_path, serve, new
 
 
 def test_two_annotators_at_once_do_not_overwrite_each_other(tmp_path, serve, new_page):
-    path = write(tmp_path / "data.json", 4, RUBRIC[:1])
+    path = write(tmp_path / "data.json", 2, RUBRIC[:1])
     pages = {}
     for name in ("ann", "bea"):  # a server each
         pages[name] = new_page(serve(path, "--annotator", name)[1])
@@ -168,7 +168,7 @@ def test_two_annotators_at_once_do_not_overwrite_each_other(tmp_path, serve, new
     pages["cas"].fill("#annotator", "cas")
     pages["cas"].keyboard.press("Enter")
     pages["cas"].locator("#who >> text=cas").wait_for()
-    for _ in range(4):
+    for _ in range(2):
         for name, page in pages.items():
             page.keyboard.press("u" if name == "bea" else "m")
         for page in pages.values():

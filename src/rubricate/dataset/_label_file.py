@@ -85,7 +85,7 @@ class LabelFile:
     def refresh(self) -> bool:
         """Read the file again where it is not what was read before; whether it was not."""
         seen = self._state()
-        if seen == self._seen:
+        if seen is not None and seen == self._seen:
             return False
         self._document = read_whole(self.path)
         try:

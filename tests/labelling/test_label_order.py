@@ -1,0 +1,82 @@
+"""Which items are labelled next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubricate import RubricDataset
+from rubricate.labelling import label_order
+
+
+def entries(*items: dict[str, Any]) -> list[Any]:
+    rubric = [{"name": "speed", "requirement": "x"}]
+    data = {
+        "prompt": "p",
+        "rubric": rubric,
+        "items": [
+            {"id": str(n), "submission": str(n), "description": "", **item}
+            for n, item in enumerate(items)
+        ],
+    }
+    return list(RubricDataset.from_dict(data).entries())
+
+
+def test_a_random_order_is_the_same_each_time_and_has_what_is_settled_last():
+    made = entries(*[{}] * 20, {"ground_truth": ["MET"]})
+    order = label_order(made, "random", judged={}, labels={}, seed=3)
+    assert sorted(order, key=int) == [str(n) for n in range(21)]
+    assert order[-1] == "20"
+    assert order != [str(n) for n in range(21)]
+    made[5].item.annotations["ann"] = {"speed": "MET"}
+    assert label_order(made, "random", judged={}, labels={}, seed=3) == order
+    assert label_order(made, "random", judged={}, labels={}, seed=4) != order
+
+
+def test_those_worth_most_come_first():
+    made = entries(
+        {"annotations": {"ann": {"speed": "MET"}, "bea": {"speed": "MET"}}},  # 0: all agree
+        {},  # 1: the judge is sure
+        {},  # 2: the judge is not sure
+        {"annotations": {"ann": {"speed": "MET"}, "bea": {"speed": "UNMET"}}},  # 3: they differ
+    )
+    judged = {"0": {"speed": 0.4}, "1": {"speed": 0.02}, "2": {"speed": 0.45}, "3": {"speed": 0.0}}
+    labels = {str(n): {"speed": "MET"} for n in range(4)}
+    assert label_order(made, "worth", judged=judged, labels=labels) == ["3", "2", "1", "0"]
+    labels["0"] = {"speed": "UNMET"}  # the judge differs from people
+    assert set(label_order(made, "worth", judged=judged, labels=labels)[:2]) == {"0", "3"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["data.json", "--order", "worst"], "--order must be random or worth, found 'worst'"),
+        (["data.json", "--order", "worth"], "--order worth needs --run"),
+        (["nothing.json"], "nothing.json: file not found"),
+        (["data.json", "--run", "nowhere"], "nowhere: no such run folder"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(rubricate, write_dataset, arguments, said):
+    write_dataset()
+    done = rubricate("label", *arguments, "--no-browser")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_run_on_another_dataset_is_refused(rubricate, write_dataset, tmp_path: Path):
+    write_dataset()
+    (tmp_path / "other.json").write_text(
+        json.dumps(
+            {
+                **json.loads((tmp_path / "data.json").read_text()),
+                "items": [{"submission": "another", "description": ""}],
+            }
+        )
+    )
+    rubricate("grade", "other.json", "--run-dir", "run", "--quiet")
+    done = rubricate("label", "data.json", "--run", "run", "--no-browser")
+    assert "has none of the items" in done.stderr
