@@ -82,7 +82,6 @@ def test_a_decision_is_the_ground_truth_and_can_be_taken_back(tmp_path):
 
 
 def test_people_may_say_of_any_kind_that_it_cannot_be_assessed():
-    options = [{"label": "x", "value": 0}, {"label": "y", "value": 1}]
     rubric = Rubric.from_dict(
         [
             {"requirement": "a"},

@@ -1,0 +1,103 @@
+"""Make the pictures of the report and the labelling page in `docs/images`.
+
+    python tools/screenshots.py
+
+Needs Chromium (`apt-get install chromium`), the extra `dev`, and `pip install pillow`. The pages are those of a run of the
+embedded judge on `examples/physics.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+COMMAND = str(Path(sys.executable).with_name("rubricate"))
+SIZE = {"width": 1200, "height": 780}
+
+
+def rubricate(folder: Path, *arguments: str) -> None:
+    """Run the command in a folder."""
+    subprocess.run([COMMAND, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def opened(browser: Browser, url: str, scheme: str) -> Page:
+    """The page at an address, in light or dark."""
+    page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+    page.goto(url)
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_timeout(300)
+    return page
+
+
+def keep(page: Page, name: str) -> None:
+    """Write what the page shows to `docs/images`, in as many colours as it needs."""
+    page.wait_for_timeout(300)
+    path = IMAGES / f"{name}.png"
+    page.screenshot(path=path)
+    page.close()
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def report(browser: Browser, folder: Path) -> None:
+    """The report: as a whole, and an item."""
+    url = (folder / "report.html").as_uri()
+    keep(opened(browser, url, "light"), "report")
+    page = opened(browser, f"{url}#/items?only=differs&item=physics-q1-16", "dark")
+    page.keyboard.press("n")
+    keep(page, "report-dark")
+
+
+def label(browser: Browser, folder: Path) -> None:
+    """The labelling page: blind, and then with what the judge says."""
+    arguments = ["label", "blind.json", "--run", "run", "--annotator", "ada", "--no-browser"]
+    process = subprocess.Popen(
+        [COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().decode().strip()
+        page = opened(browser, url, "light")
+        page.keyboard.press("m")
+        keep(page, "label")
+        page = opened(browser, url, "dark")
+        for key in ("m", "m", "Enter"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(300)
+        keep(page, "label-dark")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main() -> None:
+    """Make all pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))))
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
+        folder = Path(name)
+        data = json.loads((ROOT / "examples" / "physics.json").read_text("utf-8"))
+        (folder / "physics.json").write_text(json.dumps(data))
+        rubricate(folder, "grade", "physics.json", "--run-dir", "run", "--quiet")
+        rubricate(folder, "report", "run", "-o", "report.html")
+        for item in data["items"]:
+            item["ground_truth"] = None
+        (folder / "blind.json").write_text(json.dumps(data))
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        report(browser, folder)
+        label(browser, folder)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
