@@ -158,12 +158,13 @@ def histogram(
 def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
     """People's labels in rows, the judge's in columns; the darker, the more."""
     cell = max(22.0, min(56.0, 260 / len(labels)))
-    left, top = 92.0, 34.0
+    left, top = 84.0, 34.0
     most = max(max(row) for row in counts) or 1
     letters = 14 if cell > 50 else max(3, int(cell / 6.5))
     parts = [
         _text(left + cell * len(labels) / 2, 12, "judge", "tick judge-text"),
-        _text(4, top + cell * len(labels) / 2 + 4, "human", "tick start human-text"),
+        f'<text class="tick human-text" transform="translate(12 '
+        f'{top + cell * len(labels) / 2:.1f}) rotate(-90)">human</text>',
     ]
     for row, label in enumerate(labels):
         middle = top + cell * (row + 0.5) + 4
