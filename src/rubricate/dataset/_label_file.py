@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +57,19 @@ class Adjudication:
 Change = NewLabel | Adjudication
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the file holds, as far as it has been read."""
+
+    dataset: RubricDataset
+    entries: list[Entry]
+    places: dict[str, int]
+
+
 class LabelFile:
     """A dataset's file that labels are written into.
+
+    Changes may be made in one thread while others read.
 
     Args:
         path: a dataset in JSON, YAML or JSON Lines.
@@ -65,8 +77,6 @@ class LabelFile:
 
     Attributes:
         path: the file.
-        dataset: what it holds, as far as it has been read.
-        entries: its items with their ids, rubrics, prompts and references.
 
     Raises:
         InputError: it is no dataset, or its folder cannot be written.
@@ -76,32 +86,49 @@ class LabelFile:
         self.path = Path(path)
         self._rubric = rubric
         self._seen: tuple[int, ...] | None = None
-        self.dataset: RubricDataset
-        self.entries: list[Entry]
+        self._changing = threading.Lock()
+        self._held: _Held
         self.refresh()
         if not os.access(self.path.parent, os.W_OK) or not os.access(self.path, os.W_OK):
             raise InputError("cannot be written: labels go back into it", file=self.path)
 
-    def refresh(self) -> bool:
-        """Read the file again where it is not what was read before; whether it was not."""
+    @property
+    def dataset(self) -> RubricDataset:
+        """What the file holds."""
+        return self._held.dataset
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Its items with their ids, rubrics, prompts and references."""
+        return self._held.entries
+
+    def refresh(self) -> None:
+        """Read the file again where somebody else has changed it; not while changes are made."""
+        if self._changing.acquire(blocking=False):
+            try:
+                self._refresh()
+            finally:
+                self._changing.release()
+
+    def _refresh(self) -> None:
         seen = self._state()
         if seen is not None and seen == self._seen:
-            return False
+            return
         self._document = read_whole(self.path)
         try:
-            self.dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
-            self.entries = list(self.dataset.entries())
+            dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
+            entries = list(dataset.entries())
         except InputError as error:
             raise error.within(file=self.path) from None
-        self._place = {entry.id: index for index, entry in enumerate(self.entries)}
-        self._seen = seen
-        return True
+        places = {entry.id: index for index, entry in enumerate(entries)}
+        self._held, self._seen = _Held(dataset, entries, places), seen
 
     def entry(self, item: str) -> Entry:
         """The item with this id; `InputError` if there is none."""
-        if item not in self._place:
+        held = self._held
+        if item not in held.places:
             raise InputError(f"there is no item '{item}'", file=self.path)
-        return self.entries[self._place[item]]
+        return held.entries[held.places[item]]
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Make changes; they are on disk when this returns.
@@ -113,25 +140,28 @@ class LabelFile:
 
         lock = self.path.with_name(f".{self.path.name}.lock")
         try:
-            with FileLock(lock, timeout=LOCK_SECONDS):
-                self.refresh()
+            with self._changing, FileLock(lock, timeout=LOCK_SECONDS):
+                self._refresh()
                 touched = {self._changed(change) for change in changes}
                 before = self.path.read_text("utf-8-sig")
                 self._keep_comments(before)
                 replace_file(self.path, document_text(self.path, self._document, before))
                 self._seen = self._state()
+                self._reread(touched)
         except Timeout:
             raise InputError(
                 f"another process has held it for {LOCK_SECONDS:g} seconds", file=self.path
             ) from None
         except OSError as error:
-            self._seen = None  # what was read is not what is there
+            self._seen = None  # what is held is not what is there
             raise InputError(f"cannot be written: {error.strerror}", file=self.path) from None
-        self._reread(touched)
+        except InputError:
+            self._seen = None
+            raise
 
     def _changed(self, change: Change) -> int:
         """Make a change in the document; the place of its item."""
-        entry, place = self.entry(change.item), self._place[change.item]
+        entry, place = self.entry(change.item), self._held.places[change.item]
         if change.criterion not in entry.rubric.names:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
         item: dict[str, Any] = self._document["items"][place]

@@ -134,38 +134,33 @@ class LabelServer:
         )
 
     async def _overview(self, request: web.Request) -> web.StreamResponse:
-        async with self._writing:
-            return _json(self._session.overview(request.query.get("annotator", "")))
+        return _json(self._session.overview(request.query.get("annotator", "")))
 
     async def _item(self, request: web.Request) -> web.StreamResponse:
         query = request.query
-        async with self._writing:
-            return _json(self._session.item(query.get("id", ""), query.get("annotator", "")))
+        return _json(self._session.item(query.get("id", ""), query.get("annotator", "")))
 
     async def _review(self, request: web.Request) -> web.StreamResponse:
         given = await _fields(request, "item", "annotator")
-        async with self._writing:
-            return _json(self._session.review(given["item"], given["annotator"]))
+        return _json(self._session.review(given["item"], given["annotator"]))
 
     async def _label(self, request: web.Request) -> web.StreamResponse:
         given = await _fields(request, "item", "annotator", "criterion")
-        async with self._writing:
-            change = self._session.label(
-                given["item"], given["annotator"], given["criterion"], given.get("label")
-            )
+        change = self._session.label(
+            given["item"], given["annotator"], given["criterion"], given.get("label")
+        )
         await self._write(change)
         return _json({"label": change.label})
 
     async def _adjudicate(self, request: web.Request) -> web.StreamResponse:
         given = await _fields(request, "item", "annotator", "criterion")
-        async with self._writing:
-            change = self._session.adjudicate(
-                given["item"],
-                given["annotator"],
-                given["criterion"],
-                given.get("label"),
-                str(given.get("reason") or ""),
-            )
+        change = self._session.adjudicate(
+            given["item"],
+            given["annotator"],
+            given["criterion"],
+            given.get("label"),
+            str(given.get("reason") or ""),
+        )
         await self._write(change)
         return _json({"label": change.label})
 

@@ -3,7 +3,8 @@
 
 const at = (id) => document.getElementById(id);
 let annotator = document.body.dataset.annotator, overview = null, item = null, review = null;
-let current = 0, whole = false, undone = [], pending = 0, sending = Promise.resolve();
+let current = 0, whole = false, undone = [], sending = Promise.resolve();
+const pending = []; // the items of changes that are not saved yet
 
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -52,12 +53,12 @@ function told(words, trouble = false) {
 
 // Changes go out one after the other; what cannot be saved is said, and shown as it is on disk.
 function save(what, data) {
-  pending += 1;
+  pending.push(data.item);
   told("saving…");
   sending = sending.then(() => send(what, data)).then(
-    (found) => { pending -= 1; if (!pending) told("saved"); return found; },
+    (found) => { pending.shift(); if (!pending.length) told("saved"); return found; },
     async (error) => {
-      pending -= 1;
+      pending.shift();
       told(`not saved: ${error.message}`, true);
       if (item?.id === data.item) await load(item.id, current).catch(() => null);
       return null;
@@ -100,7 +101,7 @@ const unlabelled = (from = 0) => {
 };
 
 async function open(id) {
-  await sending;
+  if (pending.includes(id)) await sending;
   await load(id);
   history.replaceState(null, "", `#${encodeURIComponent(id)}`);
   material();
@@ -428,5 +429,5 @@ at("theme").onclick = turnTheme;
 at("view").onclick = turnView;
 at("all").onclick = listed;
 document.addEventListener("keydown", key);
-addEventListener("beforeunload", (event) => { if (pending) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (pending.length) event.preventDefault(); });
 begin();
