@@ -117,7 +117,7 @@ class LabelServer:
                 raise web.HTTPUnsupportedMediaType
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
-        script = page_part("label.js", "rubricate.labelling")
+        script = page_part("base.js") + page_part("label.js", "rubricate.labelling")
         style = page_part("base.css") + page_part("label.css", "rubricate.labelling")
         template = templates("rubricate.labelling").get_template("label.html.jinja")
         session = self._session

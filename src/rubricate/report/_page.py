@@ -112,7 +112,8 @@ def _compose(
     comparison: RunComparison | None,
     context: dict[str, Any],
 ) -> None:
-    script, style = page_part("report.js"), page_part("base.css") + page_part("report.css")
+    script = page_part("base.js") + page_part("report.js")
+    style = page_part("base.css") + page_part("report.css")
     mark = "<!-- data -->"
     text = (
         templates()

@@ -1,28 +1,8 @@
-"use strict";
 // Labelling by keyboard. Texts are shown as text and never as markup; every label is sent at once.
 
-const at = (id) => document.getElementById(id);
 let annotator = document.body.dataset.annotator, overview = null, item = null, review = null;
 let current = 0, whole = false, undone = [], sending = Promise.resolve();
 const pending = []; // the items of changes that are not saved yet
-
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name in element) element[name] = value;
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
-
-function kept(name, value) { // what the browser keeps for this tab, if it keeps anything
-  try {
-    if (value === undefined) return JSON.parse(sessionStorage.getItem(name));
-    sessionStorage.setItem(name, JSON.stringify(value));
-  } catch { /* nothing is kept */ }
-  return null;
-}
 
 // The server
 
@@ -70,8 +50,8 @@ function save(what, data) {
 
 async function begin() {
   theme();
-  whole = kept("whole") ?? false;
-  if (!annotator) annotator = kept("annotator") ?? "";
+  whole = kept("sessionStorage", "whole") ?? false;
+  if (!annotator) annotator = kept("sessionStorage", "annotator") ?? "";
   if (!annotator) at("name").showModal();
   else await start();
   document.body.dataset.ready = "true";
@@ -86,8 +66,8 @@ async function start() {
     return;
   }
   annotator = overview.annotator;
-  kept("annotator", annotator);
-  undone = kept(`undo ${annotator}`) ?? [];
+  kept("sessionStorage", "annotator", annotator);
+  undone = kept("sessionStorage", `undo ${annotator}`) ?? [];
   at("who").textContent = annotator;
   const wanted = decodeURIComponent(location.hash.slice(1));
   const next = overview.items.find((one) => one.id === wanted) ?? unlabelled() ?? overview.items[0];
@@ -248,13 +228,13 @@ function put(criterion, label) {
 function remember(change) {
   undone.push(change);
   undone = undone.slice(-500);
-  kept(`undo ${annotator}`, undone);
+  kept("sessionStorage", `undo ${annotator}`, undone);
 }
 
 async function undo() {
   const change = undone.pop();
   if (!change) return;
-  kept(`undo ${annotator}`, undone);
+  kept("sessionStorage", `undo ${annotator}`, undone);
   if (change.item !== item.id) await open(change.item);
   const number = item.questions.findIndex((one) => one.criterion === change.criterion);
   current = Math.max(0, number);
@@ -390,7 +370,7 @@ function key(event) {
 
 function turnView() {
   whole = !whole;
-  kept("whole", whole);
+  kept("sessionStorage", "whole", whole);
   draw();
 }
 
@@ -402,21 +382,6 @@ function listed() {
     return make("li", {}, button);
   }));
   at("items").showModal();
-}
-
-const THEMES = { "": "as the system", light: "light", dark: "dark" };
-
-function theme(next) {
-  if (next !== undefined) kept("theme", next);
-  else next = kept("theme") ?? "";
-  if (next) document.documentElement.dataset.theme = next;
-  else delete document.documentElement.dataset.theme;
-  at("theme").setAttribute("aria-label", `Colours: ${THEMES[next] ?? next}`);
-}
-
-function turnTheme() {
-  const names = Object.keys(THEMES), now = document.documentElement.dataset.theme ?? "";
-  theme(names[(names.indexOf(now) + 1) % names.length]);
 }
 
 at("naming").onsubmit = () => {

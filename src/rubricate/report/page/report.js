@@ -1,4 +1,3 @@
-"use strict";
 // The report's items: unpacked when they are looked at, shown as text and never as markup.
 
 const FAILED = 1, ABSTAINED = 2, NOT_APPLICABLE = 4, DIFFERS = 8, UNSURE = 16, FLIPPED = 32;
@@ -6,20 +5,8 @@ const ONLY = {
   differs: DIFFERS, failed: FAILED, undecided: ABSTAINED | NOT_APPLICABLE, unsure: UNSURE,
   flipped: FLIPPED,
 };
-const TONES = { g: "good", b: "bad", h: "half", n: "none" };
 const IN_A_PAGE = 50;
 const FIELDS = ["search", "criterion", "verdict", "only", "sort"];
-const at = (id) => document.getElementById(id);
-
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name in element) element[name] = value;
-    else element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
 
 // Packed data
 
@@ -383,26 +370,7 @@ async function showFlips(query) {
   at("more-flips").hidden = places.length <= flipsShown;
 }
 
-// Colours and keys
-
-const THEMES = { "": "as the system", light: "light", dark: "dark" };
-
-function theme(next) {
-  try {
-    if (next !== undefined) localStorage.setItem("rubricate-theme", next);
-    else next = localStorage.getItem("rubricate-theme") ?? "";
-  } catch {
-    next ??= ""; // a page from a file may have nowhere to keep it
-  }
-  if (next) document.documentElement.dataset.theme = next;
-  else delete document.documentElement.dataset.theme;
-  at("theme").setAttribute("aria-label", `Colours: ${THEMES[next] ?? next}`);
-}
-
-function turnTheme() {
-  const names = Object.keys(THEMES), now = document.documentElement.dataset.theme ?? "";
-  theme(names[(names.indexOf(now) + 1) % names.length]);
-}
+// Keys
 
 function step(by) {
   const boxes = document.querySelectorAll(".verdict").length;
