@@ -55,6 +55,7 @@ def dataset() -> dict[str, Any]:
                 "submission": text,
                 "description": HOSTILE if name == "hostile" else name,
                 "ground_truth": labels.get(name),
+                "context": [{"title": "Optics", "text": "A passage"}],
             }
             for name, text in TEXTS.items()
         ],
@@ -165,6 +166,7 @@ def test_an_item_shows_verdict_reason_label_and_error(show):
     shown = page.inner_text("#item")
     assert "human: MET ≠" in shown
     assert "Not there" in shown
+    assert "A passage" in page.text_content("#item details >> text=Context: Optics >> ..")
     page.goto(page.url.replace("wrong-1", "failing-1"))
     page.wait_for_selector("#item .failed-text")
     assert "unreadable" in page.inner_text("#item .failed-text").lower()

@@ -19,7 +19,7 @@ from aiohttp import web
 from rubricate.dataset import Change
 from rubricate.errors import InputError
 from rubricate.labelling._session import LabelSession
-from rubricate.report import page_part, page_policy, templates
+from rubricate.report import page_part, page_policy, page_templates
 
 __all__ = ["LabelServer"]
 
@@ -119,7 +119,7 @@ class LabelServer:
     async def _page(self, request: web.Request) -> web.StreamResponse:
         script = page_part("base.js") + page_part("label.js", "rubricate.labelling")
         style = page_part("base.css") + page_part("label.css", "rubricate.labelling")
-        template = templates("rubricate.labelling").get_template("label.html.jinja")
+        template = page_templates("rubricate.labelling").get_template("label.html.jinja")
         session = self._session
         text = template.render(
             name=session.file.dataset.name or session.file.path.stem,

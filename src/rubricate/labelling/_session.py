@@ -131,6 +131,7 @@ class LabelSession:
             **self._line(entry, annotator),
             "prompt": entry.prompt,
             "reference": entry.reference,
+            "context": [document.to_json() for document in entry.item.context],
             "submission": entry.item.submission,
             "guidelines": entry.rubric.guidelines,
             "questions": [
@@ -246,6 +247,7 @@ def _question(criterion: Criterion, name: str) -> dict[str, Any]:
     return {
         "criterion": name,
         "requirement": asked.requirement,
+        "note": criterion.note,
         "material": asked.material,
         "fault": criterion.weight < 0,
         "answers": [

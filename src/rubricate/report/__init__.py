@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         ReportPage,
         page_part,
         page_policy,
-        templates,
+        page_templates,
         write_report,
     )
     from rubricate.report._pairs import (
@@ -119,13 +119,13 @@ __all__ = [
     "fit_calibration",
     "page_part",
     "page_policy",
+    "page_templates",
     "pair_result",
     "read_calibration",
     "read_certificate",
     "replay_figures",
     "replay_view",
     "summarize",
-    "templates",
     "to_pandas",
     "variance_report",
     "write_report",
@@ -156,7 +156,7 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
-    "_page": ("ReportPage", "page_part", "page_policy", "templates", "write_report"),
+    "_page": ("ReportPage", "page_part", "page_policy", "page_templates", "write_report"),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }

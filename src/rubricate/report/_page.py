@@ -26,7 +26,7 @@ from rubricate.stats import Bootstrap, Estimate
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["ReportPage", "page_part", "page_policy", "templates", "write_report"]
+__all__ = ["ReportPage", "page_part", "page_policy", "page_templates", "write_report"]
 
 FLIPS = 100
 """Changed verdicts in a chunk."""
@@ -116,7 +116,7 @@ def _compose(
     style = page_part("base.css") + page_part("report.css")
     mark = "<!-- data -->"
     text = (
-        templates()
+        page_templates()
         .get_template("report.html.jinja")
         .render(
             **context,
@@ -185,7 +185,7 @@ def _hash(text: str) -> str:
 
 
 @cache
-def templates(room: str = "rubricate.report") -> Environment:
+def page_templates(room: str = "rubricate.report") -> Environment:
     """The templates in the folder `page` of a room; what they are given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

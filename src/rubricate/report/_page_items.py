@@ -85,6 +85,7 @@ class PageItems:
                 "prompt": item.prompt,
                 "submission": item.submission,
                 "reference": item.reference,
+                "context": item.context,
                 "score": score,
                 "alone": {n: s["value"] for n, s in item.rows[0].get("judge_scores", {}).items()},
                 "warnings": list(item.rows[0].get("warnings", {}).values()),
@@ -115,6 +116,7 @@ class PageItems:
         found = {
             "criterion": row["criterion"],
             "requirement": criterion.requirement,
+            "note": criterion.note,
             "weight": row["weight"],
             "status": row["status"],
             "label": row["label"],

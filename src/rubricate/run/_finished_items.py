@@ -26,6 +26,7 @@ class FinishedItem:
         rows: its lines of `results.jsonl`, one a criterion.
         submission, prompt, reference: its texts as they were judged; None where the folder, of an
             earlier version, does not have them (or where there is no reference).
+        context: its documents: texts, or objects with `title` and `text`.
     """
 
     id: str
@@ -34,6 +35,7 @@ class FinishedItem:
     submission: str | None = None
     prompt: str | None = None
     reference: str | None = None
+    context: tuple[str | dict[str, str], ...] = ()
 
 
 def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
@@ -61,6 +63,7 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
             submission=text.get("submission"),
             prompt=text.get("prompt"),
             reference=text.get("reference"),
+            context=tuple(text.get("context", ())),
         )
 
 

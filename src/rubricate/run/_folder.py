@@ -160,6 +160,7 @@ def _texts(planned: PlannedItem) -> dict[str, Any]:
         "prompt": case.prompt,
         "submission": case.submission,
         "reference": case.reference,
+        "context": [document.to_json() for document in case.context],
     }
 
 

@@ -120,6 +120,7 @@ function material() {
     fold("Prompt", item.prompt, item.prompt.length < 600 && innerWidth > 860),
     fold("Guidelines", item.guidelines, false),
     fold("Reference", item.reference, false),
+    ...item.context.map((one, number) => fold(`Context: ${one.title ?? number + 1}`, one.text ?? one, false)),
     make("h3", {}, "Submission"),
     make("div", { className: "text", id: "submission" }, item.submission),
   ].filter(Boolean));
@@ -169,6 +170,7 @@ function question(one, number) {
     make("h2", {}, one.criterion),
     one.fault ? make("p", { className: "sub" }, "A fault: MET means that it is there.") : null,
     make("p", { className: "requirement" }, one.requirement),
+    one.note ? make("p", { className: "sub" }, one.note) : null,
     one.material ? make("pre", {}, one.material) : null);
   box.append(answers(one, item.labels[one.criterion], (label) => { current = number; give(label); }));
   return box;

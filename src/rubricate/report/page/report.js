@@ -223,6 +223,7 @@ function itemParts(item) {
     ...item.warnings.map((words) => make("p", { className: "notice" }, words)),
     fold("Prompt", item.prompt),
     fold("Reference", item.reference),
+    ...(item.context ?? []).map((one, place) => fold(`Context: ${one.title ?? place + 1}`, one.text ?? one)),
   ];
   if (item.submission !== null) {
     parts.push(make("h3", { className: "part" }, "Submission"), submission(item));
@@ -283,7 +284,7 @@ function verdictPart(verdict, place) {
           `human: ${verdict.human}${verdict.bits & DIFFERS ? " ≠" : ""}`),
       verdict.bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
       make("span", { className: "sub" }, facts.filter(Boolean).join(" · "))),
-    make("p", { className: "requirement" }, verdict.requirement ?? ""),
+    make("p", { className: "requirement" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")),
     verdict.reason ? make("p", { className: "reason" }, verdict.reason) : null,
     verdict.error ? make("p", { className: "reason failed-text" }, verdict.error) : null);
   for (const [quote, start] of verdict.evidence ?? []) {
