@@ -28,7 +28,7 @@ from rubricate import (
     Transcript,
     Verdict,
 )
-from rubricate.dataset import open_items
+from rubricate.dataset import LabelFile, NewLabel, open_items, open_label_file
 from rubricate.dialects.karenina import Benchmark
 from rubricate.dialects.karenina import schemas as karenina
 from rubricate.dialects.ragas import (
@@ -39,7 +39,8 @@ from rubricate.dialects.ragas import (
 )
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.judge import Message, ProbabilityJudge
-from rubricate.report import Summary, agreement_report, compare_runs
+from rubricate.labelling import LabelServer, LabelSession
+from rubricate.report import ReportPage, Summary, agreement_report, compare_runs, write_report
 from rubricate.run import read_run
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -159,3 +160,12 @@ def trust() -> None:
     comparison = compare_runs(read_run("before"), read_run(Path("after")), margin=0.02)
     assert_type(comparison.is_worse(0.02), bool)
     assert_type(agreement_report(read_run("after")).items, int)
+
+
+def pages() -> None:
+    """The report page, and labels on their way into a file."""
+    assert_type(write_report("run", compare=Path("other")), ReportPage)
+    file = open_label_file("answers.csv", rubric)
+    assert_type(file, LabelFile)
+    file.apply([NewLabel("1", "ann", "a", "MET"), NewLabel("1", "ann", "b", None)])
+    LabelServer(LabelSession(file, run="run", order="worth"), annotator="ann")

@@ -51,13 +51,8 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
-    from rubricate.report._page import (
-        ReportPage,
-        page_part,
-        page_policy,
-        page_templates,
-        write_report,
-    )
+    from rubricate.report._page import ReportPage, write_report
+    from rubricate.report._page_parts import page_part, page_policy, page_templates
     from rubricate.report._pairs import (
         PairFigures,
         PairReport,
@@ -156,7 +151,8 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
-    "_page": ("ReportPage", "page_part", "page_policy", "page_templates", "write_report"),
+    "_page": ("ReportPage", "write_report"),
+    "_page_parts": ("page_part", "page_policy", "page_templates"),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }

@@ -218,7 +218,7 @@ def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Markup:
 
 
 def reliability_plot(found: Calibration) -> Markup:
-    """How often the judge was right against how sure it was, with Wilson's intervals."""
+    """How often people said MET against how probable the judge held it, with Wilson's intervals."""
     most = max((one.n for one in found.bins), default=1) or 1
     parts = []
     for one in found.bins:
@@ -231,7 +231,8 @@ def reliability_plot(found: Calibration) -> Markup:
         radius = 3 + 4 * (one.n / most) ** 0.5
         parts.append(
             f'<circle class="judge" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-            f"<title>said {one.mean_probability:.2f}, was right {one.frequency.value:.2f} "
+            f"<title>held for {one.mean_probability:.2f}, was {one.frequency.value:.2f} "
             f"(n {one.n})</title></circle>"
         )
-    return _square("how often it was right against how sure it was", "said", "was right", parts)
+    label = "how often people said MET against how probable the judge held it"
+    return _square(label, "probability of MET", "people say MET", parts)

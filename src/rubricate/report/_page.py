@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import shutil
 import tempfile
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from rubricate._version import __version__
 from rubricate.errors import InputError
 from rubricate.report._comparison import RunComparison, compare_runs
-from rubricate.report._confidence import LOW_CONFIDENCE, differs_from_label
+from rubricate.report._confidence import LOW_CONFIDENCE
 from rubricate.report._page_items import PageItems, chunk_element
-from rubricate.report._page_overview import Measured, overview_of
-from rubricate.run import FinishedItem, FinishedRun, finished_items, read_run
-from rubricate.stats import Bootstrap, Estimate
+from rubricate.report._page_overview import overview_of
+from rubricate.report._page_parts import page_part, page_policy, page_templates
+from rubricate.run import FinishedRun, finished_items, read_run
+from rubricate.stats import Bootstrap
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-__all__ = ["ReportPage", "page_part", "page_policy", "page_templates", "write_report"]
+__all__ = ["ReportPage", "write_report"]
 
 FLIPS = 100
 """Changed verdicts in a chunk."""
@@ -77,12 +72,12 @@ def write_report(
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with tempfile.TemporaryFile() as chunks:
-            items, measured = PageItems(chunks, comparison), Measured([], [], [])
+            items, waited = PageItems(chunks, comparison), array("d")
             for item in finished_items(found.path):
                 items.add(item, found.rubric_of(item.id))
-                _measure(found, item, measured)
+                waited.extend(row["usage"]["seconds"] for row in item.rows)
             items.flush()
-            overview = overview_of(found, measured, bootstrap)
+            overview = overview_of(found, waited, bootstrap)
             with part.open("wb") as page:
                 _compose(page, chunks, found, items, comparison, {"overview": overview})
         part.replace(path)
@@ -91,17 +86,6 @@ def write_report(
     finally:
         part.unlink(missing_ok=True)
     return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts)
-
-
-def _measure(run: FinishedRun, item: FinishedItem, measured: Measured) -> None:
-    rubric = run.rubric_of(item.id)
-    known = dict(zip(rubric.names, rubric, strict=True))
-    for row in item.rows:
-        measured.seconds.append(row["usage"]["seconds"])
-        decided = row["status"] == "judged" and row["human_value"] is not None
-        differs = differs_from_label(known[row["criterion"]], row)
-        measured.probabilities.append(row["probability"])
-        measured.right.append(not differs if decided else None)
 
 
 def _compose(
@@ -159,67 +143,3 @@ def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple
             "flips_in_chunk": FLIPS,
         },
     )
-
-
-@cache
-def page_part(name: str, room: str = "rubricate.report") -> str:
-    """A file of the folder `page` of a room."""
-    return (files(room) / "page" / name).read_text("utf-8")
-
-
-def page_policy(script: str, style: str, connect: str = "'none'") -> str:
-    """A Content-Security-Policy under which this script and this style count, and nothing else.
-
-    Args:
-        script, style: the text of the page's only script and only style sheet.
-        connect: where the script may send requests.
-    """
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-@cache
-def page_templates(room: str = "rubricate.report") -> Environment:
-    """The templates in the folder `page` of a room; what they are given is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    found = Environment(
-        loader=PackageLoader(room, "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters.update(figure=_figure, interval=_interval, dollars=_dollars, duration=_duration)
-    return found
-
-
-def _figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
-    return "–" if value is None else f"{value:{'+' if sign else ''}.{digits}f}"
-
-
-def _interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    plus = "+" if sign else ""
-    return f"{estimate.low:{plus}.{digits}f} to {estimate.high:{plus}.{digits}f}"
-
-
-def _dollars(cost: float | None) -> str:
-    if cost is None:
-        return "unknown"
-    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(seconds, 60)
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest:.0f} s"

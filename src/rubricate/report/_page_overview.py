@@ -17,9 +17,9 @@ from rubricate.report._page_items import tone
 from rubricate.report._summary import CriterionFigures, Summary
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run import FinishedRun, RowVerdict
-from rubricate.stats import Bootstrap, Estimate, LabelAgreement, calibration, clustered_mean
+from rubricate.stats import Bootstrap, Estimate, LabelAgreement, clustered_mean
 
-__all__ = ["CriterionLine", "Measured", "Overview", "Plot", "overview_of", "read_summary"]
+__all__ = ["CriterionLine", "Overview", "Plot", "overview_of", "read_summary"]
 
 BINS = 20
 WIDEST_CONFUSION = 12
@@ -71,15 +71,6 @@ class Overview:
     spending: tuple[Plot, ...]
 
 
-@dataclass(slots=True)
-class Measured:
-    """What is noted of each verdict as the items go by."""
-
-    seconds: list[float]
-    probabilities: list[float | None]
-    right: list[bool | None]
-
-
 def read_summary(run: FinishedRun) -> Summary:
     """A run's figures."""
     try:
@@ -88,8 +79,14 @@ def read_summary(run: FinishedRun) -> Summary:
         raise input_error(error).within(file=run.path / "summary.json") from None
 
 
-def overview_of(run: FinishedRun, measured: Measured, bootstrap: Bootstrap) -> Overview:
-    """All figures and plots."""
+def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap) -> Overview:
+    """All figures and plots.
+
+    Args:
+        run: the run.
+        waited: the seconds that each verdict waited for its answers.
+        bootstrap: how bootstrap intervals are made.
+    """
     summary, known = read_summary(run), run.criteria
     scores = run.item_scores
     labelled = any(row.human_label is not None for row in run.rows)
@@ -115,8 +112,8 @@ def overview_of(run: FinishedRun, measured: Measured, bootstrap: Bootstrap) -> O
         more_criteria=max(0, len(summary.criteria) - MOST_LINES),
         distribution=_distribution(run, list(scores.values()), labelled),
         agreement=() if report is None else tuple(_agreement_plots(run, report)),
-        calibration=_calibration(measured, bootstrap),
-        spending=tuple(_spending(measured)),
+        calibration=None if report is None else _calibration(report),
+        spending=tuple(_spending(waited)),
     )
 
 
@@ -247,13 +244,12 @@ def _short(estimate: Estimate) -> str:
     return "–" if estimate.value is None else f"{estimate.value:.2f}"
 
 
-def _calibration(measured: Measured, bootstrap: Bootstrap) -> Plot | None:
-    if not any(
-        one is not None and outcome is not None
-        for one, outcome in zip(measured.probabilities, measured.right, strict=True)
-    ):
+def _calibration(report: AgreementReport) -> Plot | None:
+    """Of all binary criteria together, or of the only one."""
+    each = [one.calibration for one in report.criteria if one.calibration is not None]
+    found = report.calibration or (each[0] if len(each) == 1 else None)
+    if found is None or not found.n:
         return None
-    found = calibration(measured.probabilities, measured.right, bootstrap=bootstrap)
     return Plot(
         "Calibration",
         _charts.reliability_plot(found),
@@ -262,8 +258,8 @@ def _calibration(measured: Measured, bootstrap: Bootstrap) -> Plot | None:
     )
 
 
-def _spending(measured: Measured) -> list[Plot]:
-    seconds = [second for second in measured.seconds if second > 0]
+def _spending(waited: Sequence[float]) -> list[Plot]:
+    seconds = [second for second in waited if second > 0]
     if not seconds:
         return []
     middle, slow = (float(np.percentile(seconds, share)) for share in (50, 95))
