@@ -124,6 +124,7 @@ class PageItems:
             "tone": colour,
             "bits": bits,
             "human": row["human_label"],
+            "people": row.get("annotations") or None,
             "probability": row["probability"],
             "reason": row["reason"],
             "evidence": [[one["quote"], *_units(text, one)] for one in row["evidence"]],

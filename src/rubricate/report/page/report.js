@@ -282,6 +282,8 @@ function verdictPart(verdict, place) {
       verdict.human === undefined ? null
         : make("span", { className: `tag ${verdict.bits & DIFFERS ? "human" : "none"}` },
           `human: ${verdict.human}${verdict.bits & DIFFERS ? " ≠" : ""}`),
+      ...Object.entries(verdict.people ?? {}).map(([who, said]) =>
+        make("span", { className: "tag none" }, `${who}: ${said}`)),
       verdict.bits & UNSURE ? make("span", { className: "tag none" }, "unsure") : null,
       make("span", { className: "sub" }, facts.filter(Boolean).join(" · "))),
     make("p", { className: "requirement" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")),
