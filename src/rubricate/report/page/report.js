@@ -225,12 +225,11 @@ function itemParts(item) {
     fold("Reference", item.reference),
     ...(item.context ?? []).map((one, place) => fold(`Context: ${one.title ?? place + 1}`, one.text ?? one)),
   ];
-  if (item.submission !== null) {
-    parts.push(make("h3", { className: "part" }, "Submission"), submission(item));
-  }
-  parts.push(make("h3", { className: "part" }, "Verdicts"));
-  parts.push(...item.verdicts.map((verdict, place) => verdictPart(verdict, place)));
-  return parts;
+  const text = item.submission === null ? null
+    : make("div", {}, make("h3", { className: "part" }, "Submission"), submission(item));
+  const verdicts = make("div", {}, make("h3", { className: "part" }, "Verdicts"),
+    ...item.verdicts.map((verdict, place) => verdictPart(verdict, place)));
+  return [...parts, make("div", { className: "sides" }, text, verdicts)];
 }
 
 function fold(title, text) {
