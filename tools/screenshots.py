@@ -45,7 +45,9 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=path)
     page.close()
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+        small = picture.convert("RGB").quantize(
+            128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
     small.save(path, optimize=True)
 
 
