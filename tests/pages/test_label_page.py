@@ -139,7 +139,7 @@ def test_labels_are_blind_and_then_decided_on_with_a_reason(tmp_path, serve, new
     labelled(page, 1)
     assert not any(REASON in text for text in came)
     page.keyboard.press("Enter")
-    page.locator("text=1 of 2 differ").wait_for()
+    page.locator("text=1 of 2 differs").wait_for()
     assert REASON in page.inner_text("#panel")
     page.keyboard.press("c")
     page.locator("text=Decided by ann: CANNOT_ASSESS").wait_for()

@@ -102,7 +102,7 @@ def test_it_opens_without_errors_and_shows_the_figures_of_the_run(folder, show):
     rows = page.locator("#overview table.criteria >> nth=0 >> tbody tr")
     assert rows.count() == 2
     assert "MET 2, UNMET 1" in rows.nth(0).inner_text()
-    assert "1 verdicts failed" in page.inner_text(".failed-edge")
+    assert "1 verdict failed" in page.inner_text(".failed-edge")
     assert page.locator("#overview figure svg").count() >= 3
     page.click("text=speed")
     assert page.input_value("#criterion") == "speed"

@@ -286,7 +286,7 @@ function differs(criterion) {
 function reviewParts() {
   const count = item.questions.filter((one) => differs(one.criterion)).length;
   return [
-    make("h2", {}, count ? `${count} of ${item.questions.length} differ from your labels` : "No label differs from yours"),
+    make("h2", {}, count ? `${count} of ${item.questions.length} ${count === 1 ? "differs" : "differ"} from your labels` : "No label differs from yours"),
     make("p", { className: "sub" }, "Your labels are kept. Choose an answer to decide which label holds."),
     ...item.questions.map(reviewPart),
     make("div", { className: "go" },

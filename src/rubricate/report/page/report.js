@@ -145,7 +145,7 @@ function line(place) {
     cells.append(make("span", { className: kinds.join(" "), title: told }));
   }
   const wrong = count(index.entries[place], DIFFERS), failed = count(index.entries[place], FAILED);
-  const notes = [id === description ? "" : id, wrong ? `${wrong} differ` : "", failed ? `${failed} failed` : ""];
+  const notes = [id === description ? "" : id, wrong ? `${wrong} ${wrong === 1 ? "differs" : "differ"}` : "", failed ? `${failed} failed` : ""];
   const link = make("a", { href: `#/items?${query}` },
     make("span", { className: "score" }, value === null ? "–" : value.toFixed(2)),
     make("span", {},
@@ -355,7 +355,7 @@ async function showFlips(query) {
   const criterion = query.get("criterion");
   const places = index.flips.map((_, place) => place)
     .filter((place) => !criterion || index.flips[place][1] === criterion);
-  at("flips-found").textContent = `${places.length} verdicts differ` + (criterion ? ` on ${criterion}` : "");
+  at("flips-found").textContent = `${places.length} ${places.length === 1 ? "verdict differs" : "verdicts differ"}` + (criterion ? ` on ${criterion}` : "");
   if (criterion) at("flips-found").append(" · ", make("a", { href: "#/changes" }, "all criteria"));
   const cards = [];
   for (const place of places.slice(0, flipsShown)) {
