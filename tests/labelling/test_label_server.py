@@ -163,3 +163,12 @@ def test_a_port_that_is_taken_is_one_line(address, tmp_path):
 
     with pytest.raises(InputError, match="cannot be listened on"):
         asyncio.run(serve())
+
+
+def test_after_a_restart_what_was_shown_still_counts_as_shown(address, tmp_path):
+    for criterion in ("speed", "tone"):
+        assert ask(address, "POST", "labels", {**LABEL, "criterion": criterion})[0] == 200
+    again = LabelSession(LabelFile(tmp_path / "data.json"))
+    with pytest.raises(InputError, match="decide instead"):
+        again.label("a", "ann", "speed", "UNMET")
+    assert again.label("b", "ann", "speed", "UNMET").label == "UNMET"  # not labelled yet
