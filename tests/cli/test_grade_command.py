@@ -42,6 +42,7 @@ def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
     folder = tmp_path / "runs" / "data-m"
     assert "runs/data-m" in done.stdout
     assert sorted(path.name for path in folder.iterdir()) == [
+        "items.jsonl",
         "journal.sqlite",
         "results.jsonl",
         "rubric.yaml",
