@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
+        CounterCriterion,
         Criterion,
         CriterionOption,
         CriterionVerdict,
@@ -83,6 +84,7 @@ __all__ = [
     "Cascade",
     "CodeCriterion",
     "ContextDocument",
+    "CounterCriterion",
     "Criterion",
     "CriterionOption",
     "CriterionVerdict",
@@ -188,6 +190,7 @@ _ROOMS = {
     "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",
+        "CounterCriterion",
         "Criterion",
         "CriterionOption",
         "CriterionVerdict",

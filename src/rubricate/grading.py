@@ -104,6 +104,7 @@ async def agrade(
     shuffle: int | None = None,
     correct_prior: bool = True,
     samples: int | None = None,
+    chunk_tokens: int | None = None,
     max_cost: float | None = None,
     max_time: float | None = None,
     temperature: float | None = 0.0,
@@ -162,6 +163,8 @@ async def agrade(
             question without content.
         samples: how many replies are drawn in each order, in probability mode, where a model gives
             no probabilities. Default: 5.
+        chunk_tokens: a submission of more tokens is read by a language model in parts of at most
+            so many; see docs/reports.md. Default: every submission whole.
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
@@ -220,6 +223,7 @@ async def agrade(
         shuffle=shuffle,
         correct_prior=correct_prior,
         samples=samples,
+        chunk_tokens=chunk_tokens,
         max_cost=max_cost,
         max_time=max_time,
         temperature=temperature,

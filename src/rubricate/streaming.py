@@ -33,6 +33,7 @@ from rubricate.run import (
     Budget,
     ItemResult,
     Limits,
+    OnVerdict,
     Outcome,
     Progress,
     RetryPolicy,
@@ -83,6 +84,7 @@ NOT_FOR_A_PANEL: dict[str, object] = {
     "samples": None,
     "shuffle": None,
     "judge_prompt": None,
+    "chunk_tokens": None,
 }
 """The options that a `Panel` has in its judges, with their defaults."""
 AUTHOR_KEYS = ("model", "system")
@@ -116,6 +118,7 @@ class OneJudge(TypedDict, total=False):
     correct_prior: bool
     samples: int | None
     shuffle: int | None
+    chunk_tokens: int | None
 
 
 class JudgingOptions(OneJudge, PanelOptions, total=False):
@@ -226,6 +229,7 @@ class ResultStream:
         stop: asyncio.Event,
         options: GradingOptions,
         sender: Sender | None = None,
+        on_verdict: OnVerdict = lambda item, name, verdict: None,
     ) -> None:
         check_options(options, GradingOptions)
         if options.get("fresh") and options.get("retry_failed"):
@@ -269,6 +273,7 @@ class ResultStream:
             allow_code=options.get("allow_code", False),
             on_progress=options.get("on_progress") or (lambda progress: None),
             stop=stop,
+            on_verdict=on_verdict,
             on_item=self._tallies.add,
             on_end=self._end,
             sender=sender,

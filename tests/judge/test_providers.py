@@ -10,6 +10,8 @@ from rubricate.judge.models import PROVIDERS
 
 KEY = "sk-planted-0123456789"
 LOCAL = {"ollama", "vllm"}
+PROXY = "litellm_proxy"
+"""On one's own machine unless API_BASE_URL says otherwise, and with a key."""
 
 
 def test_the_table_has_the_providers_that_the_readme_names():
@@ -22,6 +24,7 @@ def test_the_table_has_the_providers_that_the_readme_names():
         "mistral",
         "deepseek",
         "together",
+        "litellm_proxy",
         "ollama",
         "vllm",
     ]
@@ -33,7 +36,7 @@ def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.
     monkeypatch.setenv(provider.key_variable, KEY)
     model = HTTPModel(f"{prefix}/some/model")
     assert model.endpoint == provider.base_url
-    assert model.key_variable == f"{prefix.upper()}_API_KEY"
+    assert model.key_variable == f"{prefix.upper().removesuffix('_PROXY')}_API_KEY"
     assert model.fingerprint()["model"] == "some/model"
 
 
@@ -41,7 +44,7 @@ def test_a_prefix_leads_to_its_address_and_key(prefix: str, monkeypatch: pytest.
 def test_only_remote_providers_use_encrypted_connections_and_need_keys(prefix: str):
     provider = PROVIDERS[prefix]
     assert provider.key_required is (prefix not in LOCAL)
-    assert provider.base_url.startswith("https://") is provider.key_required
+    assert provider.base_url.startswith("https://") is (prefix not in LOCAL | {PROXY})
 
 
 @pytest.mark.parametrize("prefix", sorted(set(PROVIDERS) - LOCAL))

@@ -109,6 +109,19 @@ def test_option_criteria_per_call_asks_together(make_dataset, endpoint, size: An
     assert result.usage.requests == requests
 
 
+def test_option_chunk_tokens_reads_long_submissions_in_parts(make_dataset, endpoint):
+    dataset = make_dataset(2)
+    dataset.items[1].submission = "## Light\n\nIt is quick.\n\n" * 40 + "Roughly 300000 kilometres"
+    result = rubricate.grade(dataset, "m", base_url=endpoint.url, chunk_tokens=200)
+    short, long = result.items
+    assert short.criteria["speed"].detail is None
+    assert long.criteria["speed"].label == "MET"
+    assert long.criteria["speed"].detail["document"]["parts"] > 1
+    assert len(endpoint.requests) == 2 + sum(v.usage.requests for v in long.criteria.values())
+    with pytest.raises(InputError, match="chunk tokens are for a language model; builtin is none"):
+        rubricate.grade(dataset, chunk_tokens=200)
+
+
 def test_option_examples_are_shown_to_a_language_model(make_dataset, endpoint):
     labelled = make_dataset(4)
     for item in labelled:

@@ -13,11 +13,14 @@ from typing import Annotated
 import typer
 
 from rubricate._version import __version__
+from rubricate.cli._logging import LoggedCommands
+from rubricate.cli._reports_arguments import reports
 from rubricate.errors import RubricateError
 
 __all__ = ["main"]
 
 app = typer.Typer(
+    cls=LoggedCommands,
     help="Grade texts against rubrics with judges, and know how far to believe the grades.",
     invoke_without_command=True,
     add_completion=False,
@@ -167,6 +170,10 @@ def grade(
     threshold: Annotated[
         list[float] | None,
         typer.Option(help="The least confidence with which a verdict stands; see cascade."),
+    ] = None,
+    chunk_tokens: Annotated[
+        int | None,
+        typer.Option(help="Read submissions of more tokens in parts of at most so many. [whole]"),
     ] = None,
     run_dir: Annotated[
         str | None,
@@ -703,6 +710,9 @@ def compare_pair(
             options=options,
         )
     )
+
+
+app.command()(reports)
 
 
 @app.command()

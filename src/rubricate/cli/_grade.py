@@ -213,6 +213,7 @@ def _one_judge(
         options["shuffle"] = settings.shuffle
         options["correct_prior"] = settings.correct_prior
         options["samples"] = settings.samples
+        options["chunk_tokens"] = settings.chunk_tokens
     if votes:
         options["strategy"] = settings.strategy
         options["ordinal"] = settings.ordinal

@@ -112,6 +112,8 @@ def state(progress: Progress, seconds: float) -> str:
     ]
     if tokens:
         parts.append(f"{tokens:.0f} tokens/s")
+    if progress.parts:
+        parts.append(f"{progress.parts} parts of long documents read")
     if known := progress.resumed + progress.cached:
         parts.append(f"{known} not asked again")
     if usage.cost is None:

@@ -69,6 +69,8 @@ class GradeSettings(BaseModel):
     """Whether probabilities are corrected by those of a question without content."""
     samples: int | None = None
     """Replies drawn where a model gives no probabilities, in each order. Default: 5."""
+    chunk_tokens: int | None = None
+    """Submissions of more tokens are read by a language model in parts. Default: all whole."""
     strategy: str | None = None
     """How votes on binary criteria are counted: majority, weighted, unanimous or any."""
     ordinal: str | None = None

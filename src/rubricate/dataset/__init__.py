@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from rubricate.dataset._columns import TableColumns
     from rubricate.dataset._context import ContextDocument
     from rubricate.dataset._csv import csv_dataset
-    from rubricate.dataset._entries import Entry, Gradable, Survey
+    from rubricate.dataset._document_file import DOCUMENT_SUFFIXES, read_document_file
+    from rubricate.dataset._entries import Entry, Gradable, Survey, survey_of
     from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
     from rubricate.dataset._file import file_dataset
     from rubricate.dataset._hf import hf_dataset
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from rubricate.dataset._transcript import Transcript, Turn, render_turns
 
 __all__ = [
+    "DOCUMENT_SUFFIXES",
     "Adjudication",
     "Annotations",
     "Change",
@@ -105,8 +107,10 @@ __all__ = [
     "open_items",
     "open_label_file",
     "parquet_dataset",
+    "read_document_file",
     "render_turns",
     "sample_input_len",
+    "survey_of",
     "table_name",
     "write_skipped",
 ]
@@ -116,7 +120,8 @@ _MODULES = {
     "_columns": ("TableColumns",),
     "_context": ("ContextDocument",),
     "_csv": ("csv_dataset",),
-    "_entries": ("Entry", "Gradable", "Survey"),
+    "_document_file": ("DOCUMENT_SUFFIXES", "read_document_file"),
+    "_entries": ("Entry", "Gradable", "Survey", "survey_of"),
     "_fields": ("DatasetRecord", "FieldSpec", "RecordToSample"),
     "_file": ("file_dataset",),
     "_hf": ("hf_dataset",),

@@ -6,6 +6,7 @@ from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite
 from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, choose_judge, judge_or_model, named_judge
+from rubricate.judge._confidence import ConfidentJudge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
@@ -13,11 +14,19 @@ from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJu
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._pairwise import EQUAL, FIRST, OTHER, SECOND, PairJudge, pair_criterion
 from rubricate.judge._panel import Panel, Weights
+from rubricate.judge._parts import PartKeeper
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
 from rubricate.judge._probability import Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge._replies import Reply, read_reply, reply_objects
+from rubricate.judge.documents import (
+    CHUNK_TOKENS,
+    Chunk,
+    DocumentJudge,
+    estimated_tokens,
+    split_document,
+)
 from rubricate.judge.models import (
     Completion,
     HTTPModel,
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
 
 __all__ = [
+    "CHUNK_TOKENS",
     "EQUAL",
     "ESCALATED",
     "FIRST",
@@ -45,8 +55,11 @@ __all__ = [
     "BuiltinJudge",
     "Cascade",
     "Case",
+    "Chunk",
     "Completion",
+    "ConfidentJudge",
     "CriteriaPerCall",
+    "DocumentJudge",
     "Example",
     "ExampleLabel",
     "Examples",
@@ -63,6 +76,7 @@ __all__ = [
     "ModelJudge",
     "PairJudge",
     "Panel",
+    "PartKeeper",
     "People",
     "ProbabilityJudge",
     "PromptTemplate",
@@ -77,6 +91,7 @@ __all__ = [
     "Weights",
     "choose_judge",
     "confidence",
+    "estimated_tokens",
     "judge_fingerprint",
     "judge_or_model",
     "load_attacks",
@@ -86,6 +101,7 @@ __all__ = [
     "read_reply",
     "recorded_judges",
     "reply_objects",
+    "split_document",
 ]
 
 

@@ -19,6 +19,7 @@ from rubricate.judge._grouped import (
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._probability import MODES, Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
+from rubricate.judge.documents import DocumentJudge, check_chunk_tokens
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
 __all__ = ["JudgeLike", "choose_judge", "judge_or_model", "named_judge"]
@@ -43,6 +44,7 @@ def choose_judge(
     correct_prior: bool = True,
     samples: int | None = None,
     shuffle: int | None = None,
+    chunk_tokens: int | None = None,
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
@@ -51,7 +53,8 @@ def choose_judge(
     a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
     place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
     `correct_prior` and `samples` are for a language model in probability mode (see
-    `ProbabilityJudge`).
+    `ProbabilityJudge`). `chunk_tokens` is for every language model with the usual prompt:
+    submissions with more tokens are read in parts (`DocumentJudge`).
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -71,6 +74,7 @@ def choose_judge(
             correct_prior=correct_prior,
             samples=samples,
             shuffle=shuffle,
+            chunk_tokens=chunk_tokens,
         )
     )
 
@@ -90,12 +94,14 @@ def named_judge(
     correct_prior: bool = True,
     samples: int | None = None,
     shuffle: int | None = None,
+    chunk_tokens: int | None = None,
 ) -> Judge:
     """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
     chosen = judge_or_model(
         judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
     )
     size, mode = check_criteria_per_call(criteria_per_call), check_mode(mode)
+    check_chunk_tokens(chunk_tokens)
     own: dict[str, Any] = {"permutations": permutations, "samples": samples}
     own["correct_prior"] = None if correct_prior else False
     own = {name: value for name, value in own.items() if value is not None}
@@ -111,6 +117,7 @@ def named_judge(
             "permutations are": permutations,
             "correct_prior is": not correct_prior,
             "samples are": samples,
+            "chunk tokens are": chunk_tokens,
         }
         if given := [name for name, value in for_models.items() if value]:
             raise InputError(f"{given[0]} for a language model; {chosen.name} is none")
@@ -118,16 +125,23 @@ def named_judge(
     if judge_prompt is not None:
         if mode == "probability" or shuffle is not None:
             raise InputError("a judge prompt has a form of its own: leave out mode and shuffle")
+        if chunk_tokens is not None:
+            raise InputError(
+                "long submissions are read with the usual prompt: leave out chunk tokens"
+            )
         if size != 1:
             raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
         if not isinstance(judge_prompt, PromptTemplate):
             judge_prompt = PromptTemplate.from_file(judge_prompt)
         return PromptedJudge(chosen, judge_prompt, examples=examples)
+    asking = ModelJudge(chosen, examples=examples, shuffle=shuffle)
     if mode == "probability":
-        return ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
-    if size == 1:
-        return ModelJudge(chosen, examples=examples, shuffle=shuffle)
-    return GroupedModelJudge(chosen, criteria_per_call=size, examples=examples, shuffle=shuffle)
+        asking = ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
+    elif size != 1:
+        asking = GroupedModelJudge(
+            chosen, criteria_per_call=size, examples=examples, shuffle=shuffle
+        )
+    return asking if chunk_tokens is None else DocumentJudge(asking, chunk_tokens=chunk_tokens)
 
 
 def _own_judge(chosen: Judge, embedded: bool, examples: Examples | None, mode: Mode) -> Judge:

@@ -8,6 +8,7 @@ from rubricate.judge._cascade import Cascade, Grader
 from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge
 from rubricate.judge._panel import Panel
+from rubricate.judge.documents import DocumentJudge
 from rubricate.rubric import Criterion
 
 __all__ = ["judge_fingerprint"]
@@ -33,10 +34,16 @@ def judge_fingerprint(judge: Grader) -> str | None:
         members = [judge_fingerprint(member) for member in judge.members]
         if None in members:
             return None
-        content = repr((members, judge.aggregation, judge.weights, judge.learns_weights))
-        return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+        return _hash((members, judge.aggregation, judge.weights, judge.learns_weights))
     behind: Judge = getattr(judge, "behind", judge)
     try:
-        return behind.key(_CASE, _CRITERION)
+        key = behind.key(_CASE, _CRITERION)
+        if isinstance(behind, DocumentJudge):  # its key for a short text is the inner judge's
+            key = _hash((key, behind.chunk_tokens))
+        return key
     except Exception:  # the key is the user's code
         return None
+
+
+def _hash(content: object) -> str:
+    return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()

@@ -20,7 +20,9 @@ from rubricate.judge._computed import with_computed
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._orders import check_permutations
+from rubricate.judge._parts import keyed
 from rubricate.judge._probability import ProbabilityJudge
+from rubricate.judge.documents import DocumentJudge
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
@@ -65,7 +67,7 @@ class _Member:
         return self._judge.key(case, criterion) + self._suffix
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        return await self._judge.judge(case, criterion, send)
+        return await self._judge.judge(case, criterion, keyed(send, self._suffix))
 
     @property
     def model(self) -> Model | None:
@@ -82,7 +84,7 @@ class _Member:
     async def judge_group(
         self, case: Case, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
-        return await self._judge.judge_group(case, criteria, send)
+        return await self._judge.judge_group(case, criteria, keyed(send, self._suffix))
 
     async def aclose(self) -> None:
         await self._judge.aclose()
@@ -229,8 +231,10 @@ def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]
     """A judge in each of its orders of the answers, with what the panel calls it."""
     if permutations == 1:
         return [(judge, name)]
-    usual = isinstance(judge, ModelJudge) and type(judge).request is ModelJudge.request
-    if not isinstance(judge, ModelJudge) or not usual or isinstance(judge, ProbabilityJudge):
+    asking = judge.whole if isinstance(judge, DocumentJudge) else judge
+    usual = isinstance(asking, ModelJudge) and type(asking).request is ModelJudge.request
+    averages = isinstance(asking, ProbabilityJudge)
+    if not isinstance(judge, ModelJudge | DocumentJudge) or not usual or averages:
         raise InputError(
             f"permutations are for a language model; {name} is none, averages them, or has a "
             "prompt of its own"

@@ -20,7 +20,7 @@ def estimate_figures(estimate: Estimate) -> dict[str, Any]:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """The estimate in four lines."""
+    """The estimate in four lines, five with long documents."""
     models = ", ".join(f"{count} of {name}" for name, count in estimate.models.items())
     requests = f"{estimate.requests}"
     if estimate.most_requests > estimate.requests:
@@ -29,6 +29,7 @@ def estimate_text(estimate: Estimate) -> str:
     cost = "unknown (no price for this model; give --prices)"
     if estimate.cost is not None:
         cost = f"${estimate.cost.low:.4f} to ${estimate.cost.high:.4f}"
+    documents = f"documents {estimate.documents}"
     return "\n".join(
         (
             f"verdicts  {estimate.verdicts} of {estimate.items} items, "
@@ -37,5 +38,6 @@ def estimate_text(estimate: Estimate) -> str:
             f"tokens    {estimate.input_tokens.low:.0f} to {estimate.input_tokens.high:.0f} in, "
             f"{estimate.output_tokens.low:.0f} to {estimate.output_tokens.high:.0f} out",
             f"cost      {cost}",
+            *((documents,) if estimate.documents.verdicts else ()),
         )
     )

@@ -14,6 +14,7 @@ __all__ = [
     "CalibrationFigures",
     "CertificateFigures",
     "CriterionFigures",
+    "DocumentFigures",
     "InventedQuotes",
     "JudgeFigures",
     "ScoreFigures",
@@ -177,6 +178,25 @@ class CalibrationFigures(_Figures):
     """Those whose label it changed."""
 
 
+class DocumentFigures(_Figures):
+    """Long documents that were read in parts, and what reading every part would have taken."""
+
+    verdicts: int
+    """Verdicts, or votes, on documents over the judge's budget."""
+    outlines: int
+    """Those that came from an outline alone."""
+    calls: int
+    """Judgements of parts, of outlines and of the whole that these verdicts took."""
+    tokens: int
+    """Tokens of document text that were read for them."""
+    calls_naive: int
+    """The calls, were every part read for every criterion."""
+    tokens_naive: int
+    """The tokens, likewise."""
+    oversized: int
+    """The most parts over the budget in any document: tables or code that are not cut."""
+
+
 class CertificateFigures(_Figures):
     """Whether judge, prompt and rubric are those of a certificate."""
 
@@ -223,6 +243,8 @@ class Summary(_Figures):
     cannot_assess: str
     partial: float
     usage: UsageFigures
+    documents: DocumentFigures | None = None
+    """How long documents were read; None where none was."""
     run_dir: str | None
     stopped: str | None
     """Why the run ended early, if it did."""

@@ -15,6 +15,7 @@ from rubricate.report._summary import (
     AgreementFigures,
     CalibrationFigures,
     CriterionFigures,
+    DocumentFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,
@@ -23,6 +24,7 @@ from rubricate.report._summary import (
     UsageFigures,
 )
 from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Usage, Verdict
+from rubricate.run import DocumentWork
 from rubricate.stats import agreement_of_counts
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Tallies:
         self._stages: dict[int, _Agreement] = {}
         self._decided: Counter[int] = Counter()
         self._mapped = self._changed = 0
+        self._documents = DocumentWork()
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
 
@@ -83,6 +86,7 @@ class Tallies:
                 self._decided[verdict.stage] += 1
                 agreement = self._stages.setdefault(verdict.stage, _Agreement())
                 agreement.add(criterion, verdict, item.labels.get(name))
+            self._documents.add(verdict)
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -167,6 +171,9 @@ class Tallies:
                 output_tokens=outcome.usage.output_tokens,
                 cost=outcome.usage.cost,
                 seconds=outcome.seconds,
+            ),
+            documents=(
+                DocumentFigures(**asdict(self._documents)) if self._documents.verdicts else None
             ),
             run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
             stopped=outcome.stopped,

@@ -10,6 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubricate.run import DocumentWork
+
 if TYPE_CHECKING:
     from rubricate.report._summary import (
         AgreementFigures,
@@ -210,6 +212,8 @@ def _figures(summary: Summary) -> Table:
     if usage.cached_tokens:
         tokens += f", {usage.cached_tokens} of those in cached"
     table.add_row("calls", calls)
+    if summary.documents is not None:
+        table.add_row("long documents", str(DocumentWork(**summary.documents.model_dump())))
     table.add_row("tokens", tokens)
     table.add_row("seconds", f"{usage.seconds:.1f}")
     table.add_row("cost", _cost(usage.cost))

@@ -2,6 +2,7 @@
 
 from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
+from rubricate.rubric._counter import COUNTERS, CounterCriterion, document_counts
 from rubricate.rubric._criterion import (
     BINARY_LABELS,
     Criterion,
@@ -18,7 +19,7 @@ from rubricate.rubric._penalty import (
     count_words,
     split_thinking,
 )
-from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
+from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading, read_label
 from rubricate.rubric._regex import RegexCriterion
 from rubricate.rubric._rubric import Rubric
 from rubricate.rubric._scale import ScaleCriterion
@@ -43,6 +44,7 @@ from rubricate.rubric._votes import STRATEGIES, Aggregation, aggregate, check_we
 __all__ = [
     "ABSTENTION",
     "BINARY_LABELS",
+    "COUNTERS",
     "NOT_APPLICABLE",
     "STRATEGIES",
     "Aggregation",
@@ -52,6 +54,7 @@ __all__ = [
     "Computed",
     "ComputedCriterion",
     "ConfusionCounts",
+    "CounterCriterion",
     "Criterion",
     "CriterionOption",
     "CriterionVerdict",
@@ -78,8 +81,10 @@ __all__ = [
     "check_cannot_assess",
     "check_weights",
     "count_words",
+    "document_counts",
     "read_distribution",
     "read_kept",
+    "read_label",
     "score",
     "source_of",
     "split_thinking",

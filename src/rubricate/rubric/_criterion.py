@@ -36,7 +36,7 @@ __all__ = [
 
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
-KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code"]
+KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code", "counter"]
 Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 """What answers are: yes or no, in order, without order, or numbers."""
 
@@ -107,8 +107,8 @@ class Criterion(Document):
 
     Without `options` it is binary (MET, UNMET, CANNOT_ASSESS); with them, multi-choice. A
     negative `weight` makes it a fault: MET then means that the fault is present, and costs. The
-    other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`, `MetricCriterion`
-    and `CodeCriterion`.
+    other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`, `MetricCriterion`,
+    `CodeCriterion` and `CounterCriterion`.
     """
 
     needs_judge: ClassVar[bool] = True

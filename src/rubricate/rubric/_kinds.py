@@ -8,6 +8,7 @@ from typing import Any
 from rubricate._documents import validate
 from rubricate.errors import InputError
 from rubricate.rubric._code import CodeCriterion
+from rubricate.rubric._counter import CounterCriterion
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._metric import MetricCriterion
 from rubricate.rubric._regex import RegexCriterion
@@ -22,6 +23,7 @@ KINDS: dict[str, type[Criterion]] = {
     "regex": RegexCriterion,
     "metric": MetricCriterion,
     "code": CodeCriterion,
+    "counter": CounterCriterion,
 }
 
 
@@ -55,5 +57,7 @@ def _are_levels(data: Mapping[str, Any]) -> bool:
     return isinstance(data.get("levels"), Mapping | list | tuple)
 
 
-COMMON_WORDS = frozenset({"low", "high", "levels", "flags", "metrics", "function", "time_limit"})
+COMMON_WORDS = frozenset(
+    {"low", "high", "levels", "flags", "metrics", "function", "time_limit", "counter"}
+)
 """Fields of other kinds that a binary criterion may well have as a note of its own."""

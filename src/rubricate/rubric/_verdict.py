@@ -72,6 +72,17 @@ class Usage:
             self.seconds + other.seconds,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        """What is left of a sum without one of its parts."""
+        return Usage(
+            self.requests - other.requests,
+            self.input_tokens - other.input_tokens,
+            self.cached_tokens - other.cached_tokens,
+            self.output_tokens - other.output_tokens,
+            None if self.cost is None or other.cost is None else self.cost - other.cost,
+            self.seconds - other.seconds,
+        )
+
     def split(self, parts: int) -> list[Usage]:
         """The usage in equal parts that add up to it; what cannot be shared is in the first."""
         whole = (self.requests, self.input_tokens, self.cached_tokens, self.output_tokens)

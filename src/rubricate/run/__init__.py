@@ -1,12 +1,14 @@
 """Grading at scale: plan, execute, journal, results."""
 
 from rubricate.run._budget import Budget
+from rubricate.run._documents import DocumentWork
 from rubricate.run._estimate import Estimate, Range, estimate
-from rubricate.run._executor import Progress
+from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._finished_items import FinishedItem, finished_items
 from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
 from rubricate.run._limits import Limits
+from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, goes_on_without, run
@@ -17,11 +19,13 @@ __all__ = [
     "INTERRUPTED",
     "JOURNAL_NAME",
     "Budget",
+    "DocumentWork",
     "Estimate",
     "FinishedItem",
     "FinishedRun",
     "ItemResult",
     "Limits",
+    "OnVerdict",
     "Outcome",
     "Progress",
     "Range",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
-    from rubricate.run._executor import Progress
+    from rubricate.run._progress import Progress
 
 __all__ = ["Budget"]
 
@@ -37,12 +37,13 @@ class Budget:
 
     def cost_reached(self, progress: Progress) -> str | None:
         """Why no further call may begin, or None."""
-        if self.max_cost is None or not progress.calls:
+        asked = progress.calls + progress.parts
+        if self.max_cost is None or not asked:
             return None
         spent = progress.usage.cost
         if spent is None:
             return "the greatest cost cannot be kept, because the price of this model is not known"
-        next_ones = (progress.in_flight + 1) * spent / progress.calls
+        next_ones = (progress.in_flight + 1) * spent / asked
         if spent + next_ones > self.max_cost * (1 + 1e-9):
             return f"the greatest cost of ${self.max_cost:g} is reached: ${spent:.4f} were spent"
         return None

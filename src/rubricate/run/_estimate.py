@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from rubricate.judge import Completion, Grader, Model, Request
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
+from rubricate.run._documents import DocumentWork
 from rubricate.run._journal import Journal
 from rubricate.run._plan import Plan
 from rubricate.run._records import verdict_from_record
@@ -30,6 +31,8 @@ REPLY_TOKENS = (40, 400)
 """A short reason without a quote, and a long one with several."""
 CHOICE_TOKENS = (1, 4)
 """A reply that is one letter or digit."""
+NOTES = "notes " * 50
+"""What stands for notes on a part of a long document that has not been read."""
 
 
 class Range(NamedTuple):
@@ -52,6 +55,8 @@ class Estimate:
         input_tokens, output_tokens: of all requests together.
         cost: US dollars; None where the price of a model is not known.
         models: requests by model, the most of them.
+        documents: what reading long documents in parts takes, and would take if every part were
+            read for every criterion.
     """
 
     items: int
@@ -63,12 +68,14 @@ class Estimate:
     output_tokens: Range
     cost: Range | None
     models: dict[str, int]
+    documents: DocumentWork = field(default_factory=DocumentWork)
 
 
 class _Counting:
     """Takes a judge's requests, and answers none but those that further ones depend on."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
         self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
         self.low = Usage()
@@ -103,6 +110,16 @@ class _Counting:
         self.low += replace(low, cost=price(low) if price else None)
         self.high += replace(high, cost=price(high) if price else None)
 
+    async def part(
+        self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
+    ) -> Verdict:
+        """What is known of a part of a judgement, else something in its place."""
+        found = self._answers.known([key]).get(key)
+        if found is not None and found.record["status"] != "failed":
+            return verdict_from_record(found.record, criterion, criterion.name or "")
+        await ask()
+        return Verdict(criterion.name or "", "judged", reason=NOTES)
+
 
 async def estimate(
     dataset: Gradable,
@@ -124,13 +141,14 @@ async def estimate(
     asks one after the other, only the first request is seen.
     """
     plan = Plan(dataset, limit, allow_code=allow_code)
-    bench, sure, possible = Bench(judge, calibrate), _Counting(), _Counting()
+    bench, documents = Bench(judge, calibrate), DocumentWork()
     known, escalated = 0, 0
     with ExitStack() as stack:
         shared = None if cache is None else Journal(cache, shared=True)
         answers = stack.enter_context(
             Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
         )
+        sure, possible = _Counting(answers), _Counting(answers)
         for planned in plan:
             item = JudgedItem(planned)
             calls = bench.calls(planned)
@@ -141,7 +159,9 @@ async def estimate(
                         bench.take(item, call.seat, asked, verdict)
                         known += 1
                     if left:
-                        await call.judge.judge_group(planned.case, _criteria(left), sure)
+                        judged = await call.judge.judge_group(planned.case, _criteria(left), sure)
+                        for verdict in judged:
+                            documents.add(verdict)
                     open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
                 calls = bench.escalations(item)
                 escalated += sum(len(call.asked) for call in calls)
@@ -163,6 +183,7 @@ async def estimate(
         Range(low.output_tokens, high.output_tokens),
         Range(low.cost or 0.0, high.cost or 0.0) if priced else None,
         dict(sure.models + possible.models),
+        documents,
     )
 
 

@@ -3,64 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
-from rubricate.rubric import Usage, Verdict
+from rubricate.rubric import Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
+from rubricate.run._desk import Desk, RunEnds
 from rubricate.run._journal import INTERVAL
 from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
+from rubricate.run._progress import Progress
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
 
-__all__ = ["Execution", "Progress"]
+__all__ = ["Execution", "OnVerdict"]
 
+logger = logging.getLogger(__name__)
+OnVerdict = Callable[[PlannedItem, str, Verdict], None]
+"""Told of an item's verdict on the criterion of a name."""
 BACKLOG = 64
 """Judged items that wait to be taken before judging waits too."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a run is. A judgement is a verdict, or a vote where several judges vote.
-
-    Attributes:
-        total: judgements to be had; a cascade's grow as verdicts go on to a further stage.
-        done: judgements had, from wherever.
-        failed, abstained: how many of those are so.
-        resumed: how many of those are from the journal.
-        cached: how many of those are from the cache.
-        calls: judgements made in this run.
-        in_flight: judgements being made.
-        usage: what the calls took.
-        saved: what the answers from journal and cache took when they were asked for.
-        trouble: the last request that had to be sent again, in words.
-    """
-
-    total: int
-    done: int = 0
-    failed: int = 0
-    abstained: int = 0
-    resumed: int = 0
-    cached: int = 0
-    calls: int = 0
-    in_flight: int = 0
-    usage: Usage = field(default_factory=Usage)
-    saved: Usage = field(default_factory=Usage)
-    trouble: str | None = None
-
-    def count(self, verdict: Verdict) -> None:
-        """Count a verdict in."""
-        self.done += 1
-        self.failed += verdict.status == "failed"
-        self.abstained += verdict.status == "abstained"
 
 
 class Execution:
@@ -73,13 +44,14 @@ class Execution:
         bench: who judges.
         answers: what is known, and where answers are kept.
         sender: how the judge reaches models.
-        concurrency: how many calls are in flight at most.
+        concurrency: how many calls, and parts of calls, are in flight at most.
         budget: what may be spent.
         only_failed: ask for nothing but what failed before.
         leader_first: make an item's first call before its others, so that they find what they
             have in common in the endpoint's cache.
         progress: is kept up to date.
         on_progress: told whenever there are new verdicts.
+        on_verdict: told once of every verdict of an item, as soon as it is there.
         stop: ends the execution when it is set.
 
     Attributes:
@@ -99,6 +71,7 @@ class Execution:
         leader_first: bool,
         progress: Progress,
         on_progress: Callable[[Progress], None],
+        on_verdict: OnVerdict,
         stop: asyncio.Event,
     ) -> None:
         self.over_budget: str | None = None
@@ -107,7 +80,7 @@ class Execution:
         self._answers = answers
         self._sender = sender
         self._send = Kept(sender, answers)
-        self._concurrency = concurrency
+        self._workers = min(concurrency, progress.total)
         self._budget = budget
         self._only_failed = only_failed
         self._leader_first = leader_first
@@ -116,11 +89,15 @@ class Execution:
         self._more = asyncio.Event()
         self._progress = progress
         self._on_progress = on_progress
+        self._on_verdict = on_verdict
         self._stop = stop
         self._open: dict[int, JudgedItem] = {}
+        self._parts = asyncio.Semaphore(max(1, concurrency))
+        self._first_part = asyncio.Lock()
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
         self._breathed = time.monotonic()
+        logger.info("%d items, %d judgements", plan.items, progress.total)
 
     async def judged(self) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, as they get done.
@@ -136,6 +113,7 @@ class Execution:
             while (item := await done.get()) is not None:
                 room.release()
                 del self._open[item.planned.index]
+                logger.info("%s: %d criteria done", item.planned.id, len(item.verdicts))
                 yield item
             working.result()
         finally:
@@ -157,6 +135,7 @@ class Execution:
         for name in item.planned.rubric.names:
             if name not in item.verdicts:
                 item.verdicts[name] = self._bench.not_run(name, item.votes.get(name))
+                self._tell(item, name)
         return item
 
     def _opened(self, planned: PlannedItem) -> JudgedItem:
@@ -176,13 +155,13 @@ class Execution:
                 found = known.get(asked.key)
                 if found is None and self._only_failed:
                     not_run = Verdict(asked.name, "failed", error=NOT_RUN, judge=call.judge.name)
-                    self._bench.take(item, call.seat, asked, not_run)
+                    self._take(item, call.seat, asked, not_run)
                     progress.done += 1
                 elif found is None or found.record["status"] == "failed":
                     left.append(asked)
                 else:
                     verdict = verdict_from_record(found.record, asked.criterion, asked.name)
-                    self._bench.take(item, call.seat, asked, verdict)
+                    self._take(item, call.seat, asked, verdict)
                     progress.count(verdict)
                     progress.resumed += not found.cached
                     progress.cached += found.cached
@@ -198,6 +177,21 @@ class Execution:
         calls = self._bench.escalations(item)
         self._progress.total += sum(len(call.asked) for call in calls)
         return self._unknown(item, calls)
+
+    def _take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
+        """Note a judgement, and tell of the verdict if it is complete."""
+        self._bench.take(item, seat, asked, verdict)
+        if asked.name in item.verdicts:
+            self._tell(item, asked.name)
+
+    def _tell(self, item: JudgedItem, name: str) -> None:
+        verdict = item.verdicts[name]
+        if verdict.error is not None:
+            error = verdict.error
+            logger.info("%s: %s: %s: %s", item.planned.id, name, error.kind, error.message)
+        else:
+            logger.debug("%s: %s: %s", item.planned.id, name, verdict.label or verdict.status)
+        self._on_verdict(item.planned, name, verdict)
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""
@@ -229,7 +223,7 @@ class Execution:
 
     async def _work(self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
-        workers = [asyncio.create_task(self._worker(done, room)) for _ in range(self._concurrency)]
+        workers = [asyncio.create_task(self._worker(done, room)) for _ in range(self._workers)]
         all_done = asyncio.gather(*workers)
         stopping = asyncio.create_task(self._stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
@@ -298,15 +292,31 @@ class Execution:
         await self._make(item, call)
         return True
 
+    @asynccontextmanager
+    async def _place(self) -> AsyncGenerator[None]:
+        """Room for one part of a judgement; the first goes alone where the cost is bounded."""
+        async with self._parts:
+            if self._budget.max_cost is not None and not self._progress.parts:
+                async with self._first_part:
+                    if not self._progress.parts:
+                        yield
+                        return
+            yield
+
     async def _make(self, item: JudgedItem, call: Call) -> None:
         progress, case = self._progress, item.planned.case
         criteria = [asked.criterion for asked in call.asked]
         progress.in_flight += len(criteria)
+        desk = Desk(
+            self._send, self._answers, progress, self._on_progress, self._place, self._goes_on
+        )
         try:
             if len(criteria) == 1:
-                verdicts = [await call.judge.judge(case, criteria[0], self._send)]
+                verdicts = [await call.judge.judge(case, criteria[0], desk)]
             else:
-                verdicts = await call.judge.judge_group(case, criteria, self._send)
+                verdicts = await call.judge.judge_group(case, criteria, desk)
+        except RunEnds:
+            return
         finally:
             progress.in_flight -= len(criteria)
         took_requests = any(verdict.usage.requests for verdict in verdicts)
@@ -314,11 +324,13 @@ class Execution:
             verdict = judged
             if verdict.criterion != asked.name:  # a criterion without a name of its own
                 verdict = replace(judged, criterion=asked.name)
-            self._bench.take(item, call.seat, asked, verdict)
+            self._take(item, call.seat, asked, verdict)
             shared = took_requests and verdict.status != "failed"
             self._answers.put(asked.key, verdict_record(verdict), shared=shared)
             progress.calls += 1
             progress.usage += verdict.usage
             progress.count(verdict)
         self._followers.extend((item, call) for call in self._escalated(item))
+        if desk.counted.requests:
+            progress.usage -= desk.counted
         self._on_progress(progress)

@@ -14,7 +14,7 @@ from rubricate._documents import format_yaml
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
-from rubricate.run._records import to_json, verdict_record
+from rubricate.run._records import KEPT, to_json, verdict_record
 from rubricate.run._results import ItemResult
 
 __all__ = [
@@ -243,9 +243,15 @@ def _not_written(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written: {error.strerror}", file=path)
 
 
+def _shown(verdict: Verdict) -> dict[str, Any]:
+    """A verdict's record without what its label and detail have."""
+    record = verdict_record(verdict)
+    return {key: value for key, value in record.items() if key not in ("answer", *KEPT)}
+
+
 def _vote(vote: Verdict) -> dict[str, Any]:
     """A panel's vote as it stands in a row."""
-    record = {key: value for key, value in verdict_record(vote).items() if key != "answer"}
+    record = _shown(vote)
     return {**record, "value": vote.value, "detail": vote.detail, "resumed": vote.resumed}
 
 
@@ -256,7 +262,7 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
     """
     for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
         verdict, label = item.criteria[name], item.labels.get(name)
-        record = verdict_record(verdict)
+        record = _shown(verdict)
         yield {
             "item": item.id,
             "description": item.description,
@@ -267,7 +273,7 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             "value": verdict.value,
             "human_label": None if label is None else label.label,
             "human_value": None if label is None else label.value,
-            **{key: value for key, value in record.items() if key != "answer"},
+            **record,
             "detail": verdict.detail,
             "resumed": verdict.resumed,
             "votes": [_vote(vote) for vote in verdict.votes],

@@ -10,7 +10,12 @@ import orjson
 
 from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict, read_kept
 
-__all__ = ["to_json", "verdict_from_record", "verdict_record"]
+__all__ = ["DOCUMENT", "KEPT", "to_json", "verdict_from_record", "verdict_record"]
+
+DOCUMENT = "document"
+"""Where a verdict's detail has how a long document was read."""
+KEPT = (DOCUMENT, "confidence")
+"""What a verdict's detail has beside what is read from the answer."""
 
 
 def to_json(data: Any) -> bytes:
@@ -25,10 +30,12 @@ def to_json(data: Any) -> bytes:
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
     """The judge's answer as orjson writes it: all of the verdict but its value and its source.
 
+    Of the detail there is only what is not read from the answer (`KEPT`).
+
     The value is left out because it belongs to the rubric: weights and option values can change
     without asking the judge again.
     """
-    return {
+    record = {
         "status": verdict.status,
         "label": verdict.label,
         "probability": verdict.probability,
@@ -40,6 +47,9 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "answer": verdict.answer,
         "order": verdict.order,
     }
+    if verdict.detail:
+        record |= {name: verdict.detail[name] for name in KEPT if name in verdict.detail}
+    return record
 
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
@@ -55,6 +65,8 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
             probability = reading.probability
         if status == "judged":
             value = criterion.value(label) if reading.value is None else reading.value
+    if kept := {name: record[name] for name in KEPT if name in record}:
+        detail = {**(detail or {}), **kept}
     return Verdict(
         name,
         status,

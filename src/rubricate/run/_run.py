@@ -15,11 +15,12 @@ from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
 from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
-from rubricate.run._executor import Execution, Progress
+from rubricate.run._executor import Execution, OnVerdict
 from rubricate.run._folder import ResultsFile, RunFolder
 from rubricate.run._journal import Journal, moved_aside
 from rubricate.run._limits import Limits
 from rubricate.run._plan import Plan
+from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._sender import ModelKey, Sender
@@ -54,6 +55,7 @@ async def run(
     allow_code: bool,
     on_progress: Callable[[Progress], None],
     stop: asyncio.Event,
+    on_verdict: OnVerdict,
     on_item: Callable[[ItemResult], None],
     on_end: Callable[[Outcome], None],
     sender: Sender | None = None,
@@ -86,6 +88,8 @@ async def run(
         allow_code: whether code that rubrics only name is imported and run.
         on_progress: told after every verdict and every retry.
         stop: set it to end the run early.
+        on_verdict: told of every verdict as soon as it is there; where weights are learnt, when
+            the item's result is.
         on_item: given every item's result before anybody else.
         on_end: given the outcome, complete or not, when all items have been given.
         sender: how models are reached, where several runs share it. Default: one of its own.
@@ -124,6 +128,9 @@ async def run(
             people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)
         if results:
             results.add(found, planned)
+        if held is not None:
+            for name, verdict in found.criteria.items():
+                on_verdict(planned, name, verdict)
         on_item(found)
         return found
 
@@ -152,12 +159,13 @@ async def run(
             bench,
             answers,
             sender,
-            concurrency=min(limits.concurrency, progress.total),
+            concurrency=limits.concurrency,
             budget=budget,
             only_failed=only_failed,
             leader_first=leader_first,
             progress=progress,
             on_progress=on_progress,
+            on_verdict=on_verdict if held is None else lambda item, name, verdict: None,
             stop=stop,
         )
 

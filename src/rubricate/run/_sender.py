@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Collection
@@ -17,6 +18,8 @@ from rubricate.run._retries import RetryPolicy
 from rubricate.run._standing import Standing
 
 __all__ = ["ModelKey", "Sender"]
+
+logger = logging.getLogger(__name__)
 
 ALONE = 0.3
 """Seconds that the first request goes alone at most, if it gets no answer at all."""
@@ -125,6 +128,7 @@ class Sender:
                     self._gave_up(limiter, standing, model, error)
                     error.requests = requests
                     raise
+                logger.info("retrying: %s", error)
                 self._on_trouble(str(error))
                 await asyncio.sleep(wait)
             else:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         wilson_interval,
     )
     from rubricate.stats._labels import LabelAgreement, Undecided, label_agreement
+    from rubricate.stats._means import bootstrapped_mean
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
     from rubricate.stats._significance import (
@@ -94,6 +95,7 @@ __all__ = [
     "accuracy_weights",
     "agreement_of_counts",
     "annotator_agreement",
+    "bootstrapped_mean",
     "calibration",
     "choose_threshold",
     "clustered_mean",
@@ -143,6 +145,7 @@ _MODULES = {
     "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
     "_intervals": ("MeanEstimate", "clustered_mean", "clustered_share", "wilson_interval"),
     "_labels": ("LabelAgreement", "Undecided", "label_agreement"),
+    "_means": ("bootstrapped_mean",),
     "_resampling": ("Bootstrap",),
     "_scores": ("ScoreAgreement", "score_agreement"),
     "_significance": (

@@ -10,8 +10,9 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._intervals import clustered_mean, t_quantile
+from rubricate.stats._means import bootstrapped_mean
 from rubricate.stats._numbers import numbers, same_length
-from rubricate.stats._resampling import Bootstrap, Floats, Groups, bootstrap_totals, groups_at
+from rubricate.stats._resampling import Bootstrap, Groups, groups_at
 from rubricate.stats._significance import (
     PairedTest,
     mcnemar_test,
@@ -111,7 +112,11 @@ def compare_paired(
         mean_a=float(first.mean()) if values else None,
         mean_b=float(second.mean()) if values else None,
         difference=mean.mean if mean.n else Estimate(None, undefined="no item has both numbers"),
-        bootstrapped=_bootstrapped(difference, kept, bootstrap),
+        bootstrapped=(
+            bootstrapped_mean(values, groups=kept, bootstrap=bootstrap)
+            if values
+            else Estimate(None, undefined="no item has both numbers")
+        ),
         standard_error=error,
         permutation=permutation_test(values, groups=kept),
         wilcoxon=wilcoxon_test(values),
@@ -120,14 +125,3 @@ def compare_paired(
         margin=margin,
         not_worse=not_worse,
     )
-
-
-def _bootstrapped(difference: Floats, groups: Groups, bootstrap: Bootstrap | None) -> Estimate:
-    contributions = np.column_stack([difference, np.ones(len(difference))])
-    found = bootstrap_totals(
-        contributions,
-        lambda totals: {"mean": totals[:, 0] / totals[:, 1]},
-        groups=groups,
-        bootstrap=bootstrap,
-    )
-    return found["mean"].estimate("no item has both numbers")

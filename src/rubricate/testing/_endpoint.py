@@ -37,6 +37,8 @@ class ScriptedEndpoint:
     multi-choice criterion or a scale the label that stands in the submission, else the first;
     for a metric criterion the items that stand in the submission are positive. Where the reply is
     to be one token, the verdict has the probability 0.9, and the others share the rest.
+    for a metric criterion the items that stand in the submission are positive. In a part of a
+    long document those words are what is found.
 
     Use it as a context manager; it runs in a thread of its own:
 
@@ -164,6 +166,8 @@ class ScriptedEndpoint:
                 if not rule.answers:
                     return rule.model_copy(update={"verdict": _by_keywords(request)})
                 return rule
+        if "NOTHING" in request.labels:
+            return _noted(request)
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
 
     def _answer(self, request: JudgeRequest, rule: Rule, form: str, cached: int) -> web.Response:
@@ -266,6 +270,14 @@ def _better(request: JudgeRequest) -> str:
 
 def _words(request: JudgeRequest) -> set[str]:
     return set(re.findall(r"\w{5,}", request.criterion.casefold()))
+
+
+def _noted(request: JudgeRequest) -> Rule:
+    """What a part of a long document has of the criterion's words."""
+    submission = request.submission.casefold()
+    found = [word for word in sorted(_words(request)) if word in submission]
+    label = "RELEVANT" if found else "NOTHING"
+    return Rule(verdict=label, reason=f"has {len(found)} of the words", evidence=found)
 
 
 def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:

@@ -79,8 +79,10 @@ class JudgeRequest:
         return cls(body, headers, submission, *_question(question, answers), before, (), second)
 
 
-_SUBMISSION = re.compile(r"<(submission|first)-(\w+)>\n(?P<text>.*)\n</\1-\2>", re.DOTALL)
 _SECOND = re.compile(r"<second-(\w+)>\n(?P<text>.*)\n</second-\1>", re.DOTALL)
+_SUBMISSION = re.compile(
+    r"<(submission|first|findings|outline)-(\w+)>\n(?P<text>.*)\n</\1-\2>", re.DOTALL
+)
 _UNFENCED = re.compile(r"^Submission:\n(?P<text>.*)(?=\n\nCriterion:\n)", re.DOTALL | re.MULTILINE)
 _CHOICE = re.compile(r"\n\nAnswer with one of [A-Z0-9, ]+ and nothing else\.")
 _CRITERION = re.compile(r"\n\nCriterion(?: \d+)?:\n")

@@ -87,7 +87,9 @@ class Model(Protocol):
     A model may also have an attribute `repeatable`: if it is true, a request that waits far longer
     than others for its answer may be cancelled and sent again, or sent a second time beside it.
     An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time;
-    `gives_probabilities`, if it is false, that completions never have any.
+    `gives_probabilities`, if it is false, that completions never have any. A method
+    `count_tokens(text)` gives the tokens of a text, by which long documents are split;
+    without it they are guessed.
     """
 
     name: str

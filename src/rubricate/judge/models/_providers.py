@@ -62,6 +62,12 @@ _ROWS = (
     Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", caches_prefixes=True),
     Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     Provider(
+        "litellm_proxy",
+        "http://localhost:4000/v1",
+        "LITELLM_API_KEY",
+        url_variable="API_BASE_URL",
+    ),
+    Provider(
         "ollama",
         "http://localhost:11434/v1",
         "OLLAMA_API_KEY",

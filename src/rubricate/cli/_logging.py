@@ -1,0 +1,61 @@
+"""`-v` and `-vv` on every command: what happens, on standard error."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["LoggedCommands"]
+
+LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class LoggedCommands(TyperGroup):
+    """Commands that all have `-v`."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, with the option."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and _verbose() not in command.params:
+            command.params.append(_verbose())
+        return command
+
+
+@cache
+def _verbose() -> Any:
+    """The option, which tells no command anything: typer makes it for a command of its own."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _command(
+        verbose: Annotated[
+            int,
+            typer.Option(
+                "--verbose",
+                "-v",
+                count=True,
+                callback=_listen,
+                help="Say what happens: -v each step, -vv each judgement.",
+            ),
+        ] = 0,
+    ) -> None: ...
+
+    option: Any = typer.main.get_command(only).params[0]
+    option.expose_value = False
+    return option
+
+
+def _listen(count: int) -> int:
+    """Show messages of a level and above."""
+    logger = logging.getLogger("rubricate")
+    logger.setLevel(LEVELS[min(count, len(LEVELS) - 1)])
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(FORM))
+        logger.addHandler(handler)
+    return count

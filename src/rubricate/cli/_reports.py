@@ -1,0 +1,250 @@
+"""`rubricate reports`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubricate.cli._grade import NO_JUDGE, cache_folder, named_run_dir
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._signals import stop_on_signals
+from rubricate.dialects.researchrubrics import (
+    DEFAULT_MODEL,
+    DEFAULT_TASKS,
+    Batch,
+    Reports,
+    ResultLines,
+    aestimate_reports,
+    check_grading,
+    chosen_report_judge,
+    figures_view,
+    find_reports,
+    grade_reports,
+    read_tasks,
+    results_path,
+)
+from rubricate.errors import InputError
+from rubricate.judge import GroupJudge, Panel
+from rubricate.judge.models import GENERIC_KEY, PROVIDERS
+from rubricate.report import Summary, estimate_figures, estimate_text
+from rubricate.run import INTERRUPTED, DocumentWork
+
+__all__ = ["ReportSettings", "reports_command"]
+
+FOLDER = "agent_responses"
+KEY = "LITELLM_API_KEY"
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings:
+    """Everything that `rubricate reports` can be told; see its help."""
+
+    folder: str | None
+    tasks: str | None
+    system: list[str] | None
+    judge: list[str] | None
+    base_url: str | None
+    grading: str
+    chunk_tokens: int
+    max_concurrent: int
+    max_retries: int
+    resume: bool
+    output_file: str | None
+    run_dir: str | None
+    cache: str | None
+    no_cache: bool
+    dry_run: bool
+    limit: int | None
+    max_cost: float | None
+    temperature: float
+    timeout: float
+    prices: str | None
+    json_output: bool
+    quiet: bool
+
+
+def reports_command(settings: ReportSettings) -> int:
+    """Grade reports as told; returns the exit code."""
+    from rich.console import Console
+
+    notes = Console(stderr=True, quiet=settings.quiet)
+    _read_env_file()
+    names = settings.judge or ([DEFAULT_MODEL] if os.environ.get(KEY) else [])
+    cache = cache_folder(settings.cache, settings.no_cache)
+    tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
+    run_dir = Path(settings.run_dir) if settings.run_dir else _run_dir(settings, names)
+    kept = None if settings.dry_run else (cache or run_dir) / "documents"
+    reports = find_reports(_folders(settings), tasks, cache=kept)
+    judge = chosen_report_judge(
+        names or None,
+        {
+            "base_url": settings.base_url,
+            "temperature": settings.temperature,
+            "timeout": settings.timeout,
+            "prices": settings.prices,
+            "chunk_tokens": settings.chunk_tokens or None,
+        },
+    )
+    reports.survey(settings.limit)
+    common: dict[str, Any] = {
+        "run_dir": run_dir,
+        "cache": cache,
+        "fresh": not settings.resume,
+        "limit": settings.limit,
+    }
+    if settings.dry_run:
+        found = asyncio.run(aestimate_reports(reports, judge, **common))
+        print(
+            json.dumps(estimate_figures(found), indent=2)
+            if settings.json_output
+            else estimate_text(found)
+        )
+        return 0
+    _list_unmatched(reports, notes)
+    if not names:
+        notes.print(NO_JUDGE, style="dim", highlight=False)
+    with ResultLines(settings.output_file or results_path()) as output:
+        batch = asyncio.run(_graded(settings, reports, judge, output, common, notes))
+    _show(batch, reports, output.path, settings)
+    return _exit_code(batch.summary, run_dir)
+
+
+async def _graded(
+    settings: ReportSettings,
+    reports: Reports,
+    judge: GroupJudge | Panel,
+    output: ResultLines,
+    common: dict[str, Any],
+    notes: Any,
+) -> Batch:
+    stop = stop_on_signals()
+    try:
+        with ProgressView(notes) as view:
+            return await grade_reports(
+                reports,
+                judge,
+                output,
+                max_concurrent=settings.max_concurrent,
+                max_retries=settings.max_retries,
+                max_cost=settings.max_cost,
+                on_progress=view.update,
+                stop=stop,
+                **common,
+            )
+    finally:
+        await judge.aclose()
+
+
+def _read_env_file() -> None:
+    """Take keys and addresses from `.env` in the working folder, where they are not set."""
+    from dotenv import dotenv_values
+
+    path = Path(".env")
+    if not path.is_file():
+        return
+    known = {GENERIC_KEY} | {row.key_variable for row in PROVIDERS.values()}
+    known |= {row.url_variable for row in PROVIDERS.values() if row.url_variable}
+    for name, value in dotenv_values(path, interpolate=False).items():
+        if name in known and value:
+            os.environ.setdefault(name, value)
+
+
+def _folders(settings: ReportSettings) -> dict[str, str]:
+    if not settings.system:
+        return {"": settings.folder or FOLDER}
+    if settings.folder is not None:
+        raise InputError("give a folder of reports, or --system NAME=DIR for each system; not both")
+    folders: dict[str, str] = {}
+    for given in settings.system:
+        name, equals, folder = given.partition("=")
+        if not equals or not name.strip() or not folder:
+            raise InputError(f"--system: '{given}' is not of the form NAME=DIR")
+        if name in folders:
+            raise InputError(f"--system: '{name}' is given twice")
+        folders[name] = folder
+    return folders
+
+
+def _run_dir(settings: ReportSettings, names: list[str]) -> Path:
+    data = "-".join(_folders(settings)) or Path(settings.folder or FOLDER).resolve().name
+    judge = names[0] if len(names) == 1 else "panel" if names else "builtin"
+    return named_run_dir(f"reports-{data.strip('-')}-{judge}")
+
+
+def _list_unmatched(reports: Reports, notes: Any) -> None:
+    """Say which tasks have no report, and which files no task."""
+    for system, missing in reports.without_report.items():
+        if missing:
+            of = f" of {system}" if system else ""
+            _listed(notes, f"Tasks without a report{of}", missing)
+    if reports.without_task:
+        _listed(notes, "Files without a task", [path.name for path in reports.without_task])
+
+
+def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
+    shown = ", ".join(names[:MOST_LISTED])
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    notes.print(f"{what}: {shown}{more}", highlight=False, markup=False)
+
+
+def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings) -> None:
+    summary = batch.summary
+    if settings.json_output:
+        usage = summary.usage.model_dump()
+        data = {
+            "results": str(output),
+            "run_dir": summary.run_dir,
+            "judge": summary.judge,
+            "stopped": summary.stopped,
+            "without_report": reports.without_report,
+            "without_task": [path.name for path in reports.without_task],
+            "verdicts": summary.verdicts,
+            "errors": summary.errors,
+            "usage": usage,
+            "documents": summary.documents and summary.documents.model_dump(),
+            **batch.figures().to_dict(),
+        }
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    elif not settings.quiet:
+        from rich.console import Console
+
+        console = Console()
+        console.print(figures_view(batch.figures()))
+        console.print()
+        for line in _run_lines(summary, output):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _run_lines(summary: Summary, output: Path) -> list[str]:
+    usage = summary.usage
+    cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    lines = [
+        f"judged by {summary.judge}: {usage.calls} calls ({usage.resumed + usage.cached} more "
+        f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, {cost}, "
+        f"{usage.seconds:.1f} s"
+    ]
+    if summary.documents is not None:
+        lines.append(f"long documents: {DocumentWork(**summary.documents.model_dump())}")
+    if summary.first_error is not None:
+        causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        lines.append(f"failed: {causes}; the first: {summary.first_error}")
+    if summary.note is not None:
+        lines.append(summary.note)
+    return [*lines, f"results: {output}; run folder: {summary.run_dir}"]
+
+
+def _exit_code(summary: Summary, run_dir: Path) -> int:
+    if summary.stopped is None:
+        return 2 if summary.verdicts["failed"] else 0
+    resume = f"What was judged is in {run_dir}; the same command goes on from there."
+    if summary.stopped == INTERRUPTED:
+        sys.stderr.write(f"Interrupted. {resume}\n")
+        return 130
+    sys.stderr.write(f"Error: {summary.stopped} {resume}\n")
+    return 1

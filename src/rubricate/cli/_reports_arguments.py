@@ -1,0 +1,91 @@
+"""What `rubricate reports` can be told on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["reports"]
+
+
+def reports(
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            help="The reports, each named by its task's sample_id: .md, .txt, .pdf, .html, .docx. "
+            "[agent_responses/]"
+        ),
+    ] = None,
+    tasks: Annotated[
+        str | None,
+        typer.Option(
+            help="The tasks with their rubrics. [data/researchrubrics/processed_data.jsonl]"
+        ),
+    ] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=DIR: the reports of one of several systems; given several times."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Who grades, as for grade. [the page's model where LITELLM_API_KEY is set, else "
+            "builtin]"
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
+    ] = None,
+    grading: Annotated[
+        str, typer.Option(help="binary, or ternary with Partially Satisfied.")
+    ] = "binary",
+    chunk_tokens: Annotated[
+        int, typer.Option(help="Read reports of more tokens in parts; 0 for all whole.")
+    ] = 8000,
+    max_concurrent: Annotated[int, typer.Option(help="The most requests in flight.")] = 20,
+    max_retries: Annotated[
+        int, typer.Option(help="How often a failed request is sent again, after 2^n seconds.")
+    ] = 3,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume/--no-resume", help="Go on from an earlier run, or ask all anew."),
+    ] = True,
+    output_file: Annotated[
+        str | None,
+        typer.Option(help="The results. [results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl]"),
+    ] = None,
+    run_dir: Annotated[
+        str | None, typer.Option(help="The run folder. [runs/reports-FOLDER-JUDGE]")
+    ] = None,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Share no answers with other runs.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Grade only the first N reports.")] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="End before more US dollars than these are spent.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.0,
+    timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 120.0,
+    prices: Annotated[
+        str | None, typer.Option(help="A file of prices by model, before the built-in ones.")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
+    ] = False,
+) -> None:
+    """Grade research reports by the weighted rubrics of their tasks; see docs/reports.md."""
+    given = dict(locals())
+    from rubricate.cli._reports import ReportSettings, reports_command
+
+    settings = ReportSettings(**given)
+
+    raise typer.Exit(reports_command(settings))

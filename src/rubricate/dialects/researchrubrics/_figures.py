@@ -1,0 +1,281 @@
+"""What a batch comes to: compliance by report, axis, domain and system, and agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from rubricate.dialects.researchrubrics._compliance import Compliance, compliance
+from rubricate.dialects.researchrubrics._tasks import NOT_SATISFIED, SATISFIED
+
+if TYPE_CHECKING:
+    from rubricate.stats import Estimate, LabelAgreement, PairedComparison
+
+__all__ = [
+    "AgreementFigures",
+    "Figures",
+    "GroupFigures",
+    "Line",
+    "ReportFigures",
+    "SystemDifference",
+    "agreement_figures",
+    "figures",
+    "lines_of",
+]
+
+LABELS = (SATISFIED, NOT_SATISFIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the figures need of a result line."""
+
+    system: str
+    sample_id: str
+    domain: str
+    axis: str
+    weight: float
+    score: float | None
+    verdict: str | None
+    human: str | None
+
+
+def lines_of(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
+    """Result lines for figures; what a line lacks beyond weight and score is empty."""
+    return [
+        Line(
+            str(row.get("system") or ""),
+            str(row.get("sample_id") or ""),
+            str(row.get("domain") or ""),
+            str(row.get("axis") or ""),
+            float(row["weight"]),
+            None if row["score"] is None or row["score"] != row["score"] else float(row["score"]),
+            row.get("verdict"),
+            row.get("human_verdict"),
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFigures:
+    """One report's compliance, and that of each axis by its own weights."""
+
+    system: str
+    sample_id: str
+    domain: str
+    compliance: Compliance
+    by_axis: Mapping[str, Compliance]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """Several reports together.
+
+    Attributes:
+        name: of the axis, domain or system.
+        reports: reports with a score.
+        mean: their mean compliance, with a bootstrap interval over tasks.
+        lowest, highest: the means of the lowest and of the highest that the scores could be.
+        missing: verdicts that are missing.
+    """
+
+    name: str
+    reports: int
+    mean: Estimate
+    lowest: float | None
+    highest: float | None
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class SystemDifference:
+    """Two systems on the tasks that both have reports for; `comparison` is B minus A."""
+
+    a: str
+    b: str
+    comparison: PairedComparison
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementFigures:
+    """How far the verdicts agree with people's; `Partially Satisfied` counts as not satisfied.
+
+    Attributes:
+        name: `all`, or the axis.
+        tasks: tasks with a pair in which both decided.
+        agreement: of all pairs together; intervals are resampled by task.
+        macro_f1: pooled: the mean F1 of the verdicts that either side gave.
+        macro_f1_zero: the same where a verdict that neither gave counts as 0, as some libraries do.
+        macro_f1_by_task, macro_f1_zero_by_task: the means over tasks of each task's own.
+        kappa: Cohen's, pooled.
+    """
+
+    name: str
+    tasks: int
+    agreement: LabelAgreement
+    macro_f1: Estimate
+    macro_f1_zero: float | None
+    macro_f1_by_task: float | None
+    macro_f1_zero_by_task: float | None
+    kappa: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of a batch.
+
+    Attributes:
+        reports: each report.
+        axes, domains: the reports by axis and by domain.
+        systems: by system, the best first; empty where there is one.
+        differences: of every two systems.
+        agreement: with human verdicts, over all and by axis; empty where there are none.
+    """
+
+    reports: tuple[ReportFigures, ...]
+    axes: tuple[GroupFigures, ...]
+    domains: tuple[GroupFigures, ...]
+    systems: tuple[GroupFigures, ...]
+    differences: tuple[SystemDifference, ...]
+    agreement: tuple[AgreementFigures, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return asdict(self)
+
+
+def figures(lines: Sequence[Line]) -> Figures:
+    """The figures of result lines."""
+    grouped: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        grouped.setdefault((line.system, line.sample_id), []).append(line)
+    reports = tuple(_report(of_report) for of_report in grouped.values())
+    axes = dict.fromkeys(line.axis for line in lines if line.axis)
+    domains = dict.fromkeys(line.domain for line in lines if line.domain)
+    systems = list(dict.fromkeys(line.system for line in lines))
+    ranked: list[GroupFigures] = []
+    if len(systems) > 1:
+        ranked = [
+            _group(name, [(r.sample_id, r.compliance) for r in reports if r.system == name])
+            for name in systems
+        ]
+        ranked.sort(key=lambda one: -(one.mean.value if one.mean.value is not None else -1e9))
+    return Figures(
+        reports,
+        tuple(
+            _group(name, [(r.sample_id, r.by_axis[name]) for r in reports if name in r.by_axis])
+            for name in axes
+        ),
+        tuple(
+            _group(name, [(r.sample_id, r.compliance) for r in reports if r.domain == name])
+            for name in domains
+        ),
+        tuple(ranked),
+        tuple(_difference(reports, a.name, b.name) for a, b in combinations(ranked, 2)),
+        agreement_figures(lines),
+    )
+
+
+def _report(lines: Sequence[Line]) -> ReportFigures:
+    first = lines[0]
+    axes = dict.fromkeys(line.axis for line in lines if line.axis)
+    return ReportFigures(
+        first.system,
+        first.sample_id,
+        first.domain,
+        compliance((line.weight, line.score) for line in lines),
+        {
+            axis: compliance((line.weight, line.score) for line in lines if line.axis == axis)
+            for axis in axes
+        },
+    )
+
+
+def _group(name: str, found: Sequence[tuple[str, Compliance]]) -> GroupFigures:
+    from rubricate.stats import bootstrapped_mean
+
+    tasks, scores = [task for task, _ in found], [one for _, one in found]
+    return GroupFigures(
+        name,
+        sum(one.value is not None for one in scores),
+        bootstrapped_mean([one.value for one in scores], groups=tasks),
+        _mean([one.lowest for one in scores]),
+        _mean([one.highest for one in scores]),
+        sum(one.missing for one in scores),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _difference(reports: Sequence[ReportFigures], a: str, b: str) -> SystemDifference:
+    from rubricate.stats import compare_paired
+
+    of: dict[str, dict[str, float | None]] = {a: {}, b: {}}
+    for report in reports:
+        if report.system in of:
+            of[report.system][report.sample_id] = report.compliance.value
+    tasks = [task for task in of[a] if task in of[b]]
+    comparison = compare_paired([of[a][t] for t in tasks], [of[b][t] for t in tasks], groups=tasks)
+    return SystemDifference(a, b, comparison)
+
+
+def agreement_figures(lines: Sequence[Line]) -> tuple[AgreementFigures, ...]:
+    """Agreement with the human verdicts in the lines: over all, then by axis."""
+    labelled = [line for line in lines if line.human is not None]
+    if not labelled:
+        return ()
+    axes = dict.fromkeys(line.axis for line in labelled if line.axis)
+    parts = [_agreement("all", labelled)]
+    if len(axes) > 1:
+        parts += [_agreement(axis, [x for x in labelled if x.axis == axis]) for axis in axes]
+    return tuple(parts)
+
+
+def _agreement(name: str, lines: Sequence[Line]) -> AgreementFigures:
+    whole = _label_agreement(lines)
+    by_task: dict[str, list[Line]] = {}
+    for line in lines:
+        by_task.setdefault(line.sample_id, []).append(line)
+    each = [_label_agreement(of_task, intervals=False) for of_task in by_task.values()]
+    each = [one for one in each if one.n]
+    defined = [one.figures["macro_f1"].value for one in each]
+    return AgreementFigures(
+        name,
+        len(each),
+        whole,
+        whole.figures["macro_f1"],
+        _zero_f1(whole),
+        _mean([value for value in defined if value is not None]),
+        _mean([value for value in map(_zero_f1, each) if value is not None]),
+        whole.figures["cohen_kappa"],
+    )
+
+
+def _label_agreement(lines: Sequence[Line], *, intervals: bool = True) -> LabelAgreement:
+    from rubricate.stats import Bootstrap, label_agreement
+
+    return label_agreement(
+        [_binary(line.verdict) for line in lines],
+        [_binary(line.human) for line in lines],
+        labels=LABELS,
+        groups=[line.sample_id for line in lines],
+        bootstrap=Bootstrap() if intervals else None,
+    )
+
+
+def _binary(verdict: str | None) -> str | None:
+    """The verdict of two; `Partially Satisfied` is not satisfied."""
+    return verdict if verdict is None or verdict == SATISFIED else NOT_SATISFIED
+
+
+def _zero_f1(found: LabelAgreement) -> float | None:
+    """Macro-F1 with 0 for a verdict that neither side gave; None where there is no pair."""
+    if not found.n:
+        return None
+    values = [found.by_label[label]["f1"].value for label in LABELS]
+    return sum(value or 0.0 for value in values) / len(LABELS)

@@ -1,0 +1,153 @@
+"""Reports with the tasks that they answer, as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rubricate.dataset import (
+    DOCUMENT_SUFFIXES,
+    DataItem,
+    Entry,
+    Survey,
+    read_document_file,
+    survey_of,
+)
+from rubricate.dialects.researchrubrics._tasks import Task, label_of
+from rubricate.errors import InputError
+
+__all__ = ["Report", "Reports", "find_reports"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One report.
+
+    Attributes:
+        id: what it goes by in the run: the task's `sample_id`, behind the system's name if it has
+            one.
+        system: who wrote it; empty where there is only one system.
+        task: what it answers.
+        path: its file.
+    """
+
+    id: str
+    system: str
+    task: Task
+    path: Path
+
+
+class Reports:
+    """Reports as a dataset that can be graded; their files are read when they are needed.
+
+    Args:
+        reports: the reports.
+        name: the dataset's name.
+        cache: where converted text of PDF, HTML and DOCX is kept; None for nowhere.
+        without_report: the ids of tasks that no report is for, by system.
+        without_task: files that no task is for.
+    """
+
+    def __init__(
+        self,
+        reports: Iterable[Report],
+        name: str | None = None,
+        *,
+        cache: Path | None = None,
+        without_report: Mapping[str, Sequence[str]] | None = None,
+        without_task: Sequence[Path] = (),
+    ) -> None:
+        self.reports = {report.id: report for report in reports}
+        self.name = name
+        self.without_report = dict(without_report or {})
+        self.without_task = list(without_task)
+        self._cache = cache
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Read all reports, and check them."""
+        return survey_of(self.entries(limit))
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """The reports, one after the other."""
+        for report in list(self.reports.values())[:limit]:
+            task = report.task
+            metadata = {"sample_id": task.sample_id, "domain": task.domain}
+            metadata |= {"system": report.system} if report.system else {}
+            labels = [
+                label_of(criterion, one.human)
+                for criterion, one in zip(task.rubric, task.criteria, strict=True)
+            ]
+            item = DataItem(
+                read_document_file(report.path, cache=self._cache),
+                task.domain,
+                labels if any(labels) else None,  # type: ignore[arg-type]
+                task.rubric,
+                id=report.id,
+                prompt=task.prompt,
+                metadata=metadata,
+            )
+            yield Entry(report.id, item, task.rubric, task.prompt, None)
+
+
+def find_reports(
+    folders: Mapping[str, str | Path], tasks: Sequence[Task], *, cache: Path | None = None
+) -> Reports:
+    """Find the reports of tasks by their names.
+
+    Args:
+        folders: by system, the folder with its reports; the name is empty where there is only one.
+        tasks: the tasks.
+        cache: where converted text is kept.
+
+    Raises:
+        InputError: there is no such folder, no report of any task in it, or two of one task.
+    """
+    reports: list[Report] = []
+    without_report: dict[str, list[str]] = {}
+    without_task: list[Path] = []
+    for system, folder in folders.items():
+        files = _files(Path(folder))
+        found = {task.sample_id: files.pop(task.sample_id, None) for task in tasks}
+        without_report[system] = [name for name, path in found.items() if path is None]
+        without_task += files.values()
+        if len(without_report[system]) == len(tasks):
+            names = ", ".join(sorted(path.name for path in files.values())[:3]) or "none"
+            raise InputError(
+                f"no report is named by a task, such as {tasks[0].sample_id}.md; files: {names}"
+                if tasks
+                else "there are no tasks",
+                file=folder,
+            )
+        for task in tasks:
+            path = found[task.sample_id]
+            if path is not None:
+                name = f"{system}/{task.sample_id}" if system else task.sample_id
+                reports.append(Report(name, system, task, path))
+    only = next(iter(folders.values())) if len(folders) == 1 else "reports"
+    return Reports(
+        reports,
+        Path(only).resolve().name,
+        cache=cache,
+        without_report=without_report,
+        without_task=sorted(without_task),
+    )
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The documents in a folder by their names without the ending."""
+    if not folder.is_dir():
+        what = "is a file, expected a folder" if folder.exists() else "no such folder"
+        raise InputError(f"{what} of reports", file=folder)
+    files: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in DOCUMENT_SUFFIXES or not path.is_file():
+            continue
+        if path.stem in files:
+            other = files[path.stem].name
+            raise InputError(f"two files for one task: {other} and {path.name}", file=folder)
+        files[path.stem] = path
+    return files

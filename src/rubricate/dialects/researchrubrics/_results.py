@@ -1,0 +1,165 @@
+"""The page's results: a line for each criterion of each report, written as verdicts come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from rubricate._documents import parse_json
+from rubricate.dialects.researchrubrics._reports import Report
+from rubricate.dialects.researchrubrics._tasks import verdict_of_label
+from rubricate.errors import InputError, MissingFileError
+from rubricate.rubric import Verdict
+
+__all__ = ["ResultLines", "read_results", "result_line", "results_path"]
+
+FOLDER = "results"
+
+
+def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
+    """One line: the page's fields, and more behind them.
+
+    `confidence` is the judge's probability for its verdict, else what it says of itself (`stated`),
+    or of a panel the share of its votes that are the verdict; `confidence_source` says which.
+    `score` and `verdict` are null and `success` is false where there is no verdict; `error` then
+    says why.
+    """
+    criterion, usage = report.task.criteria[index], verdict.usage
+    judged = verdict.status == "judged"
+    confidence, source = _confidence(verdict)
+    how = _how_read(verdict)
+    chunks = how.get("evidence", ())
+    if len(chunks) != len(verdict.evidence):
+        chunks = [None] * len(verdict.evidence)
+    error = verdict.error
+    return {
+        "sample_id": report.task.sample_id,
+        "rubric_title": criterion.title,
+        "verdict": verdict_of_label(verdict.label) if judged else None,
+        "score": verdict.value,
+        "confidence": confidence,
+        "reasoning": verdict.reason,
+        "tokens_used": usage.input_tokens + usage.output_tokens,
+        "cost": usage.cost,
+        "success": judged,
+        "weight": criterion.weight,
+        "system": report.system or None,
+        "domain": report.task.domain or None,
+        "axis": criterion.axis or None,
+        "status": verdict.status,
+        "judge": verdict.judge,
+        "confidence_source": source,
+        "evidence": [
+            {"quote": one.quote, "start": one.start, "end": one.end, "chunk": chunk}
+            for one, chunk in zip(verdict.evidence, chunks, strict=True)
+        ],
+        "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,
+        "error": None if error is None else {"class": error.kind, "message": error.message},
+        "human_verdict": criterion.human,
+    }
+
+
+def _how_read(verdict: Verdict) -> Mapping[str, Any]:
+    """How a long report was read, of a panel by the first judge that read it in parts."""
+    for one in (verdict, *verdict.votes):
+        if how := (one.detail or {}).get("document"):
+            return dict(how)
+    return {}
+
+
+def _confidence(verdict: Verdict) -> tuple[float | None, str | None]:
+    if verdict.status == "judged" and verdict.probability is not None:
+        return verdict.probability, "probability"
+    decided = [vote.label for vote in verdict.votes if vote.status == "judged"]
+    if verdict.status == "judged" and decided:
+        return decided.count(verdict.label) / len(decided), "votes"
+    stated = (verdict.detail or {}).get("confidence")
+    return stated, None if stated is None else "stated"
+
+
+def results_path(folder: str | Path = FOLDER) -> Path:
+    """A new file's path, `batch_evaluation_YYYYMMDD_HHMMSS.jsonl`, in a folder."""
+    stem = datetime.now().strftime("batch_evaluation_%Y%m%d_%H%M%S")
+    path, number = Path(folder) / f"{stem}.jsonl", 1
+    while path.exists():
+        number += 1
+        path = path.with_name(f"{stem}-{number}.jsonl")
+    return path
+
+
+class ResultLines:
+    """A results file that lines are added to; what it held is gone. Without a line there is none.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._empty = True
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("wb", buffering=0)
+        except OSError as error:
+            raise self._problem(error) from None
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Write a line; it is in the file at once."""
+        try:
+            text = orjson.dumps(line)
+        except TypeError:  # half a surrogate pair, which UTF-8 cannot hold
+            import json
+
+            text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
+        self._empty = False
+        try:
+            self._file.write(text + b"\n")
+        except OSError as error:
+            raise self._problem(error) from None
+
+    def _problem(self, error: OSError) -> InputError:
+        return InputError(f"the results cannot be written: {error.strerror}", file=self.path)
+
+    def __enter__(self) -> ResultLines:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        if self._empty:
+            self.path.unlink(missing_ok=True)
+
+
+def read_results(path: str | Path) -> list[dict[str, Any]]:
+    """The lines of a results file, this program's or another's with the page's fields.
+
+    Raises:
+        InputError: there is no such file, or a line is malformed; says which.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        raise MissingFileError("file not found", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        row = parse_json(line.decode("utf-8", "replace"), file=path, line=number)
+        if not isinstance(row, dict):
+            raise InputError("expected an object", file=path, line=number)
+        for name in ("sample_id", "weight", "score"):
+            if name not in row:
+                raise InputError(f"the line has no '{name}'", file=path, line=number)
+        rows.append(row)
+    return rows

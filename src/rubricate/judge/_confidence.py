@@ -1,0 +1,65 @@
+"""Asking a language model how sure it is, beside the verdict: its own statement, no probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rubricate.errors import UnreadableReply
+from rubricate.judge._case import Case
+from rubricate.judge._judge import ModelJudge
+from rubricate.judge._replies import Reply, reply_objects
+from rubricate.judge.models import Message, Request
+from rubricate.rubric import Criterion, Reading, Usage, Verdict
+
+__all__ = ["ConfidentJudge"]
+
+CONFIDENCE = "confidence"
+ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply(Reply):
+    confidence: float | None = None
+
+
+class ConfidentJudge(ModelJudge):
+    """A language model that is asked criterion by criterion, and how sure it is.
+
+    The verdict's `detail["confidence"]` has it; a reply without one is as good.
+    """
+
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        request = super().request(case, criterion)
+        assert request.schema is not None
+        *before, last = request.messages
+        asked = Message(role=last["role"], content=last["content"] + ASKED)
+        properties = {**request.schema["properties"], CONFIDENCE: {"type": "number"}}
+        schema = {**request.schema, "properties": properties, "required": list(properties)}
+        return replace(request, messages=(*before, asked), schema=schema)
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return self._key_of(self.request(case, criterion))
+
+    def read(self, text: str) -> Reply:
+        reply = super().read(text)
+        return _Reply(reply.answer, reply.reason, reply.quotes, _stated(text))
+
+    def _verdict(
+        self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
+    ) -> Verdict:
+        verdict = super()._verdict(case, criterion, reply, reading, spent)
+        if not isinstance(reply, _Reply) or reply.confidence is None:
+            return verdict
+        return replace(verdict, detail={**(verdict.detail or {}), CONFIDENCE: reply.confidence})
+
+
+def _stated(text: str) -> float | None:
+    try:
+        found: list[Any] = reply_objects(text, "verdict")
+    except UnreadableReply:
+        return None
+    given = found[-1].get(CONFIDENCE) if found and isinstance(found[-1], dict) else None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        return None
+    return float(given)

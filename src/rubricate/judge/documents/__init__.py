@@ -1,0 +1,14 @@
+"""Long documents: splitting them, choosing parts, and judging them in parts."""
+
+from rubricate.judge.documents._judge import CHUNK_TOKENS, DocumentJudge, check_chunk_tokens
+from rubricate.judge.documents._splitter import Chunk, split_document
+from rubricate.judge.documents._tokens import estimated_tokens
+
+__all__ = [
+    "CHUNK_TOKENS",
+    "Chunk",
+    "DocumentJudge",
+    "check_chunk_tokens",
+    "estimated_tokens",
+    "split_document",
+]

@@ -1,0 +1,83 @@
+"""A long document as a whole: its counts, its headings, and how each section begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rubricate.judge.documents._splitter import Section, sections
+from rubricate.judge.documents._tokens import CountTokens
+from rubricate.rubric import Criterion, count_words, document_counts
+
+__all__ = ["is_about_the_whole", "outline"]
+
+OUTLINE_TAG, PARTS_TAG = "whole", "parts"
+"""Tags of a criterion that say how a long document is read for it, whatever its words are."""
+BEGINNINGS = (240, 120, 60, 0)
+"""Characters of each section's beginning, the most that fits the budget."""
+LONGEST_TITLE = 120
+"""Characters before a requirement's first colon up to which they are its title."""
+_WHOLE = re.compile(
+    r"\b(?:word count|\d+ words|words long|(?:total|overall|appropriate) length|too long|"
+    r"structure|well-structured|structured (?:as|by|into|with)|(?:re|well-)?organi[sz]ed|"
+    r"organi[sz]ation|headings?|subheadings?|table of contents|layout|formatt(?:ed|ing)|"
+    r"number of (?:\w+ )?(?:citations|references|sources|tables|figures|links|sections)|"
+    r"(?:at least|at most|no more than|fewer than|more than) \w+ (?:\w+ )?"
+    r"(?:citations|references|sources|tables|figures|links|sections|words|pages))\b",
+    re.IGNORECASE,
+)
+
+_PROSE = re.compile(r"\b(?:sentence|paragraph|gramma)", re.IGNORECASE)
+"""What an outline cannot show, whatever else the words say."""
+
+
+def is_about_the_whole(criterion: Criterion) -> bool:
+    """Whether a criterion is about the document as a whole: its length, structure, or counts.
+
+    A tag `whole` or `parts` says so; else the words of the requirement do, or of its title, where
+    it begins with one and a colon. Asking on the outline is safe where the words mislead: what the
+    outline does not show is looked for in the parts.
+    """
+    if PARTS_TAG in criterion.tags:
+        return False
+    title, colon, _ = criterion.requirement.partition(":")
+    text = title if colon and len(title) <= LONGEST_TITLE else criterion.requirement
+    if OUTLINE_TAG in criterion.tags:
+        return True
+    return bool(_WHOLE.search(text)) and not _PROSE.search(text)
+
+
+def outline(text: str, *, budget: int, count: CountTokens) -> str:
+    """The document's counts, and its sections with their words and beginnings.
+
+    It keeps to `budget` tokens: beginnings are shortened, then the lowest headings left out, then
+    the last ones.
+    """
+    counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in document_counts(text).items())
+    found = sections(text)
+    deepest = max((section.level for section in found), default=0)
+    head = f"Counts: {counts}\n\nSections, with their words and how they begin:\n"
+    for level in range(deepest, 0, -1):
+        kept = [section for section in found if section.level <= level]
+        for length in BEGINNINGS:
+            whole = head + _listed(text, kept, length)
+            if count(whole) <= budget:
+                return whole
+    kept = [section for section in found if section.level <= 1]
+    while kept and count(head + _listed(text, kept, 0)) > budget:
+        kept = kept[: len(kept) // 2]
+    return head + _listed(text, kept, 0)
+
+
+def _listed(text: str, found: Sequence[Section], length: int) -> str:
+    return "\n".join(_line(text, section, length) for section in found)
+
+
+def _line(text: str, section: Section, length: int) -> str:
+    body = text[section.body : section.end]
+    title = section.title if section.level else "(before the first heading)"
+    line = f"{'  ' * max(0, section.level - 1)}- {title[:200]} ({count_words(body)} words)"
+    if length:
+        begin = " ".join(body[: 4 * length].split())
+        line += f": {begin[:length]}{'…' if len(begin) > length else ''}" if begin else ""
+    return line

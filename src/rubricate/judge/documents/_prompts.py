@@ -1,0 +1,93 @@
+"""The prompts for long documents: on a part, on all findings, and on the outline."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rubricate.judge._case import Case
+from rubricate.judge._prompts import (
+    code_for,
+    request_schema,
+    sendable,
+    suffix,
+    template,
+    texts_of,
+)
+from rubricate.judge.models import Message, Request
+from rubricate.rubric import Criterion
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["DOCUMENT_PROMPTS", "LABELS", "NOTHING_HERE", "RELEVANT", "render_part", "render_whole"]
+
+DOCUMENT_PROMPTS = "documents-1"
+"""The folder of templates in use. A changed wording is a new folder, and a new journal key."""
+RELEVANT, NOTHING_HERE = "RELEVANT", "NOTHING"
+LABELS = (RELEVANT, NOTHING_HERE)
+"""What a reader may find in a part."""
+
+
+def render_part(case: Case, place: str, criterion: Criterion) -> Request:
+    """The messages that ask what a part has on a criterion.
+
+    Args:
+        case: the part as the submission, with what belongs to the document.
+        place: which part it is, and the headings above it.
+        criterion: the criterion.
+    """
+    return _request(*_part_prefix(case, place), *_finding_suffix(criterion))
+
+
+def render_whole(
+    case: Case, kind: str, criterion: Criterion, order: tuple[int, ...] | None = None
+) -> Request:
+    """The messages that ask for a verdict on the whole.
+
+    Args:
+        case: what is seen of the document, as the submission.
+        kind: what that is: `findings` or `outline`.
+        criterion: the criterion.
+        order: the order of its answers; None for its own.
+    """
+    system = sendable(_ours("whole_system").render(kind=kind, guidelines=case.guidelines))
+    return _request(system, _material("whole", case, kind=kind), *suffix(criterion, order))
+
+
+def _request(system: str, material: str, text: str, schema: dict[str, Any]) -> Request:
+    messages = (
+        Message(role="system", content=system),
+        Message(role="user", content=material + text),
+    )
+    return Request(messages, schema, shared=len(material))
+
+
+@lru_cache(maxsize=64)
+def _part_prefix(case: Case, place: str) -> tuple[str, str]:
+    system = _ours("part_system").render(guidelines=case.guidelines)
+    return sendable(system), _material("part", case, place=place)
+
+
+@lru_cache(maxsize=1024)
+def _finding_suffix(criterion: Criterion) -> tuple[str, dict[str, Any]]:
+    fault = criterion.weight < 0
+    text = _ours("finding").render(question=criterion.ask(), note=criterion.note, fault=fault)
+    return sendable(text), request_schema({"type": "string", "enum": list(LABELS)})
+
+
+def _material(name: str, case: Case, **more: str) -> str:
+    return sendable(
+        _ours(name).render(
+            tag=code_for([*texts_of(case), *more.values()]),
+            prompt=case.prompt,
+            context=case.context,
+            reference=case.reference,
+            submission=case.submission,
+            **more,
+        )
+    )
+
+
+def _ours(name: str) -> Template:
+    return template(f"{DOCUMENT_PROMPTS}/{name}")

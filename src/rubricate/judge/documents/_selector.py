@@ -1,0 +1,97 @@
+"""Which parts of a long document a criterion is asked about: BM25, with a safeguard for recall.
+
+BM25 as in S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
+(2009), over word stems. The safeguard: a part is left out only where that can be made good. All
+parts are asked about faults, about what holds throughout a document, and where there are few parts
+or no part has a word of the criterion. Else those are asked that score best, and for every word of
+the criterion that the document has at all, a part that has it. And if none of them bears on the
+criterion, all others are asked too: that something is missing is never said of parts unread.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rubricate.judge.builtin._text import STOP_WORDS, stem
+from rubricate.rubric import Criterion
+
+__all__ = ["FEW", "SHARE", "Relevance", "is_about_all_parts", "selected"]
+
+FEW = 6
+"""Up to so many parts are all asked."""
+SHARE = 1 / 3
+"""Of more parts, the share that is asked for its score, `FEW` at least."""
+SATURATION, LENGTH = 1.2, 0.75
+"""BM25's k1 and b, the usual values."""
+_WORD = re.compile(r"[^\W_]+")
+_THROUGHOUT = re.compile(
+    r"\b(?:all|always|avoids?|consisten\w*|contradict\w*|each|entire\w*|every\w*|never|no|overall|"
+    r"throughout|without)\b",
+    re.IGNORECASE,
+)
+
+
+def is_about_all_parts(criterion: Criterion) -> bool:
+    """Whether one part can change the answer whatever stands in the others: a fault, or something
+    that is to hold throughout."""
+    return criterion.weight < 0 or bool(_THROUGHOUT.search(criterion.requirement))
+
+
+def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
+    """The places of the parts that are asked about a criterion first, in order."""
+    count = len(relevance)
+    everything = list(range(count))
+    if count <= FEW or is_about_all_parts(criterion):
+        return everything
+    wanted = terms(criterion.requirement)
+    scores = relevance.scores(wanted)
+    if not any(scores):
+        return everything
+    ranked = sorted(everything, key=lambda place: (-scores[place], place))
+    chosen = set(ranked[: max(FEW, math.ceil(count * SHARE))])
+    for term in dict.fromkeys(wanted):
+        holders = relevance.holders(term)
+        if holders and not chosen & holders:
+            chosen.add(next(place for place in ranked if place in holders))
+    return sorted(chosen)
+
+
+def terms(text: str) -> list[str]:
+    """The stems of a text's words, without those that say nothing."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [stem(word) for word in words if word not in STOP_WORDS]
+
+
+class Relevance:
+    """How well texts match words.
+
+    Args:
+        texts: the texts, gone through once and not kept.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._counts = [Counter(terms(text)) for text in texts]
+        self._lengths = [counts.total() for counts in self._counts]
+        self._mean = sum(self._lengths) / max(1, len(self._lengths)) or 1.0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def holders(self, term: str) -> set[int]:
+        """The places of the texts that have a term."""
+        return {place for place, counts in enumerate(self._counts) if term in counts}
+
+    def scores(self, wanted: Sequence[str]) -> list[float]:
+        """Each text's BM25 score for some terms; 0 where it has none of them."""
+        scores = [0.0] * len(self)
+        for term in dict.fromkeys(wanted):
+            holders = self.holders(term)
+            rarity = math.log1p((len(self) - len(holders) + 0.5) / (len(holders) + 0.5))
+            for place in holders:
+                often = self._counts[place][term]
+                long = 1 - LENGTH + LENGTH * self._lengths[place] / self._mean
+                scores[place] += rarity * often * (SATURATION + 1) / (often + SATURATION * long)
+        return scores

@@ -1,0 +1,184 @@
+"""A criterion decided by counting: words, headings, links, citations, tables and the like."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from rubricate._documents import suggestion
+from rubricate.errors import InputError
+from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
+from rubricate.rubric._criterion import binary_reading, binary_value
+from rubricate.rubric._question import Reading
+from rubricate.rubric._verdict import CriterionVerdict
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+__all__ = ["COUNTERS", "CounterCriterion", "document_counts"]
+
+COUNTERS = {
+    "words": "words of visible text",
+    "characters": "characters of the text as it stands",
+    "paragraphs": "paragraphs outside lists, tables and quotations",
+    "headings": "headings of any level",
+    "list_items": "items of lists",
+    "tables": "tables",
+    "code_blocks": "blocks of code",
+    "links": "links, bare addresses included",
+    "images": "images",
+    "citations": "references in brackets ([3], [1, 4-6], [^note]) and by author and year "
+    "((Smith et al., 2020))",
+}
+"""What can be counted in a Markdown text, and what each count is of."""
+SHORT = 20_000
+"""Characters up to which a text is counted at once; a longer one in a thread."""
+_STARTS = {
+    "heading_open": "headings",
+    "list_item_open": "list_items",
+    "table_open": "tables",
+    "fence": "code_blocks",
+    "code_block": "code_blocks",
+    "link_open": "links",
+    "image": "images",
+}
+_WORD = re.compile(r"[^\W_]+(?:['’.,\-][^\W_]+)*")
+_ADDRESS = re.compile(r"https?://\S+")
+_CITATION = re.compile(
+    r"\[\^[^\]\s]+\]|\[\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*\]"
+    r"|\([^()\d]{2,60},?\s(?:1[5-9]|20)\d\d[a-z]?(?:,\s*pp?\.\s*[\d–-]+)?\)"
+)
+
+
+class CounterCriterion(ComputedCriterion):
+    """Whether a count of something in the submission, read as Markdown, keeps to a bound.
+
+    MET where it does, UNMET where it does not; the reason says the count. See `COUNTERS` for what
+    can be counted.
+    """
+
+    kind: Literal["counter"] = "counter"
+    requirement: str = ""
+    """What is required, in words. Default: the counter and its bounds."""
+    counter: str
+    """What is counted: one of `COUNTERS`."""
+    at_least: int | None = None
+    """The smallest count that is met."""
+    at_most: int | None = None
+    """The greatest count that is met."""
+
+    @field_validator("counter")
+    @classmethod
+    def _is_known(cls, counter: str) -> str:
+        if counter not in COUNTERS:
+            near = suggestion(counter, COUNTERS)
+            hint = f"; did you mean '{near}'?" if near else f"; known: {', '.join(COUNTERS)}"
+            raise InputError(f"nothing counts '{counter}'{hint}")
+        return counter
+
+    @model_validator(mode="after")
+    def _has_bounds(self) -> CounterCriterion:
+        check_time_limit(self.time_limit)
+        if self.at_least is None and self.at_most is None:
+            raise InputError(f"give at_least or at_most: the bounds for the {self.counter}")
+        for name, bound in (("at_least", self.at_least), ("at_most", self.at_most)):
+            if bound is not None and bound < 0:
+                raise InputError(f"{name} must be 0 or more, found {bound}")
+        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
+            raise InputError(f"at_least {self.at_least} is above at_most {self.at_most}")
+        return self
+
+    def described(self) -> str:
+        """What is checked, in words."""
+        low = [] if self.at_least is None else [f"at least {self.at_least}"]
+        high = [] if self.at_most is None else [f"at most {self.at_most}"]
+        bounds = " and ".join(low + high)
+        return self.requirement or f"The submission has {bounds} {self.counter.replace('_', ' ')}"
+
+    def compute_at_once(self, submission: str) -> Computed | None:
+        return self.compute(submission) if len(submission) <= SHORT else None
+
+    def compute(self, submission: str, item: object = None) -> Computed:
+        """Count, and compare with the bounds."""
+        found = document_counts(submission)[self.counter]
+        low = 0 if self.at_least is None else self.at_least
+        met = low <= found and (self.at_most is None or found <= self.at_most)
+        label = CriterionVerdict.MET if met else CriterionVerdict.UNMET
+        return Computed(label.value, f"{self.counter.replace('_', ' ')}: {found}")
+
+    def identity(self) -> object:
+        return [self.counter, self.at_least, self.at_most]
+
+    def read(self, answer: object) -> Reading:
+        return binary_reading(answer)
+
+    def value(self, label: str) -> float | None:
+        return binary_value(str(label))
+
+    def _own_fields(self) -> dict[str, Any]:
+        return {
+            "counter": self.counter,
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "time_limit": None if self.time_limit == 10.0 else self.time_limit,
+        }
+
+
+@lru_cache(maxsize=4)
+def document_counts(text: str) -> dict[str, int]:
+    """Every count of a Markdown text, by the names in `COUNTERS`."""
+    counts = Counter(dict.fromkeys(COUNTERS, 0))
+    counts["characters"] = len(text)
+    for token in _tokens(_parser().parse(text)):
+        if name := _STARTS.get(token.type):
+            counts[name] += 1
+        elif token.type == "paragraph_open" and token.level == 0:
+            counts["paragraphs"] += 1
+        if token.type == "inline":
+            words = _visible(token)
+            addresses = _ADDRESS.findall(words)
+            counts["links"] += len(addresses)
+            counts["citations"] += len(_CITATION.findall(words))
+            counts["words"] += len(_WORD.findall(_ADDRESS.sub(" ", words))) + len(addresses)
+        elif token.type in ("fence", "code_block"):
+            counts["words"] += len(_WORD.findall(token.content))
+    return dict(counts)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
+
+
+def _tokens(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from token.children or ()
+
+
+def _visible(token: Token) -> str:
+    """The words that a reader sees of a block's text; what a link is written on, with brackets."""
+    parts: list[str] = []
+    hidden = False
+    for child in token.children or ():
+        if child.type == "link_open":
+            hidden = child.markup == "autolink"
+            parts.append("[")
+        elif child.type == "link_close":
+            hidden = False
+            parts.append("]")
+        elif child.type in ("text", "code_inline") and not hidden:
+            parts.append(child.content)
+        elif child.type == "image":
+            parts.append(f" {child.content} ")
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+    return "".join(parts)

@@ -1,0 +1,56 @@
+"""What reading long documents in parts took, beside what reading every part would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rubricate.rubric import Verdict
+from rubricate.run._records import DOCUMENT
+
+__all__ = ["DocumentWork"]
+
+
+@dataclass(slots=True)
+class DocumentWork:
+    """Long documents, added up verdict by verdict.
+
+    Attributes:
+        verdicts: verdicts (or votes) on documents over the judge's budget.
+        outlines: how many of them came from an outline alone.
+        calls: the judgements of parts, of outlines and of the whole that they take.
+        tokens: the tokens of document text that these read, outlines included.
+        calls_naive, tokens_naive: the same, were every part read for every criterion.
+        oversized: the most parts over the budget in any of the documents.
+    """
+
+    verdicts: int = 0
+    outlines: int = 0
+    calls: int = 0
+    tokens: int = 0
+    calls_naive: int = 0
+    tokens_naive: int = 0
+    oversized: int = 0
+
+    def add(self, verdict: Verdict) -> None:
+        """Count a verdict in, or the votes that it was made from."""
+        for one in verdict.votes or (verdict,):
+            how = (one.detail or {}).get(DOCUMENT)
+            if how is None:
+                continue
+            self.verdicts += 1
+            self.outlines += how["read"] == "outline"
+            self.calls += how["calls"]
+            self.tokens += how["tokens"]
+            self.calls_naive += how["calls_naive"]
+            self.tokens_naive += how["tokens_naive"]
+            self.oversized = max(self.oversized, len(how["oversized"]))
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.verdicts} verdicts in {self.calls} calls and {self.tokens} tokens of text "
+            f"(every part for every criterion: {self.calls_naive} and {self.tokens_naive})"
+        )
+        text += f", {self.outlines} from an outline alone" if self.outlines else ""
+        if self.oversized:
+            text += f"; up to {self.oversized} tables or code blocks over the budget"
+        return text

@@ -1,0 +1,281 @@
+"""`rubricate reports`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("RUBRICATE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+COMMAND = Path(sys.executable).with_name("rubricate")
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A folder with the two tasks and reports of `examples/reports`."""
+    shutil.copytree(ROOT / "examples" / "reports", tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def results(folder: Path) -> list[list[dict]]:
+    """The lines of every results file, the oldest file first."""
+    files = sorted((folder / "results").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return [[json.loads(line) for line in path.read_text().splitlines()] for path in files]
+
+
+@pytest.mark.parametrize("judge", ["m", "builtin"])
+def test_the_sixteen_tasks_are_graded(rubricate, endpoint, tmp_path, judge):
+    data = SHARED / "research-reports"
+    if not data.is_dir():
+        pytest.skip("the data are not beside this repository")
+    options = ["reports", data / "agent_responses", "--tasks", data / "processed_data.jsonl"]
+    options += ["--no-cache", "--json", "--judge", judge]
+    options += ["--limit", "3"] if judge == "builtin" else ["--base-url", endpoint.url]
+    done = rubricate(*options)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    (rows,) = results(tmp_path)
+    if judge == "builtin":
+        assert len(figures["reports"]) == 3
+        assert all(row["confidence_source"] == "probability" for row in rows if row["success"])
+        return
+    assert len(rows) == 409
+    assert len({(row["sample_id"], row["rubric_title"]) for row in rows}) == 409
+    assert len(figures["reports"]) == 16
+    assert [domain["name"] for domain in figures["domains"]] == [
+        "Finance & Business",
+        "Science & Technology",
+        "Software Development",
+    ]
+    assert len(figures["axes"]) == 4
+    for report in figures["reports"]:
+        of = [row for row in rows if row["sample_id"] == report["sample_id"]]
+        expected = sum(r["weight"] * r["score"] for r in of) / sum(r["weight"] for r in of)
+        assert report["compliance"]["value"] == pytest.approx(expected)
+
+
+def test_long_reports_say_in_parts_what_they_say_whole(rubricate, endpoint, example, tmp_path):
+    options = ["reports", "agent_responses", "--tasks", "tasks.jsonl", "--judge", "m"]
+    options += ["--base-url", endpoint.url, "--no-cache", "--json"]
+    whole = json.loads(rubricate(*options, "--chunk-tokens", "0").stdout)
+    fits = json.loads(rubricate(*options, "--run-dir", "fits").stdout)
+    assert fits["documents"] is None
+    assert fits["reports"] == whole["reports"]
+    chunked = [*options, "--chunk-tokens", "500", "--run-dir", "parts"]
+    estimate = json.loads(rubricate(*chunked, "--dry-run").stdout)
+    parts = json.loads(rubricate(*chunked).stdout)
+    work = parts["documents"]
+    assert work["calls"] == estimate["documents"]["calls"] == parts["usage"]["requests"]
+    assert work["calls"] < work["calls_naive"]
+    labels = [
+        {
+            (row["sample_id"], row["rubric_title"]): row["verdict"]
+            for row in rows
+            if not row["chunk"] or row["chunk"]["read"] == "parts"
+        }
+        for rows in results(tmp_path)
+    ]
+    assert labels[0] == labels[1]
+    shared = labels[2].keys()
+    assert len(shared) > 30
+    assert {key: labels[0][key] for key in shared} == labels[2]
+
+
+def test_tables_and_files_that_fit_nothing_are_listed(rubricate, endpoint, example):
+    (example / "agent_responses/stray.md").write_text("Text.")
+    tasks = (example / "tasks.jsonl").read_text()
+    extra = json.dumps({**json.loads(tasks.splitlines()[0]), "sample_id": "nobody"})
+    (example / "tasks.jsonl").write_text(f"{tasks.rstrip()}\n{extra}\n")
+    options = ["--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    done = rubricate("reports", *options)  # agent_responses is the usual folder
+    assert done.returncode == 0
+    assert "Tasks without a report: nobody" in done.stderr
+    assert "Files without a task: stray.md" in done.stderr
+    for heading in ("report ", "axis ", "domain "):
+        assert f"\n{heading}" in f"\n{done.stdout}"
+    assert "judged by m: 53 calls" in done.stdout
+    assert "results/batch_evaluation_" in done.stdout
+
+
+def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, example, tmp_path):
+    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    options += ["--no-cache", "--json"]
+    rubricate(*options)
+    sent = len(endpoint.requests)
+    rubricate(*options, "--resume")
+    assert len(endpoint.requests) == sent
+    first, second = results(tmp_path)
+    key = "rubric_title"
+    assert sorted(first, key=lambda r: r[key]) == sorted(second, key=lambda r: r[key])
+    rubricate(*options, "--no-resume")
+    assert len(endpoint.requests) == 2 * sent
+
+
+def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, tmp_path):
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+        options += ["--no-cache", "--max-concurrent", "4", "--chunk-tokens", "500"]
+        with subprocess.Popen(
+            [COMMAND, *options], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            limit = time.monotonic() + 30
+            while len(endpoint.requests) < 60:
+                assert time.monotonic() < limit, "the command does not get on"
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+        appended = results(tmp_path)[0]
+        assert appended  # what came is in the file
+        done = rubricate(*options, "--json")
+        sent = Counter(json.dumps(request.body) for request in endpoint.requests)
+    assert done.returncode == 0
+    repeated = sum(sent.values()) - len(sent)
+    assert repeated <= 4 + 64  # in flight, and not yet committed
+    again = {
+        (row["sample_id"], row["rubric_title"]): row["verdict"] for row in results(tmp_path)[1]
+    }
+    assert len(again) == json.loads(done.stdout)["verdicts"]["judged"]
+    assert all(again[row["sample_id"], row["rubric_title"]] == row["verdict"] for row in appended)
+
+
+def test_systems_are_ranked_with_intervals_and_paired_differences(rubricate, endpoint, example):
+    shutil.copytree(example / "agent_responses", example / "poor")
+    for path in (example / "poor").iterdir():
+        path.write_text("Nothing of the kind.")
+    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    systems = ["--system", "ours=agent_responses", "--system", "poor=poor"]
+    figures = json.loads(rubricate(*options, *systems, "--json").stdout)
+    assert [system["name"] for system in figures["systems"]] == ["ours", "poor"]
+    best, worst = (system["mean"] for system in figures["systems"])
+    assert best["low"] <= best["value"] <= best["high"]
+    assert worst["value"] == 0.0
+    (difference,) = figures["differences"]
+    assert (difference["a"], difference["b"]) == ("ours", "poor")
+    found = difference["comparison"]
+    assert found["n"] == 2
+    assert found["difference"]["value"] == pytest.approx(-best["value"])
+    assert {report["system"] for report in figures["reports"]} == {"ours", "poor"}
+    shown = rubricate(*options, *systems).stdout
+    assert "poor - ours" in shown
+
+
+def test_human_verdicts_in_the_tasks_are_compared_with(rubricate, endpoint, example):
+    tasks = [json.loads(line) for line in (example / "tasks.jsonl").read_text().splitlines()]
+    for task in tasks:
+        for place, criterion in enumerate(task["rubrics"]):
+            criterion["human_verdict"] = place % 3 == 0
+    (example / "tasks.jsonl").write_text("\n".join(map(json.dumps, tasks)))
+    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    figures = json.loads(rubricate(*options, "--json").stdout)
+    every, *axes = figures["agreement"]
+    assert every["agreement"]["n"] == 53
+    assert {"macro_f1", "macro_f1_zero", "macro_f1_by_task", "kappa"} <= every.keys()
+    assert len(axes) == 4
+    assert "with people" in rubricate(*options).stdout
+
+
+def test_the_env_file_of_the_working_folder_names_key_and_address(
+    rubricate, endpoint, example, tmp_path, write_dataset
+):
+    (tmp_path / ".env").write_text(
+        f"LITELLM_API_KEY=not-a-key\nAPI_BASE_URL={endpoint.url}\nPATH=/nowhere\n"
+    )
+    done = rubricate("reports", "--tasks", "tasks.jsonl", "--limit", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["judge"].startswith("litellm_proxy/gemini/gemini-2.5-pro")
+    assert endpoint.requests[0].headers["Authorization"] == "(given)"
+    assert "not-a-key" not in done.stdout + done.stderr
+    below = tmp_path / "below"
+    below.mkdir()
+    found = subprocess.run(
+        [COMMAND, "reports", "../agent_responses", "--tasks", "../tasks.jsonl", "--dry-run"],
+        cwd=below,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "requests  0" in found.stdout  # the embedded judge: a .env further up is not read
+    graded = rubricate("grade", write_dataset(), "--judge", "litellm_proxy/m")
+    assert "set the environment variable LITELLM_API_KEY" in graded.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tasks", "none.jsonl"], "none.jsonl: file not found; the published one comes by"),
+        (["nowhere", "--tasks", "tasks.jsonl"], "nowhere: no such folder of reports"),
+        (["--tasks", "tasks.jsonl", "--system", "a"], "'a' is not of the form NAME=DIR"),
+        (["x", "--tasks", "tasks.jsonl", "--system", "a=b"], "not both"),
+        (["--tasks", "tasks.jsonl", "--grading", "binery"], "did you mean 'binary'"),
+        (["--tasks", "tasks.jsonl", "--chunk-tokens", "5"], "a number from 200, found 5"),
+        (["--tasks", "tasks.jsonl", "--max-retries", "-1"], "max_retries must be 0 or more"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_sent(
+    rubricate, endpoint, example, options, message
+):
+    done = rubricate("reports", *options, "--judge", "m", "--base-url", endpoint.url)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert endpoint.requests == []
+
+
+def test_every_command_says_what_happens_if_asked(rubricate, endpoint, write_dataset):
+    options = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--no-cache"]
+    steps = rubricate(*options, "--run-dir", "b", "-v").stderr
+    each = rubricate(*options, "--run-dir", "c", "-vv").stderr
+    assert "INFO rubricate.run._executor: 2 items, 4 judgements" in steps
+    assert "DEBUG" not in steps
+    assert each.count("DEBUG rubricate.run._executor") == 4
+    for command in ("show", "reports"):
+        assert "--verbose" in rubricate(command, "--help").stdout
+
+
+PEAK = """
+import resource, sys
+from rubricate.cli import main
+try:
+    main()
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+def test_a_document_of_200_000_words_is_graded_in_flat_memory(endpoint, tmp_path):
+    """Ten times the words take no ten times the memory; the figures are printed."""
+    criteria = [
+        {"criterion": f"Mentions subject{n} somewhere", "weight": 1, "axis": "a"} for n in range(26)
+    ]
+    task = {"sample_id": "t", "prompt": "Write.", "domain": "d", "rubrics": criteria}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(task))
+    peaks = {}
+    for words in (20_000, 200_000):
+        folder = tmp_path / str(words)
+        folder.mkdir()
+        section = "## Section {n}\n\n" + "Words of no great weight follow here. " * 28 + "\n\n"
+        text = "".join(
+            section.format(n=n) + f"It mentions subject{n % 26}.\n\n" for n in range(words // 200)
+        )
+        (folder / "t.md").write_text(text)
+        command = [sys.executable, "-c", PEAK, "reports", folder, "--tasks", "tasks.jsonl"]
+        command += ["--judge", "m", "--base-url", endpoint.url, "--no-cache", "--json"]
+        done = subprocess.run(
+            list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(done.stdout)
+        assert figures["verdicts"]["judged"] == 26
+        peaks[words] = int(done.stderr.split()[-1]) / 1024
+        print(words, peaks[words], figures["documents"], figures["usage"]["seconds"])
+    assert peaks[200_000] < peaks[20_000] + 100

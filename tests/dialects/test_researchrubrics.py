@@ -1,0 +1,385 @@
+"""Research reports under the names of the ResearchRubrics page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate import InputError
+from rubricate.dialects.researchrubrics import (
+    RubricEvaluator,
+    agreement_figures,
+    calculate_compliance_score,
+    compliance,
+    compliance_by_report,
+    evaluate_reports_batch,
+    evaluate_task_rubrics,
+    find_reports,
+    lines_of,
+    read_tasks,
+)
+from rubricate.errors import MissingKeyError
+from rubricate.testing import Rule, ScriptedEndpoint
+
+TASK = {
+    "prompt": "How do states invest?",
+    "sample_id": "t1",
+    "domain": "Finance",
+    "conceptual_breadth": "Moderate",
+    "rubrics": [
+        {"criterion": "Explains sovereign funds", "weight": 5, "axis": "content"},
+        {"criterion": "Names giraffes elephants", "weight": 4.0, "axis": "content"},
+        {"criterion": "Praises itself shamelessly", "weight": -5.0, "axis": "style"},
+    ],
+}
+REPORT = "# Funds\r\n\r\nIt explains sovereign funds, and itself praises shamelessly.\r\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with one task and its report where the page has them."""
+    monkeypatch.chdir(tmp_path)
+    write_tasks(tmp_path / "data/researchrubrics/processed_data.jsonl", TASK)
+    reports = tmp_path / "agent_responses"
+    reports.mkdir()
+    (reports / "t1.md").write_bytes(REPORT.encode())
+    return tmp_path
+
+
+def write_tasks(path: Path, *tasks: dict) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    return path
+
+
+# The page
+
+
+def test_the_page_grades_one_report(folder, monkeypatch):
+    with ScriptedEndpoint() as endpoint:
+        monkeypatch.setenv("LITELLM_API_KEY", "not-a-key")
+        monkeypatch.setenv("API_BASE_URL", endpoint.url)
+        results_df, compliance_score = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md"))
+    assert f"Compliance Score: {compliance_score:.2%}" == "Compliance Score: 0.00%"
+    assert f"Total cost: ${results_df['cost'].sum():.4f}".startswith("Total cost: $0.0")
+    assert len(results_df) == 3
+    assert list(results_df["verdict"]) == ["Satisfied", "Not Satisfied", "Satisfied"]
+    assert calculate_compliance_score(results_df) == compliance_score
+    body = endpoint.requests[0].body
+    assert body["model"] == "gemini/gemini-2.5-pro-preview-06-05"
+    texts = json.dumps([request.body["messages"] for request in endpoint.requests])
+    assert "How do states invest?" in texts
+    assert "5.0" not in texts
+    assert "the fault that the criterion describes is present" in texts
+
+
+def test_the_pages_model_needs_its_key(folder):
+    with pytest.raises(MissingKeyError, match="LITELLM_API_KEY"):
+        RubricEvaluator()
+
+
+def test_a_batch_writes_the_pages_fields(folder, endpoint):
+    evaluator = RubricEvaluator("m", max_concurrent=5, base_url=endpoint.url)
+    batch = evaluate_reports_batch(evaluator=evaluator)
+    (path,) = (folder / "results").glob("batch_evaluation_*.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    page = "sample_id rubric_title verdict score confidence reasoning tokens_used cost success"
+    assert list(rows[0])[:10] == [*page.split(), "weight"]
+    assert len(rows) == len(batch.rows) == 3
+    assert calculate_compliance_score(path) == 0.0
+    assert batch.figures().reports[0].by_axis["content"].value == pytest.approx(5 / 9)
+
+
+@pytest.mark.parametrize("judge", ["builtin", lambda messages: {"verdict": "MET", "reason": "r"}])
+def test_any_judge_will_do(folder, judge):
+    table, score = asyncio.run(
+        evaluate_task_rubrics("agent_responses/t1.md", evaluator=RubricEvaluator(judge))
+    )
+    assert len(table) == 3
+    assert score is not None
+
+
+def test_a_failed_request_is_sent_again_after_two_seconds_or_as_the_endpoint_says(folder):
+    rules = [Rule(criterion="giraffes", status=500, times=1)]
+    rules += [Rule(criterion="Praises", status=429, times=1, headers={"Retry-After": "0"})]
+    with ScriptedEndpoint(rules) as endpoint:
+        begin = time.monotonic()
+        evaluator = RubricEvaluator("m", base_url=endpoint.url, max_retries=1)
+        _, score = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md", evaluator=evaluator))
+        assert time.monotonic() - begin >= 1.0
+    assert score == 0.0
+    assert len(endpoint.requests) == 5
+
+
+def test_confidence_is_a_probability_or_what_the_judge_says_and_labelled_so(folder):
+    stated = json.dumps({"reason": "r", "evidence": [], "verdict": "MET", "confidence": 0.85})
+    odd = json.dumps({"reason": "r", "evidence": [], "verdict": "UNMET", "confidence": "high"})
+    rules = [Rule(criterion="sovereign", reply=stated), Rule(criterion="giraffes", reply=odd)]
+    run_dir = folder / "run"
+    with ScriptedEndpoint(rules) as endpoint:
+        for _ in range(2):  # the second from the journal
+            evaluator = RubricEvaluator("m", base_url=endpoint.url)
+            rows = evaluate_reports_batch(evaluator=evaluator, run_dir=run_dir).rows
+            found = {row["rubric_title"]: row for row in rows}
+            one = found["Explains sovereign funds"]
+            assert (one["confidence"], one["confidence_source"]) == (0.85, "stated")
+            assert found["Names giraffes elephants"]["confidence"] is None
+    assert len(endpoint.requests) == 3
+    assert "how sure you are" in endpoint.requests[0].body["messages"][1]["content"]
+    rows = evaluate_reports_batch(evaluator=RubricEvaluator("builtin")).rows
+    sources = {row["confidence_source"] for row in rows if row["success"]}
+    assert sources == {"probability"}
+
+
+def test_of_a_long_report_confidence_is_that_of_the_last_request(folder):
+    (folder / "agent_responses/t1.md").write_text("## A\n\nSovereign funds.\n\n" * 90)
+
+    def respond(request):
+        if "NOTHING" in request.labels:
+            return None
+        stated = {"reason": "r", "evidence": ["Sovereign funds."], "verdict": "MET"}
+        return Rule(reply=json.dumps({**stated, "confidence": 0.6}))
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        evaluator = RubricEvaluator("m", base_url=endpoint.url, chunk_tokens=200)
+        rows = evaluate_reports_batch(evaluator=evaluator).rows
+    assert [(row["confidence"], row["confidence_source"]) for row in rows] == [(0.6, "stated")] * 3
+    for row in rows:
+        assert row["chunk"]["parts"] > 1
+        (evidence,) = row["evidence"]
+        assert (evidence["start"], evidence["end"], evidence["chunk"]) == (6, 22, 1)
+
+
+def test_of_a_panel_confidence_is_the_share_of_votes(folder, endpoint):
+    evaluator = RubricEvaluator(["m", "builtin"], base_url=endpoint.url, chunk_tokens=200)
+    rows = evaluate_reports_batch(evaluator=evaluator).rows
+    assert {row["confidence_source"] for row in rows} == {"votes"}
+
+
+def test_ternary_has_a_verdict_in_between(folder):
+    rules = [
+        Rule(criterion="sovereign", verdict="Partially Satisfied"),
+        Rule(criterion="giraffes", verdict="Not Satisfied"),
+        Rule(criterion="Praises", verdict="Partially Satisfied"),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        evaluator = RubricEvaluator("m", base_url=endpoint.url, grading="ternary")
+        table, score = asyncio.run(
+            evaluate_task_rubrics("agent_responses/t1.md", evaluator=evaluator)
+        )
+    assert list(table["score"]) == [0.5, 0.0, 0.5]
+    assert score == pytest.approx((2.5 - 2.5) / 9)
+    text = endpoint.requests[0].body["messages"][1]["content"]
+    assert "Partially Satisfied" in text
+    with pytest.raises(InputError, match="did you mean 'ternary'"):
+        RubricEvaluator("m", base_url="http://localhost/v1", grading="ternery")
+
+
+# Compliance
+
+
+def test_the_compliance_score_is_not_clamped():
+    assert compliance([(5, 1), (4, 1), (-5, 1)]).value == pytest.approx(4 / 9)
+    faults = [(5, 0), (4, 0), (-5, 1), (-4, 1), (-3, 1)]
+    assert compliance(faults).value == pytest.approx(-12 / 9)
+    assert compliance([(-5, 1), (-4, 0)]).value == 0.0
+    assert compliance([]).value == 0.0
+
+
+def test_a_failed_criterion_is_missing_and_neither_0_nor_passed(folder):
+    with ScriptedEndpoint([Rule(criterion="giraffes", status=400)]) as endpoint:
+        evaluator = RubricEvaluator("m", base_url=endpoint.url)
+        batch = evaluate_reports_batch(evaluator=evaluator)
+    row = next(row for row in batch.rows if "giraffes" in row["rubric_title"])
+    assert (row["verdict"], row["score"], row["success"]) == (None, None, False)
+    assert row["error"]["class"] == "bad_request"
+    found = batch.figures().reports[0].compliance
+    assert (found.value, found.judged, found.missing) == (0.0, 2, 1)
+    assert (found.lowest, found.highest) == (0.0, pytest.approx(4 / 9))
+    assert compliance([(5, None), (-5, 1)]).value is None
+
+
+SCORES = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))
+PAIRS = st.lists(st.tuples(st.floats(-10, 10), SCORES), max_size=12)
+
+
+@given(PAIRS, st.data())
+def test_the_bounds_hold_whatever_the_missing_verdicts_would_have_been(pairs, data):
+    found = compliance(pairs)
+    full = [
+        (weight, data.draw(st.floats(0, 1)) if score is None else score) for weight, score in pairs
+    ]
+    value = compliance(full).value
+    assert value is not None
+    assert found.lowest - 1e-6 <= value <= found.highest + 1e-6 or abs(value) > 1e6
+    if found.missing == 0:
+        assert found.value == found.lowest == found.highest
+
+
+def test_compliance_reads_results_of_other_programs(tmp_path):
+    path = tmp_path / "results.jsonl"
+    rows = [
+        {"sample_id": "a", "weight": 4.0, "score": 1.0},
+        {"sample_id": "a", "weight": 2.0, "score": 0.0},
+        {"sample_id": "b", "weight": 1.0, "score": None},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = compliance_by_report(path)
+    assert found["a"].value == pytest.approx(4 / 6)
+    assert found["b"].value is None
+    with pytest.raises(InputError, match="found 2: use compliance_by_report"):
+        calculate_compliance_score(path)
+    path.write_text('{"sample_id": "a"}\n')
+    with pytest.raises(InputError, match=r"results.jsonl:1: the line has no 'weight'"):
+        calculate_compliance_score(path)
+
+
+# Agreement
+
+
+def test_agreement_names_both_conventions_of_macro_f1():
+    def row(task: str, axis: str, verdict: str | None, human: str) -> dict[str, object]:
+        score = None if verdict is None else float(verdict == "Satisfied")
+        return {
+            "sample_id": task,
+            "axis": axis,
+            "weight": 1.0,
+            "score": score,
+            "verdict": verdict,
+            "human_verdict": human,
+        }
+
+    yes, no = "Satisfied", "Not Satisfied"
+    rows = [
+        row("a", "x", yes, yes),
+        row("a", "x", yes, yes),
+        row("b", "y", yes, yes),
+        row("b", "y", no, yes),
+        row("b", "x", no, "Partially Satisfied"),
+        row("b", "x", None, yes),
+    ]
+    every, x, y = agreement_figures(lines_of(rows))
+    assert (every.name, x.name, y.name) == ("all", "x", "y")
+    assert every.agreement.n == 5
+    # Pooled: Satisfied 6/7, Not Satisfied 2/3. Task a: 1 alone, or with 0: 0.5. Task b: 2/3, 2/3.
+    assert every.macro_f1.value == pytest.approx((6 / 7 + 2 / 3) / 2)
+    assert every.macro_f1_by_task == pytest.approx((1 + 2 / 3) / 2)
+    assert every.macro_f1_zero_by_task == pytest.approx((0.5 + 2 / 3) / 2)
+    assert every.kappa.value == pytest.approx(1 - (1 / 5) / (1 - (4 * 3 + 1 * 2) / 25))
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sample_id": "../t1"}, "'../t1' has a path in it"),
+        ({"sample_id": "a\\b"}, "has a path in it"),
+        ({"sample_id": ".."}, "has a path in it"),
+        ({"sample_id": ""}, "needs a sample_id"),
+        ({"sample_id": 5}, "needs a sample_id"),
+        ({"prompt": None}, "needs a prompt"),
+        ({"rubrics": []}, "one criterion at least"),
+        ({"rubrics": [{"criterion": "x", "weight": "5"}]}, r"rubrics\[0\].weight: expected a num"),
+        ({"rubrics": [{"criterion": "x", "wieght": 5}]}, "did you mean 'weight'"),
+        ({"rubrics": [{"criterion": "x", "weight": float("inf")}]}, "a finite number"),
+        (
+            {"rubrics": [{"criterion": "x", "weight": 1, "human_verdict": "Satisfyed"}]},
+            "did you mean 'Satisfied'",
+        ),
+        (
+            {"rubrics": [{"criterion": "x", "weight": 1, "counter": "wrods", "at_most": 5}]},
+            "did you mean 'words'",
+        ),
+    ],
+)
+def test_a_bad_task_is_refused_with_its_line(tmp_path, change, message):
+    path = write_tasks(tmp_path / "tasks.jsonl", TASK, {**TASK, "sample_id": "t2", **change})
+    with pytest.raises(InputError, match=message) as caught:
+        read_tasks(path)
+    assert "tasks.jsonl:2" in str(caught.value)
+
+
+def test_a_tasks_file_that_is_missing_broken_or_ambiguous_is_refused(tmp_path):
+    with pytest.raises(InputError, match="huggingface-cli download ScaleAI/researchrubrics"):
+        read_tasks(tmp_path / "none.jsonl")
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(TASK) + '\n{"prompt": \n')
+    with pytest.raises(InputError, match=r"tasks\.jsonl:2:.*Failed to parse JSON"):
+        read_tasks(path)
+    write_tasks(path, TASK, {**TASK, "sample_id": "t2"}, TASK)
+    with pytest.raises(InputError, match="'t1' stands twice, first in line 1") as caught:
+        read_tasks(path)
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t1.md", b"", "there is no text in it"),
+        ("t1.md", b" \n\n", "there is no text in it"),
+        ("t1.md", b"abc\x00\x01def", "is a binary file"),
+        ("t1.md", b"%PDF-1.7\n...", "is a PDF, not text"),
+        ("t1.md", "Größe und Maß für viele Häuser, Bäume, Mühlen".encode("cp1252"), "seems to be"),
+        ("t1.md", "Alles über Größe".encode("utf-16"), "seems to be utf_16"),
+        ("t1.pdf", b"not a pdf", "cannot be converted to text"),
+    ],
+)
+def test_a_report_that_is_no_text_is_refused_before_anything_is_sent(
+    folder, endpoint, name, content, message
+):
+    (folder / "agent_responses/t1.md").unlink()
+    (folder / "agent_responses" / name).write_bytes(content)
+    evaluator = RubricEvaluator("m", base_url=endpoint.url)
+    with pytest.raises(InputError, match=message) as caught:
+        evaluate_reports_batch(evaluator=evaluator)
+    assert name in str(caught.value)
+    assert endpoint.requests == []
+
+
+def test_reports_and_tasks_that_do_not_fit_are_said(folder):
+    tasks = read_tasks()
+    (folder / "agent_responses/other.md").write_text("text")
+    found = find_reports({"": "agent_responses"}, [*tasks])
+    assert [path.name for path in found.without_task] == ["other.md"]
+    write_tasks(folder / "two.jsonl", TASK, {**TASK, "sample_id": "t2"})
+    found = find_reports({"": "agent_responses"}, read_tasks("two.jsonl"))
+    assert found.without_report == {"": ["t2"]}
+    (folder / "agent_responses/t1.txt").write_text("text")
+    with pytest.raises(InputError, match=r"two files for one task: t1\.md and t1\.txt"):
+        find_reports({"": "agent_responses"}, tasks)
+    with pytest.raises(InputError, match="no such folder"):
+        find_reports({"": "nowhere"}, tasks)
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no report is named by a task, such as t1\.md"):
+        find_reports({"": "empty"}, tasks)
+
+
+def test_a_web_page_is_graded_as_text_that_is_converted_once(folder, endpoint):
+    (folder / "agent_responses/t1.md").unlink()
+    page = "<html><body><h1>Funds</h1><p>It explains <b>sovereign</b> funds.</p></body></html>"
+    (folder / "agent_responses/t1.html").write_text(page)
+    evaluator = RubricEvaluator("m", base_url=endpoint.url)
+    batch = evaluate_reports_batch(evaluator=evaluator, run_dir=folder / "run")
+    assert len(list((folder / "run/documents").iterdir())) == 1
+    assert endpoint.requests[0].submission.strip() == "# Funds\n\nIt explains **sovereign** funds."
+    assert batch.figures().reports[0].compliance.value == pytest.approx(5 / 9)
+    assert batch.without_report == {"": []}
+
+
+def test_criteria_that_count_need_no_judge(folder, endpoint):
+    counted = {"criterion": "Is short", "weight": 2, "counter": "words", "at_most": 100}
+    write_tasks(folder / "tasks.jsonl", {**TASK, "rubrics": [counted]})
+    evaluator = RubricEvaluator("m", base_url=endpoint.url)
+    table, score = asyncio.run(
+        evaluate_task_rubrics("agent_responses/t1.md", "tasks.jsonl", evaluator=evaluator)
+    )
+    assert (score, table["reasoning"][0]) == (1.0, "words: 9")
+    assert endpoint.requests == []

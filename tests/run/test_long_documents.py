@@ -1,0 +1,243 @@
+"""Long documents in a run: read in parts, each part's answer kept by itself."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, DataItem, Rubric, RubricDataset, RunStopped
+from rubricate.testing import Rule, ScriptedEndpoint
+
+CRITERIA = [
+    Criterion(name="funds", requirement="Explains sovereign wealth funds"),
+    Criterion(name="missing", requirement="Mentions giraffes elephants"),
+    Criterion(name="structure", requirement="The report is structured by headings"),
+    Criterion(name="fault", weight=-1.0, requirement="Praises pensions unduly shamelessly"),
+    Criterion.model_validate({"name": "last", "requirement": "Names the closing remark zebra"}),
+]
+FILLER = "This paragraph goes on about matters of no weight at all, at some length."
+
+
+def document(sections: int = 40) -> str:
+    """A report that has what the first criterion wants in one section, and a zebra in the last."""
+    parts = [f"## Section {n}\n\n{FILLER} {FILLER}\n" for n in range(sections)]
+    parts[20] = "## Money\n\nWe explain what a sovereign fund is: wealth that a state invests.\n"
+    parts[-1] += "\nA closing remark: the zebra.\n"
+    return "# Report\r\n\r\n" + "\n".join(parts)
+
+
+@pytest.fixture
+def dataset() -> RubricDataset:
+    return RubricDataset("Write a report.", Rubric(CRITERIA), [DataItem(document())], "long")
+
+
+def parts_asked(endpoint: ScriptedEndpoint) -> list[tuple[str, str]]:
+    return [(r.submission, r.criterion) for r in endpoint.requests if "NOTHING" in r.labels]
+
+
+def test_documents_that_fit_are_judged_as_without(dataset, tmp_path, endpoint):
+    plain = rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path / "a")
+    bodies = [request.body for request in endpoint.requests]
+    endpoint.requests.clear()
+    fits = {"base_url": endpoint.url, "chunk_tokens": 50_000}
+    again = rubricate.grade(dataset, "m", run_dir=tmp_path / "b", **fits)
+    assert [request.body for request in endpoint.requests] == bodies
+    labels = [[v.label for v in run.items[0].criteria.values()] for run in (plain, again)]
+    assert labels[0] == labels[1]
+    endpoint.requests.clear()
+    rubricate.grade(dataset, "m", run_dir=tmp_path / "a", **fits)  # the same keys
+    assert endpoint.requests == []
+
+
+def test_in_parts_the_keyword_judge_says_what_it_says_of_the_whole(dataset, endpoint):
+    whole = rubricate.grade(dataset, "m", base_url=endpoint.url).items[0].criteria
+    parts = rubricate.grade(dataset, "m", base_url=endpoint.url, chunk_tokens=200)
+    found = parts.items[0].criteria
+    asked = [name for name in found if name != "structure"]  # that is asked on the outline
+    assert {name: found[name].label for name in asked} == {n: whole[n].label for n in asked}
+    how = {name: verdict.detail["document"] for name, verdict in found.items()}
+    assert how["structure"]["read"] == "outline"
+    assert found["structure"].usage.requests == 1
+    assert len(how["funds"]["asked"]) < how["funds"]["parts"]
+    assert len(how["fault"]["asked"]) == how["fault"]["parts"]
+    figures = parts.summary().documents
+    assert figures.calls == len(endpoint.requests) - len(CRITERIA)
+    assert figures.calls < figures.calls_naive
+    assert figures.tokens < figures.tokens_naive
+
+
+def test_what_is_missing_is_looked_for_in_all_parts(endpoint):
+    text = document() + "\n\nHere elephants and girafes are mentioned once.\n"
+    rubric = Rubric([Criterion(name="c", requirement="Explains wealth giraffe migration routes")])
+    rules = [Rule(criterion="Explains", verdict="NOTHING")]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(
+            RubricDataset("", rubric, [DataItem(text)]),
+            "m",
+            base_url=endpoint.url,
+            chunk_tokens=200,
+        )
+    how = result.items[0].criteria["c"].detail["document"]
+    assert how["asked"] == list(range(1, how["parts"] + 1))
+
+
+def test_evidence_has_offsets_into_the_document_and_its_part(dataset):
+    quote = "a sovereign fund is: wealth that a state"
+
+    def respond(request):
+        if "NOTHING" in request.labels:
+            return None
+        return Rule(verdict="MET", evidence=[quote, "never said"])
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url, chunk_tokens=200)
+    verdict = result.items[0].criteria["funds"]
+    found, invented = verdict.evidence
+    assert document()[found.start : found.end] == quote
+    assert invented.start is None
+    how = verdict.detail["document"]
+    assert how["evidence"][1] is None
+    assert how["evidence"][0] in how["relevant"]
+
+
+def test_a_part_that_cannot_be_read_fails_the_verdict_and_only_it_is_asked_again(dataset, tmp_path):
+    options = {"chunk_tokens": 200, "run_dir": tmp_path / "run"}
+    with ScriptedEndpoint([Rule(submission="zebra", criterion="giraffes", status=400)]) as bad:
+        result = rubricate.grade(dataset, "m", base_url=bad.url, **options)
+        port = bad._port
+    verdict = result.items[0].criteria["missing"]
+    assert verdict.status == "failed"
+    assert verdict.error.kind == "bad_request"
+    assert "could not be read" in verdict.error.message
+    with ScriptedEndpoint(port=port) as good:
+        again = rubricate.grade(dataset, "m", base_url=good.url, **options)
+    assert again.failed == 0
+    assert len(good.requests) == 2  # the part, and the verdict on all
+    assert again.usage.requests == 2
+    assert again.items[0].criteria["missing"].usage.requests > 10
+
+
+SCRIPT = """
+import sys, rubricate
+rubricate.grade(
+    rubricate.RubricDataset.from_file(sys.argv[1]), "m", base_url=sys.argv[2],
+    run_dir=sys.argv[3], concurrency=4, chunk_tokens=200,
+)
+"""
+
+
+def test_a_killed_run_reads_no_part_again(dataset, tmp_path):
+    data = tmp_path / "data.json"
+    dataset.to_file(data)
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        command = [sys.executable, "-c", SCRIPT, data, endpoint.url, tmp_path / "run"]
+        process = subprocess.Popen(list(map(str, command)))
+        limit = time.monotonic() + 30
+        while len(endpoint.requests) < 40:
+            assert time.monotonic() < limit, "the process does not get on"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+        result = rubricate.grade(dataset, "m", chunk_tokens=200, **options)
+        sent = Counter(parts_asked(endpoint))
+    assert result.failed == 0
+    # In flight, and not yet committed: a commit comes after 0.2 s at the latest.
+    assert sum(sent.values()) - len(sent) <= 4 + 64
+    assert max(sent.values()) <= 2
+
+
+def test_a_panel_of_models_and_code_reads_each_in_its_own_way(dataset, endpoint):
+    judges = ["m", "n", "builtin"]
+    result = rubricate.grade(dataset, judges, base_url=endpoint.url, chunk_tokens=200)
+    votes = result.items[0].criteria["funds"].votes
+    assert [vote.detail is None for vote in votes] == [False, False, True]
+    assert result.summary().documents.verdicts == 2 * len(CRITERIA)
+
+
+def test_the_parts_for_one_criterion_are_read_side_by_side(dataset):
+    dataset.rubric = Rubric(CRITERIA[3:4])
+    most = 0
+
+    def on_progress(progress):
+        nonlocal most
+        most = max(most, progress.in_flight)
+
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        options = {"base_url": endpoint.url, "chunk_tokens": 200, "concurrency": 8}
+        rubricate.grade(dataset, "m", on_progress=on_progress, **options)
+    assert 4 <= most <= 9  # eight parts, and the judgement that they are for
+
+
+def test_parts_are_read_once_for_all_orders_of_the_answers(dataset, endpoint):
+    options = {"base_url": endpoint.url, "chunk_tokens": 200, "concurrency": 1}
+    result = rubricate.grade(dataset, "m", permutations=2, **options)
+    assert result.failed == 0
+    asked = Counter(parts_asked(endpoint))
+    assert max(asked.values()) == 1
+    assert [len(verdict.votes) for _, verdict in result.verdicts()] == [2] * len(CRITERIA)
+    last = [r for r in endpoint.requests if "NOTHING" not in r.labels]
+    orders = {tuple(request.labels) for request in last}
+    assert {order[:2] for order in orders} == {("MET", "UNMET"), ("UNMET", "MET")}
+
+
+def test_in_probability_mode_what_fits_has_probabilities(dataset, endpoint):
+    dataset.items.append(DataItem("Explains sovereign wealth funds."))
+    options = {"base_url": endpoint.url, "chunk_tokens": 200, "mode": "probability"}
+    long, short = rubricate.grade(dataset, "m", **options).items
+    assert short.criteria["funds"].probability is not None
+    assert long.criteria["funds"].probability is None
+    assert long.criteria["funds"].detail["document"]["read"] == "parts"
+
+
+def test_each_replicate_reads_the_parts_itself(dataset, endpoint):
+    options = {"base_url": endpoint.url, "chunk_tokens": 200, "concurrency": 1}
+    rubricate.grade(dataset, "m", **options)
+    alone = len(endpoint.requests)
+    rubricate.grade(dataset, "m", replicates=2, **options)
+    assert len(endpoint.requests) == 3 * alone
+
+
+def test_an_estimate_counts_the_calls_of_all_parts(dataset, endpoint, tmp_path):
+    options = {"base_url": endpoint.url, "chunk_tokens": 200, "run_dir": tmp_path / "run"}
+    found = rubricate.estimate(dataset, "m", **options)
+    assert endpoint.requests == []
+    assert found.documents.calls == found.requests < found.documents.calls_naive
+    result = rubricate.grade(dataset, "m", **options)
+    assert result.summary().documents.calls == found.documents.calls
+    assert found.input_tokens.low <= result.usage.input_tokens <= found.input_tokens.high
+    assert rubricate.estimate(dataset, "m", **options).requests == 0
+
+
+def test_a_budget_ends_a_run_between_two_parts(dataset, endpoint, tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input: 1000, output: 1000}\n")
+    options = {"base_url": endpoint.url, "prices": prices, "run_dir": tmp_path / "run"}
+    with pytest.raises(RunStopped, match="the greatest cost") as caught:
+        rubricate.grade(dataset, "m", chunk_tokens=200, max_cost=10.0, **options)
+    assert 5.0 < caught.value.result.usage.cost <= 10.0
+    sent = len(endpoint.requests)
+    result = rubricate.grade(dataset, "m", chunk_tokens=200, **options)
+    assert result.failed == 0
+    assert max(Counter(parts_asked(endpoint)).values()) == 1
+    assert len(endpoint.requests) > sent
+
+
+def test_the_command_reads_in_parts_and_says_what_it_saves(rubricate, dataset, endpoint, tmp_path):
+    dataset.to_file(tmp_path / "data.json")
+    options = ["grade", "data.json", "--judge", "m", "--base-url", endpoint.url, "--no-cache"]
+    options += ["--chunk-tokens", "200"]
+    assert "every part for every criterion" in rubricate(*options, "--dry-run").stdout
+    summary = json.loads(rubricate(*options, "--json").stdout)
+    assert summary["documents"]["calls"] < summary["documents"]["calls_naive"]
+    row = json.loads((tmp_path / summary["run_dir"] / "results.jsonl").read_text().splitlines()[0])
+    assert row["detail"]["document"]["parts"] > 10
+    assert "document" not in row
+    assert "long documents" in rubricate("show", summary["run_dir"]).stdout
