@@ -76,7 +76,7 @@ if TYPE_CHECKING:
         Usage,
         Verdict,
     )
-    from rubricate.run import ItemResult, Progress, Result
+    from rubricate.run import FinishedRun, ItemResult, Progress, Result, read_run
     from rubricate.streaming import ResultStream
 
 __all__ = [
@@ -92,6 +92,7 @@ __all__ = [
     "Dataset",
     "Evidence",
     "FieldSpec",
+    "FinishedRun",
     "HTTPModel",
     "InputError",
     "ItemResult",
@@ -139,6 +140,7 @@ __all__ = [
     "hf_dataset",
     "json_dataset",
     "parquet_dataset",
+    "read_run",
     "redteam",
 ]
 
@@ -204,7 +206,7 @@ _ROOMS = {
         "Usage",
         "Verdict",
     ),
-    "rubricate.run": ("ItemResult", "Progress", "Result"),
+    "rubricate.run": ("FinishedRun", "ItemResult", "Progress", "Result", "read_run"),
     "rubricate.streaming": ("ResultStream",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

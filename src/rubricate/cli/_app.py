@@ -295,6 +295,31 @@ _UNDECIDED = typer.Option(
 
 
 @app.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file: .csv, .jsonl or .parquet.")
+    ],
+    by: Annotated[
+        str, typer.Option(help="What a row is: a verdict, or an item with columns for each.")
+    ] = "verdict",
+    safe_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--safe-formulas", help="Put ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Write a run's verdicts as a table for other programs."""
+    from rubricate.cli._export import export_command
+
+    raise typer.Exit(
+        export_command(run, output, by=by, safe_formulas=safe_formulas, json_output=json_output)
+    )
+
+
+@app.command()
 def report(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     output: Annotated[

@@ -19,7 +19,8 @@ from rubricate.report._summary import (
     Summary,
     UsageFigures,
 )
-from rubricate.report._tables import to_pandas
+from rubricate.report._table_forms import to_csv, to_jsonl, to_pandas, to_parquet, to_polars
+from rubricate.report._tables import ITEM_COLUMNS, VERDICT_COLUMNS, Kind, Table
 from rubricate.report._tallies import Tallies, summarize
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ if TYPE_CHECKING:
     from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
 
 __all__ = [
+    "ITEM_COLUMNS",
     "RIGHT",
+    "VERDICT_COLUMNS",
     "WRONG",
     "AgreementFigures",
     "AgreementReport",
@@ -91,6 +94,7 @@ __all__ = [
     "HeldOut",
     "InventedQuotes",
     "JudgeFigures",
+    "Kind",
     "PairFigures",
     "PairReport",
     "PairResult",
@@ -101,6 +105,7 @@ __all__ = [
     "ScoreFigures",
     "StageFigures",
     "Summary",
+    "Table",
     "Tallies",
     "UsageFigures",
     "VarianceReport",
@@ -123,7 +128,11 @@ __all__ = [
     "replay_figures",
     "replay_view",
     "summarize",
+    "to_csv",
+    "to_jsonl",
     "to_pandas",
+    "to_parquet",
+    "to_polars",
     "variance_report",
     "write_report",
 ]

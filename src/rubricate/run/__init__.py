@@ -13,6 +13,7 @@ from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, goes_on_without, run
 from rubricate.run._sender import Sender
+from rubricate.run._tabular import By, Tabular
 
 __all__ = [
     "CACHE_NAME",
@@ -20,6 +21,7 @@ __all__ = [
     "JOURNAL_NAME",
     "Budget",
     "DocumentWork",
+    "By",
     "Estimate",
     "FinishedItem",
     "FinishedRun",
@@ -34,6 +36,7 @@ __all__ = [
     "RowVerdict",
     "RunFolder",
     "Sender",
+    "Tabular",
     "cache_file",
     "estimate",
     "finished_items",

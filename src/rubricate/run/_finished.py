@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from rubricate.rubric import (
     Verdict,
     score,
 )
+from rubricate.run._finished_items import finished_rows
+from rubricate.run._tabular import Tabular
 
 __all__ = ["FinishedRun", "RowVerdict", "read_run"]
 
@@ -55,23 +58,36 @@ class RowVerdict:
     stage: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
+@dataclass(frozen=True)
+class FinishedRun(Tabular):
     """A run that has ended.
+
+    Its verdicts are read when they are asked for. Its tables (`to_csv` and the others) are read
+    from the folder row by row.
 
     Attributes:
         path: its folder.
         summary: what `summary.json` holds.
-        rows: its verdicts, in the dataset's order.
         rubrics: the rubric of all items, or that of each by its id.
         document: the rubric or rubrics as JSON values.
     """
 
     path: Path
     summary: Mapping[str, Any]
-    rows: tuple[RowVerdict, ...]
     rubrics: Rubric | Mapping[str, Rubric]
     document: Any
+
+    @cached_property
+    def rows(self) -> tuple[RowVerdict, ...]:
+        """All verdicts, in the dataset's order.
+
+        Raises:
+            InputError: `results.jsonl` cannot be read, or is damaged.
+        """
+        return _rows(self.path / "results.jsonl")
+
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        return finished_rows(self.path)
 
     @property
     def judge(self) -> str:
@@ -122,7 +138,7 @@ def read_run(folder: str | Path) -> FinishedRun:
     """Read a run folder.
 
     Raises:
-        InputError: it is no run folder, the run has not ended, or a file in it is damaged.
+        InputError: it is no run folder, the run has not ended, or its summary or rubric is damaged.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -142,7 +158,6 @@ def read_run(folder: str | Path) -> FinishedRun:
     return FinishedRun(
         path=path,
         summary=summary,
-        rows=_rows(path / "results.jsonl"),
         rubrics=_rubrics(document, path / "rubric.yaml"),
         document=document,
     )

@@ -13,7 +13,7 @@ import orjson
 
 from rubricate.errors import InputError
 
-__all__ = ["FinishedItem", "finished_items"]
+__all__ = ["FinishedItem", "finished_items", "finished_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
     path = Path(folder)
     texts = path / "items.jsonl"
     items = _objects(texts) if texts.exists() else None
-    for name, rows in groupby(_objects(path / "results.jsonl"), key=itemgetter("item")):
-        found = tuple(rows)
+    for found in finished_rows(path):
+        name = found[0]["item"]
         text = {} if items is None else next(items, {})
         if items is not None and text.get("item") != name:
             raise InputError(
@@ -65,6 +65,17 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
             reference=text.get("reference"),
             context=tuple(text.get("context", ())),
         )
+
+
+def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
+    """The lines of each item in `results.jsonl`, in the dataset's order; one item is held.
+
+    Raises:
+        InputError: the file is missing or damaged; with its line.
+    """
+    lines = _objects(Path(folder) / "results.jsonl")
+    for _, rows in groupby(lines, key=itemgetter("item")):
+        yield tuple(rows)
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,10 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from rubricate._documents import format_yaml
+from rubricate._files import Replacement, not_written
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
@@ -57,19 +58,19 @@ class RunFolder:
 
     def begin(self, plan: Plan) -> ResultsFile:
         """Write what is asked, take away the figures of an earlier run, and open the results."""
-        with _Replacement(self.rubric) as file:
+        with Replacement(self.rubric) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
         try:
             self.summary.unlink(missing_ok=True)
         except OSError as error:
-            raise _not_written(self.summary, error) from None
+            raise not_written(self.summary, error) from None
         return ResultsFile(self.results, self.items)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the run's figures."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        with _Replacement(self.summary) as file:
+        with Replacement(self.summary) as file:
             file.write(text.encode("utf-8", "replace"))
 
 
@@ -175,13 +176,13 @@ class _OrderedLines:
         try:
             self._file = path.open("wb")
         except OSError as error:
-            raise _not_written(path, error) from None
+            raise not_written(path, error) from None
 
     def add(self, index: int, lines: bytes) -> None:
         try:
             self._file.write(lines)
         except OSError as error:
-            raise _not_written(self._path, error) from None
+            raise not_written(self._path, error) from None
         self._end += len(lines)
         self._order.append(index)
         self._ends.append(self._end)
@@ -190,11 +191,11 @@ class _OrderedLines:
         try:
             self._file.flush()
         except OSError as error:
-            raise _not_written(self._path, error) from None
+            raise not_written(self._path, error) from None
         places = sorted(range(len(self._order)), key=self._order.__getitem__)
         if all(place == index for index, place in enumerate(places)):
             return
-        with self._path.open("rb") as lines, _Replacement(self._path) as file:
+        with self._path.open("rb") as lines, Replacement(self._path) as file:
             for place in places:
                 begin = self._ends[place - 1] if place else 0
                 lines.seek(begin)
@@ -204,43 +205,7 @@ class _OrderedLines:
         try:
             self._file.close()
         except OSError as error:
-            raise _not_written(self._path, error) from None
-
-
-class _Replacement:
-    """A file to be written so that a reader sees the old one or the new one, never half of it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._part = path.with_name(f".{path.name}.{os.getpid()}")
-
-    def __enter__(self) -> BinaryIO:
-        try:
-            self._file = self._part.open("wb")
-        except OSError as error:
-            raise _not_written(self._path, error) from None
-        return self._file
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self._file.close()
-            if error is None:
-                self._part.replace(self._path)
-                return
-        except OSError as problem:
-            error = problem
-        self._part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _not_written(self._path, error) from None
-
-
-def _not_written(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot be written: {error.strerror}", file=path)
+            raise not_written(self._path, error) from None
 
 
 def _shown(verdict: Verdict) -> dict[str, Any]:
@@ -256,7 +221,7 @@ def _vote(vote: Verdict) -> dict[str, Any]:
 
 
 def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """One object a verdict of an item; the lines of `results.jsonl` and the rows of `to_pandas`.
+    """One object a verdict of an item: the lines of `results.jsonl`.
 
     `evidence`, `usage`, `error` and `item_score` are dataclasses, which orjson writes as objects.
     """
@@ -280,6 +245,7 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             "tied": verdict.tied,
             "stage": verdict.stage,
             "item_score": item.score,
+            "human_score": None if item.human_score is None else item.human_score.value,
             "judge_scores": item.judge_scores,
             "warnings": item.warnings,
             "annotations": {

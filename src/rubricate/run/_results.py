@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from rubricate.dataset import DataItem
 from rubricate.judge import Stage, model_family
 from rubricate.rubric import (
@@ -21,10 +23,10 @@ from rubricate.rubric import (
     Verdict,
     score,
 )
+from rubricate.run._records import to_json
+from rubricate.run._tabular import Tabular
 
 if TYPE_CHECKING:
-    import pandas
-
     from rubricate.report import Summary
 
 __all__ = ["ItemResult", "Outcome", "Result"]
@@ -236,7 +238,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Outcome):
+class Result(Outcome, Tabular):
     """A graded dataset: an `Outcome` with its items.
 
     Attributes:
@@ -272,8 +274,8 @@ class Result(Outcome):
 
         return summarize(self)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """One row a verdict (extra `pandas`); the columns are those of `results.jsonl`."""
-        from rubricate.report import to_pandas
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        from rubricate.run._folder import result_rows
 
-        return to_pandas(self)
+        for item in self.items:
+            yield tuple([orjson.loads(to_json(row)) for row in result_rows(item)])
