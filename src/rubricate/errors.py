@@ -8,6 +8,7 @@
     ├── ModelError                      one request to a model failed; carries a kind
     ├── UnreadableReply                 a model answered, but not in the agreed form
     ├── NoScoreError                    one score was asked for and could not be had; says why
+    ├── JudgementError                  a text that something is asserted of could not be judged
     ├── JournalError                    a run folder cannot be written, read or locked
     └── RunStopped                      a run ended early; what was judged is kept
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "InputError",
     "JournalError",
+    "JudgementError",
     "MissingExtraError",
     "MissingFileError",
     "MissingKeyError",
@@ -192,6 +194,18 @@ class NoScoreError(RubricateError):
     def __init__(self, message: str, *, verdict: Verdict) -> None:
         super().__init__(message)
         self.verdict = verdict
+
+
+class JudgementError(RubricateError):
+    """A text was to be asserted of, and could not be judged. The message says why.
+
+    Attributes:
+        result: what was judged, with the failed verdicts.
+    """
+
+    def __init__(self, message: str, *, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class JournalError(RubricateError):

@@ -1,0 +1,221 @@
+"""A judge's verdicts on a text as an assertion.
+
+A text that falls short is an `AssertionError` that says which criteria did, with reasons and
+quotes. A text that could not be judged is a `JudgementError`: neither a pass nor an UNMET.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Unpack
+
+from rubricate._documents import suggestion
+from rubricate._sync import run_sync
+from rubricate.dataset import DataItem, RubricDataset
+from rubricate.errors import InputError, JudgementError, RunStopped
+from rubricate.grading import JudgingOptions, agrade
+from rubricate.judge import Judge, JudgesLike, Model, Panel
+from rubricate.rubric import Criterion, Rubric, Verdict
+from rubricate.run import ItemResult, Result
+
+__all__ = ["aassert_rubric", "assert_rubric"]
+
+Require = Iterable[str] | Mapping[str, float]
+
+
+def assert_rubric(
+    text: str,
+    rubric: Rubric | str | Path,
+    *,
+    prompt: str = "",
+    reference: str | None = None,
+    min_score: float | None = None,
+    require: Require | None = None,
+    judge: JudgesLike = None,
+    cache: str | Path | None = None,
+    on_result: Callable[[Result], None] = lambda result: None,
+    **options: Unpack[JudgingOptions],
+) -> ItemResult:
+    """Assert that a text meets a rubric.
+
+    With neither `min_score` nor `require`, every criterion that applies is required.
+
+    Args:
+        text: the text.
+        rubric: what to judge it by, or the file that has it.
+        prompt: the task that the text answers.
+        reference: an exemplary response.
+        min_score: the least score, in [0, 1].
+        require: names of criteria that must be met in full (of faults: be absent). Or, by name,
+            the least value in [0, 1] (of faults: the most).
+        judge: who judges, as for `grade`. Default: the embedded judge, a baseline.
+        cache: a folder of answers; what is in it is not asked again. Default: none.
+        on_result: given the result before it is checked.
+        options: those of `grade` that say how to judge.
+
+    Returns:
+        The item's result.
+
+    Raises:
+        AssertionError: the text falls short; says which criteria, with reasons and quotes.
+        JudgementError: what is asserted could not be judged; says why.
+        InputError: something given cannot be used.
+    """
+    __tracebackhide__ = True
+    required = _Requirements(rubric, min_score, require)
+
+    async def judging() -> Result:
+        try:
+            return await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+        finally:  # connections belong to the loop that now ends
+            if isinstance(judge, Judge | Model | Panel):
+                await judge.aclose()
+
+    result = run_sync(judging)
+    on_result(result)
+    return required.check(result)
+
+
+async def aassert_rubric(
+    text: str,
+    rubric: Rubric | str | Path,
+    *,
+    prompt: str = "",
+    reference: str | None = None,
+    min_score: float | None = None,
+    require: Require | None = None,
+    judge: JudgesLike = None,
+    cache: str | Path | None = None,
+    on_result: Callable[[Result], None] = lambda result: None,
+    **options: Unpack[JudgingOptions],
+) -> ItemResult:
+    """`assert_rubric` as a coroutine."""
+    __tracebackhide__ = True
+    required = _Requirements(rubric, min_score, require)
+    result = await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+    on_result(result)
+    return required.check(result)
+
+
+async def _judged(
+    text: str,
+    rubric: Rubric,
+    prompt: str,
+    reference: str | None,
+    judge: JudgesLike,
+    cache: str | Path | None,
+    options: JudgingOptions,
+) -> Result:
+    """A result of one item; also where the run could not go on."""
+    dataset = RubricDataset(prompt, rubric, [DataItem(text, reference_submission=reference)])
+    try:
+        return await agrade(dataset, judge, cache=cache, **options)
+    except RunStopped as stopped:
+        if stopped.interrupted or stopped.result is None:
+            raise
+        return stopped.result
+
+
+class _Requirements:
+    """What is asserted of a text's verdicts.
+
+    Raises:
+        InputError: a criterion is not the rubric's, or a number is not in [0, 1].
+    """
+
+    def __init__(
+        self, rubric: Rubric | str | Path, min_score: float | None, require: Require | None
+    ) -> None:
+        self.rubric = rubric if isinstance(rubric, Rubric) else Rubric.from_file(rubric)
+        self._criteria = dict(zip(self.rubric.names, self.rubric, strict=True))
+        self._min_score = min_score
+        self._all = min_score is None and require is None
+        wanted = (require,) if isinstance(require, str) else require or ()
+        names = self._criteria if self._all else wanted
+        self._limits = {name: self._limit(name, require) for name in names}
+        for name, limit in {"min_score": min_score or 0.0, **self._limits}.items():
+            if not 0.0 <= limit <= 1.0:
+                raise InputError(f"{name} must be between 0 and 1, found {limit:g}")
+
+    def _limit(self, name: str, require: Require | None) -> float:
+        if name not in self._criteria:
+            near = suggestion(name, self._criteria)
+            hint = f"; did you mean '{near}'?" if near else f" (it has {', '.join(self._criteria)})"
+            raise InputError(f"require: the rubric has no criterion '{name}'{hint}")
+        if isinstance(require, Mapping):
+            return float(require[name])
+        return float(self._criteria[name].weight >= 0)
+
+    def check(self, result: Result) -> ItemResult:
+        """The item, if it is as required.
+
+        Raises:
+            AssertionError: it is not.
+            JudgementError: it could not be judged.
+        """
+        __tracebackhide__ = True
+        (item,) = result.items
+        asserted = self._criteria if self._min_score is not None else self._limits
+        failed = [name for name in asserted if item.criteria[name].status == "failed"]
+        if failed:
+            raise JudgementError(
+                "\n".join(
+                    [
+                        f"{result.judge} could not judge {len(failed)} of {len(self._criteria)} "
+                        "criteria: this says nothing of the text",
+                        *(f"  {name}: {_cause(item.criteria[name])}" for name in failed),
+                    ]
+                ),
+                result=result,
+            )
+        short = [name for name in self._limits if not self._met(name, item.criteria[name])]
+        below = self._min_score is not None and (
+            item.score.value is None or item.score.value < self._min_score
+        )
+        if short or below:
+            raise AssertionError(self._told(result, item, short, below))
+        return item
+
+    def _met(self, name: str, verdict: Verdict) -> bool:
+        if verdict.value is None:
+            return self._all and verdict.status == "not_applicable"
+        if self._criteria[name].weight < 0:
+            return verdict.value <= self._limits[name]
+        return verdict.value >= self._limits[name]
+
+    def _told(self, result: Result, item: ItemResult, short: list[str], below: bool) -> str:
+        score = "no score" if item.score.value is None else f"score {item.score.value:.2f}"
+        parts = [f"{score}, less than {self._min_score:g}"] if below else []
+        if short:
+            parts.append(f"{len(short)} of {len(self._limits)} required criteria not met")
+        lines = [f"{' and '.join(parts)}, says {result.judge}"]
+        for name, verdict in item.criteria.items():
+            criterion = self._criteria[name]
+            if name in short or (below and _costs(criterion, verdict)):
+                lines += _shown(name, criterion, verdict, required=name in short)
+        return "\n".join(lines)
+
+
+def _costs(criterion: Criterion, verdict: Verdict) -> bool:
+    if verdict.value is None:
+        return verdict.status == "abstained"
+    return verdict.value > 0 if criterion.weight < 0 else verdict.value < 1
+
+
+def _shown(name: str, criterion: Criterion, verdict: Verdict, *, required: bool) -> list[str]:
+    kind = " (a fault)" if criterion.weight < 0 else ""
+    label = verdict.label or verdict.status
+    value = "" if verdict.value in (None, 0.0, 1.0) else f" ({verdict.value:.2f})"
+    lines = [f"  {name}{kind}: {label}{value}{', required' if required else ''}"]
+    if criterion.requirement:
+        lines.append(f"    asked: {' '.join(criterion.requirement.split())}")
+    if verdict.reason:
+        lines.append(f"    reason: {' '.join(verdict.reason.split())}")
+    lines += [f'    quote: "{" ".join(one.quote.split())}"' for one in verdict.evidence]
+    return lines
+
+
+def _cause(verdict: Verdict) -> str:
+    error = verdict.error
+    return "no cause given" if error is None else f"{error.kind}: {error.message}"

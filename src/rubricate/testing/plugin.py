@@ -1,0 +1,147 @@
+"""The pytest plugin: the fixtures `assert_rubric`, `aassert_rubric` and `rubric_judge`.
+
+pytest loads this module in every environment that has rubricate: it imports nothing of it until a
+fixture is used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from rubricate.judge import JudgesLike
+    from rubricate.run import ItemResult, Result
+
+    Check = Callable[..., ItemResult]
+    AsyncCheck = Callable[..., Awaitable[ItemResult]]
+
+PROPERTY = "rubricate"
+"""The key of a test's property (`user_properties`) that says what a judgement took."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("rubricate", "texts judged by a rubric")
+    group.addoption(
+        "--rubric-judge",
+        action="append",
+        metavar="NAME",
+        help="Who judges texts: builtin (default), openai/gpt-4.1-mini, ... Given several times, "
+        "all of them, and they vote. Else the variable RUBRICATE_JUDGE, else the ini option.",
+    )
+    group.addoption(
+        "--rubric-base-url",
+        metavar="URL",
+        help="The address of an OpenAI-compatible server that has the judge.",
+    )
+    parser.addini("rubric_judge", "Who judges texts, a name a line.", type="linelist", default=[])
+    parser.addini("rubric_base_url", "The address of the server that has the judge.", default="")
+
+
+@pytest.fixture(scope="session")
+def rubric_judge(pytestconfig: pytest.Config) -> JudgesLike:
+    """Who judges in `assert_rubric`; override it to give a judge or a panel of your own."""
+    given: list[str] = pytestconfig.getoption("--rubric-judge") or []
+    variable = os.environ.get("RUBRICATE_JUDGE", "")
+    names = given or [name.strip() for name in variable.split(",") if name.strip()]
+    names = names or pytestconfig.getini("rubric_judge")
+    return names[0] if len(names) == 1 else names or None
+
+
+@pytest.fixture
+def assert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> Check:
+    """`rubricate.testing.assert_rubric` with the judge and the cache of this pytest run."""
+    from rubricate.testing import assert_rubric
+
+    return _bound(assert_rubric, request, rubric_judge)
+
+
+@pytest.fixture
+def aassert_rubric(request: pytest.FixtureRequest, rubric_judge: JudgesLike) -> AsyncCheck:
+    """`assert_rubric` as a coroutine."""
+    from rubricate.testing import aassert_rubric
+
+    return _bound(aassert_rubric, request, rubric_judge)
+
+
+def _bound(
+    check: Callable[..., Any], request: pytest.FixtureRequest, judge: JudgesLike
+) -> Callable[..., Any]:
+    """The assertion with what pytest was told, which a call may still tell otherwise."""
+    config = request.config
+    cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
+    told: dict[str, Any] = {
+        "judge": judge,
+        "cache": None if cache is None else cache.mkdir("rubricate"),
+        "on_result": lambda result: request.node.user_properties.append(
+            (PROPERTY, _figures(result))
+        ),
+    }
+    address = config.getoption("--rubric-base-url") or config.getini("rubric_base_url")
+
+    names = judge if isinstance(judge, list) else [judge]
+    is_named = all(isinstance(name, str) for name in names)
+
+    def bound(text: str, rubric: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        if address and "judge" not in options and is_named:
+            options.setdefault("base_url", address)
+        return check(text, rubric, **{**told, **options})
+
+    return bound
+
+
+def _figures(result: Result) -> dict[str, Any]:
+    """What a test's property says: JSON values, which pytest-xdist can carry."""
+    return {
+        "judge": result.judge,
+        "note": result.note,
+        "score": result.items[0].score.value,
+        "asked": result.calls,
+        "known": result.resumed + result.cached,
+        "cost": result.usage.cost,
+    }
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    """Mark the reports of tests whose text could not be judged."""
+    outcome = yield
+    errors = sys.modules.get("rubricate.errors")
+    if call.excinfo is not None and errors and call.excinfo.errisinstance(errors.JudgementError):
+        outcome.get_result().rubricate_could_not_judge = True
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    """A text that could not be judged is an error, not a failed test."""
+    if report.when == "call" and getattr(report, "rubricate_could_not_judge", False):
+        return "error", "E", "ERROR"
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say who judged and what it took, where somebody judged."""
+    found = {
+        id(figures): figures
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for key, figures in getattr(report, "user_properties", ())
+        if key == PROPERTY and report.when == "call"
+    }
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+    for figures in found.values():
+        by_judge.setdefault(figures["judge"], []).append(figures)
+    for judge, judged in by_judge.items():
+        costs = [figures["cost"] for figures in judged]
+        cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
+        asked, known = (sum(figures[name] for figures in judged) for name in ("asked", "known"))
+        terminalreporter.write_line(
+            f"rubricate: {len(judged)} judged by {judge}: {asked} verdicts asked, {known} known, "
+            f"{cost}"
+        )
+        if judged[0]["note"]:
+            terminalreporter.write_line(f"  {judged[0]['note']}")
