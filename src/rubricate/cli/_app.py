@@ -278,12 +278,36 @@ def grade(
 @app.command()
 def show(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
+    item: Annotated[
+        list[str] | None, typer.Option(help="Verdicts of this item; can be given several times.")
+    ] = None,
+    criterion: Annotated[
+        list[str] | None, typer.Option(help="Verdicts on this criterion; likewise.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Verdicts that failed.")] = False,
+    disagreements: Annotated[
+        bool,
+        typer.Option(
+            "--disagreements",
+            help="Verdicts that differ from the human label; without labels, those on which "
+            "the judges differ.",
+        ),
+    ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Show the summary of a run again."""
+    """Show the summary of a run again, or some of its verdicts with texts and reasons."""
     from rubricate.cli._show import show_command
 
-    raise typer.Exit(show_command(run, json_output=json_output))
+    raise typer.Exit(
+        show_command(
+            run,
+            items=item or (),
+            criteria=criterion or (),
+            failed=failed,
+            disagreements=disagreements,
+            json_output=json_output,
+        )
+    )
 
 
 _GROUPS = typer.Option(
@@ -329,11 +353,12 @@ def report(
         Path | None,
         typer.Option(help="Another run folder: show what changed from RUN to this one."),
     ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Write a run as one HTML page with all figures, plots, items and verdicts."""
     from rubricate.cli._report import report_command
 
-    raise typer.Exit(report_command(run, output, compare=compare))
+    raise typer.Exit(report_command(run, output, compare=compare, json_output=json_output))
 
 
 @app.command()
@@ -535,11 +560,12 @@ def certify(
         Path, typer.Option("--output", "-o", help="Where to write the certificate.")
     ] = Path("certificate.json"),
     undecided: Annotated[str, _UNDECIDED] = "exclude",
+    json_output: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
 ) -> None:
     """Write down what judge, prompt and rubric agreed how far with people."""
     from rubricate.cli._trust import certify_command
 
-    raise typer.Exit(certify_command(run, output, undecided=undecided))
+    raise typer.Exit(certify_command(run, output, undecided=undecided, json_output=json_output))
 
 
 @app.command()
@@ -744,11 +770,12 @@ app.command()(reports)
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
     force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Write a small dataset, rubric and configuration to start from."""
     from rubricate.cli._init import init_command
 
-    raise typer.Exit(init_command(folder, force=force))
+    raise typer.Exit(init_command(folder, force=force, json_output=json_output))
 
 
 @app.command()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from rubricate.report import write_report
@@ -13,10 +15,15 @@ LARGE = 100_000_000
 """Bytes from which a browser takes a while to open a page."""
 
 
-def report_command(run: Path, output: Path | None, *, compare: Path | None) -> int:
+def report_command(
+    run: Path, output: Path | None, *, compare: Path | None, json_output: bool
+) -> int:
     """Write a run's page."""
     page = write_report(run, output, compare=compare)
-    print(f"{page.path}: {page.items} items, {_size(page.size)}")
+    if json_output:
+        print(json.dumps({**asdict(page), "path": str(page.path)}, indent=2))
+    else:
+        print(f"{page.path}: {page.items} items, {_size(page.size)}")
     if not page.has_texts:
         sys.stderr.write(
             "The run folder does not have the texts that were judged: the same grade command "

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
-from pydantic import ValidationError
-
-from rubricate._documents import input_error, parse_json, read_text
-from rubricate.errors import InputError, MissingFileError
-from rubricate.report import Summary
+from rubricate.report import Selection, read_summary
+from rubricate.run import read_run
 
 __all__ = ["show_command"]
 
 
-def show_command(run: Path, *, json_output: bool) -> int:
-    """Print a run's summary again; returns the exit code that the run ended with."""
-    path = run / "summary.json"
-    if not run.is_dir():
-        raise InputError("no such run folder", file=run)
-    try:
-        data = parse_json(read_text(path), file=path)
-    except MissingFileError:
-        if (run / "journal.sqlite").exists():
-            raise InputError(
-                "this run has not ended; the command that began it goes on from where it is",
-                file=run,
-            ) from None
-        raise InputError("not a run folder: it has no summary.json", file=run) from None
-    try:
-        summary = Summary.model_validate(data)
-    except ValidationError as error:
-        raise input_error(error).within(file=path) from None
+def show_command(run: Path, *, json_output: bool, **picked: Any) -> int:
+    """Print a run's summary again, or the verdicts that are picked.
+
+    Args:
+        run: the run folder.
+        json_output: print JSON.
+        picked: what `Selection` takes; where nothing is picked, the summary is printed.
+
+    Returns:
+        The exit code that the run ended with.
+    """
+    found = read_run(run)
+    summary = read_summary(found)
+    shown = Selection(found, **picked) if any(picked.values()) else summary
     if json_output:
-        print(summary.model_dump_json(indent=2))
+        print(json.dumps(shown.to_dict(), indent=2, ensure_ascii=False))
     else:
         from rich.console import Console
 
-        Console().print(summary)
+        Console().print(shown)
     return 2 if summary.verdicts["failed"] else 0

@@ -150,13 +150,13 @@ def compare_command(
     return 0
 
 
-def certify_command(run: Path, output: Path, *, undecided: str) -> int:
+def certify_command(run: Path, output: Path, *, undecided: str, json_output: bool) -> int:
     """Write the certificate of a run's judge, prompt and rubric."""
     certificate = certify(read_run(run), undecided=_policy(undecided))
-    _write(output, json.dumps(certificate.model_dump(mode="json"), indent=2) + "\n")
-    print(
-        f"{output}: {certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
-    )
+    text = json.dumps(certificate.model_dump(mode="json"), indent=2)
+    _write(output, text + "\n")
+    told = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
+    print(text if json_output else f"{output}: {told}")
     return 0
 
 

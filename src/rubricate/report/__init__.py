@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.report._confidence import confidence
 from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._replay import replay_figures, replay_view
+from rubricate.report._selection import Selection
 from rubricate.report._summary import (
     AgreementFigures,
     CalibrationFigures,
@@ -18,6 +19,7 @@ from rubricate.report._summary import (
     StageFigures,
     Summary,
     UsageFigures,
+    read_summary,
 )
 from rubricate.report._table_forms import to_csv, to_jsonl, to_pandas, to_parquet, to_polars
 from rubricate.report._tables import ITEM_COLUMNS, VERDICT_COLUMNS, Kind, Table
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         pair_result,
     )
     from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
+    from rubricate.report._plots import Plots
 
 __all__ = [
     "ITEM_COLUMNS",
@@ -99,11 +102,13 @@ __all__ = [
     "PairReport",
     "PairResult",
     "PairVerdict",
+    "Plots",
     "RedTeamReport",
     "ReportPage",
     "RunComparison",
     "ScoreFigures",
     "StageFigures",
+    "Selection",
     "Summary",
     "Table",
     "Tallies",
@@ -125,6 +130,7 @@ __all__ = [
     "pair_result",
     "read_calibration",
     "read_certificate",
+    "read_summary",
     "replay_figures",
     "replay_view",
     "summarize",
@@ -164,6 +170,7 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
     "_page": ("ReportPage", "write_report"),
     "_page_parts": ("page_part", "page_policy", "page_templates"),
+    "_plots": ("Plots",),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }

@@ -81,6 +81,13 @@ class AgreementReport:
     groups: str | None = None
     calibration: Calibration | None = None
 
+    @property
+    def calibration_of_all(self) -> Calibration | None:
+        """Of all binary criteria together, or of the only one; None without probabilities."""
+        each = [one.calibration for one in self.criteria if one.calibration is not None]
+        found = self.calibration or (each[0] if len(each) == 1 else None)
+        return found if found is not None and found.n else None
+
     def to_dict(self) -> dict[str, Any]:
         """The figures as JSON values."""
         return asdict(self)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
-from pydantic import ValidationError
 
-from rubricate._documents import input_error
 from rubricate.report import _charts
 from rubricate.report._agreement import AgreementReport, agreement_report
 from rubricate.report._page_items import tone
-from rubricate.report._summary import CriterionFigures, Summary
+from rubricate.report._summary import CriterionFigures, Summary, read_summary
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, clustered_mean
 
-__all__ = ["CriterionLine", "Overview", "Plot", "overview_of", "read_summary"]
+__all__ = ["CriterionLine", "Overview", "Plot", "overview_of"]
 
 BINS = 20
 WIDEST_CONFUSION = 12
@@ -69,14 +67,6 @@ class Overview:
     agreement: tuple[Plot, ...]
     calibration: Plot | None
     spending: tuple[Plot, ...]
-
-
-def read_summary(run: FinishedRun) -> Summary:
-    """A run's figures."""
-    try:
-        return Summary.model_validate(run.summary)
-    except ValidationError as error:
-        raise input_error(error).within(file=run.path / "summary.json") from None
 
 
 def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap) -> Overview:
@@ -245,10 +235,8 @@ def _short(estimate: Estimate) -> str:
 
 
 def _calibration(report: AgreementReport) -> Plot | None:
-    """Of all binary criteria together, or of the only one."""
-    each = [one.calibration for one in report.criteria if one.calibration is not None]
-    found = report.calibration or (each[0] if len(each) == 1 else None)
-    if found is None or not found.n:
+    found = report.calibration_of_all
+    if found is None:
         return None
     return Plot(
         "Calibration",

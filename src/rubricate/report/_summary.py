@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rubricate._documents import input_error
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from rubricate.run import FinishedRun
 
 __all__ = [
     "AgreementFigures",
@@ -21,6 +25,7 @@ __all__ = [
     "StageFigures",
     "Summary",
     "UsageFigures",
+    "read_summary",
 ]
 
 
@@ -273,3 +278,15 @@ class Summary(_Figures):
     def to_dict(self) -> dict[str, Any]:
         """The figures as JSON values."""
         return self.model_dump(mode="json")
+
+
+def read_summary(run: FinishedRun) -> Summary:
+    """A finished run's figures.
+
+    Raises:
+        InputError: its `summary.json` is damaged.
+    """
+    try:
+        return Summary.model_validate(run.summary)
+    except ValidationError as error:
+        raise input_error(error).within(file=run.path / "summary.json") from None

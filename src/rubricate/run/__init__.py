@@ -5,7 +5,7 @@ from rubricate.run._documents import DocumentWork
 from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
-from rubricate.run._finished_items import FinishedItem, finished_items
+from rubricate.run._finished_items import FinishedItem, finished_items, finished_rows
 from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
 from rubricate.run._limits import Limits
 from rubricate.run._progress import Progress
@@ -40,6 +40,7 @@ __all__ = [
     "cache_file",
     "estimate",
     "finished_items",
+    "finished_rows",
     "goes_on_without",
     "read_run",
     "result_rows",

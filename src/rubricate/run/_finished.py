@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -24,7 +24,11 @@ from rubricate.rubric import (
 from rubricate.run._finished_items import finished_rows
 from rubricate.run._tabular import Tabular
 
-__all__ = ["FinishedRun", "RowVerdict", "read_run"]
+if TYPE_CHECKING:
+    from rubricate.report import Plots
+    from rubricate.run._results import Result
+
+__all__ = ["FinishedRun", "RowVerdict", "held_run", "read_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,13 @@ class FinishedRun(Tabular):
         return finished_rows(self.path)
 
     @property
+    def plot(self) -> Plots:
+        """Plots of the run (extra `plots`)."""
+        from rubricate.report import Plots
+
+        return Plots(self)
+
+    @property
     def judge(self) -> str:
         """The judge's name."""
         return str(self.summary["judge"])
@@ -132,6 +143,31 @@ class FinishedRun(Tabular):
     def item_scores(self) -> dict[str, float | None]:
         """Each item's score, in the dataset's order."""
         return {row.item: row.score for row in self.rows}
+
+
+@dataclass(frozen=True)
+class _HeldRun(FinishedRun):
+    """A run whose verdicts are in memory."""
+
+    result: Result
+
+    @cached_property
+    def rows(self) -> tuple[RowVerdict, ...]:
+        return tuple([_row(row) for rows in self.item_rows() for row in rows])
+
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        return self.result.item_rows()
+
+
+def held_run(result: Result) -> FinishedRun:
+    """A result as a finished run, for the reports on one."""
+    return _HeldRun(
+        path=result.run_dir or Path("result"),
+        summary=result.summary().to_dict(),
+        rubrics={item.id: item.rubric for item in result.items},
+        document=None,
+        result=result,
+    )
 
 
 def read_run(folder: str | Path) -> FinishedRun:

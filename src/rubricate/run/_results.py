@@ -27,7 +27,7 @@ from rubricate.run._records import to_json
 from rubricate.run._tabular import Tabular
 
 if TYPE_CHECKING:
-    from rubricate.report import Summary
+    from rubricate.report import Plots, Summary
 
 __all__ = ["ItemResult", "Outcome", "Result"]
 
@@ -279,3 +279,11 @@ class Result(Outcome, Tabular):
 
         for item in self.items:
             yield tuple([orjson.loads(to_json(row)) for row in result_rows(item)])
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of the result (extra `plots`)."""
+        from rubricate.report import Plots
+        from rubricate.run._finished import held_run
+
+        return Plots(held_run(self))

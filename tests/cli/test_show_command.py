@@ -1,0 +1,166 @@
+"""`rubricate show` of some verdicts, and `--json` on every command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+
+from rubricate.cli._app import app
+from rubricate.testing import Rule, ScriptedEndpoint
+
+LONG = "Roughly 300000 kilometres a second. " + "And so on, and so forth. " * 40
+
+
+@pytest.fixture
+def graded(rubricate, write_dataset, endpoint):
+    """A run of three items, one of which the judge gets wrong and one of which it cannot judge."""
+    items = [
+        {"submission": LONG, "id": "long", "description": "right", "ground_truth": ["MET", "MET"]},
+        {
+            "submission": "Fast, shamelessly.",
+            "id": "short",
+            "description": "s",
+            "ground_truth": ["UNMET", "MET"],
+        },
+        {
+            "submission": "Broken.",
+            "id": "broken",
+            "description": "b",
+            "ground_truth": ["UNMET", None],
+        },
+    ]
+    rules = [
+        Rule(submission="Broken", criterion="Praises", reply="nonsense"),
+        Rule(submission="Fast", verdict="MET", evidence=["shamelessly", "never said"]),
+    ]
+    with ScriptedEndpoint(rules) as judge:
+        done = rubricate(
+            *("grade", write_dataset(items=items), "--judge", "m", "--base-url", judge.url),
+            *("--run-dir", "run", "--quiet"),
+        )
+    assert done.returncode == 2, done.stderr
+    return rubricate
+
+
+def told(done) -> list[tuple[str, str]]:
+    """The items and criteria that JSON output has."""
+    return [
+        (item["item"], verdict["criterion"])
+        for item in json.loads(done.stdout)["items"]
+        for verdict in item["verdicts"]
+    ]
+
+
+def test_option_item_shows_its_text_and_every_verdict_with_reason_and_quotes(graded):
+    shown = graded("show", "run", "--item", "short")
+    assert shown.returncode == 2
+    lines = shown.stdout
+    assert "short  s  score" in lines
+    assert "How fast is light?" in lines
+    assert "Fast, shamelessly." in lines
+    assert "“shamelessly”" in lines
+    assert "“never said” (not in the submission)" in lines
+    assert "boasting (fault)" in lines
+    assert told(graded("show", "run", "--item", "short", "--item", "long", "--json")) == [
+        *(("long", "speed"), ("long", "boasting"), ("short", "speed"), ("short", "boasting")),
+    ]
+
+
+def test_option_criterion_shows_what_it_asks_and_its_verdicts_with_excerpts(graded):
+    shown = graded("show", "run", "--criterion", "speed")
+    assert "speed, weight 2: Gives roughly 300000 kilometres" in shown.stdout
+    assert "in the run: MET 2, UNMET 1, accuracy 0.67 (n 3)" in shown.stdout
+    assert "characters more)" in shown.stdout
+    assert "3 verdicts of 3 items" in shown.stdout
+
+
+def test_option_failed_shows_the_causes(graded):
+    shown = graded("show", "run", "--failed")
+    assert "unreadable_reply" in shown.stdout
+    assert "1 verdict of 1 item" in shown.stdout
+    assert told(graded("show", "run", "--failed", "--json")) == [("broken", "boasting")]
+
+
+def test_option_disagreements_shows_what_differs_from_the_labels(graded):
+    found = [("long", "boasting"), ("short", "speed")]
+    assert told(graded("show", "run", "--disagreements", "--json")) == found
+    both = graded("show", "run", "--disagreements", "--criterion", "speed", "--json")
+    assert told(both) == found[1:]
+    assert "no such verdicts" in graded("show", "run", "--disagreements", "--failed").stdout
+
+
+def test_disagreements_without_labels_are_those_of_the_judges(rubricate, write_dataset):
+    items = [{"submission": "Roughly 300000 kilometres a second.", "description": "d"}]
+    with ScriptedEndpoint([Rule(verdict="UNMET")]) as judge:
+        rubricate(
+            *("grade", write_dataset(items=items), "--judge", "m", "--judge", "builtin"),
+            *("--base-url", judge.url, "--run-dir", "run", "--quiet"),
+        )
+    shown = rubricate("show", "run", "--disagreements")
+    assert "m: UNMET" in shown.stdout
+    assert "builtin: MET" in shown.stdout
+    rubricate("grade", write_dataset(items=items), "--run-dir", "alone", "--quiet")
+    refused = rubricate("show", "alone", "--disagreements")
+    assert "the run has no human labels, and one judge" in refused.stderr
+
+
+@pytest.mark.parametrize("width", ["40", "72"])
+def test_the_tables_fit_the_width(graded, width):
+    shown = graded("show", "run", "--item", "short", "--item", "broken", COLUMNS=width)
+    assert max(map(len, shown.stdout.splitlines())) <= int(width)
+
+
+def test_what_is_not_in_the_run_is_one_line_with_a_suggestion(graded):
+    for option, name, hint in (
+        ("--item", "shrt", "no item 'shrt'; did you mean 'short'?"),
+        ("--criterion", "sped", "no criterion 'sped'; did you mean 'speed'?"),
+        ("--criterion", "taste", "no criterion 'taste' (it has speed, boasting)"),
+    ):
+        refused = graded("show", "run", option, name)
+        assert refused.returncode == 1
+        assert refused.stderr == f"Error: the run has {hint}\n"
+
+
+COMMANDS = {
+    "grade": ("data.json", "--run-dir", "again"),
+    "show": ("run",),
+    "export": ("run", "-o", "table.csv"),
+    "report": ("run",),
+    "agree": ("run",),
+    "compare": ("run", "run"),
+    "certify": ("run",),
+    "replay": ("votes.json",),
+    "redteam": ("--limit", "1"),
+    "compare-pair": ("data.json", "data.json", "--judge", "m"),
+    "init": ("start",),
+    "judges": (),
+}
+NO_RESULTS = {"label"}
+"""Commands that print no results."""
+
+
+def test_every_command_is_in_the_table_of_those_that_print_json():
+    names = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    assert names == set(COMMANDS) | NO_RESULTS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
+    command, rubricate, write_dataset, tmp_path, endpoint
+):
+    arguments = COMMANDS[command]
+    if "data.json" in arguments or "run" in arguments:
+        write_dataset()
+    if "run" in arguments:
+        rubricate("grade", "data.json", "--run-dir", "run", "--quiet")
+    if command == "replay":
+        item = {"submission": "s", "description": "d", "ground_truth": ["MET", "UNMET"]}
+        votes = {name: {"speed": "MET", "boasting": "UNMET"} for name in ("a", "b")}
+        write_dataset("votes.json", items=[{**item, "metadata": {"votes": votes}}] * 3)
+    if "m" in arguments:
+        arguments = (*arguments, "--base-url", endpoint.url)
+    done = rubricate(command, *arguments, "--json")
+    assert done.returncode in (0, 2), done.stderr
+    assert isinstance(json.loads(done.stdout), dict)
