@@ -64,8 +64,8 @@ if TYPE_CHECKING:
         PairVerdict,
         pair_result,
     )
-    from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
     from rubricate.report._plots import Plots
+    from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
 
 __all__ = [
     "ITEM_COLUMNS",
@@ -107,8 +107,8 @@ __all__ = [
     "ReportPage",
     "RunComparison",
     "ScoreFigures",
-    "StageFigures",
     "Selection",
+    "StageFigures",
     "Summary",
     "Table",
     "Tallies",

@@ -10,8 +10,7 @@ import io
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,8 @@ import numpy as np
 from rubricate._files import Replacement
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.report._agreement import CriterionAgreement, agreement_report
-from rubricate.report._measured import Measured
 from rubricate.run import FinishedRun
-from rubricate.stats import Estimate, LabelAgreement, calibration, clustered_mean
+from rubricate.stats import Estimate, LabelAgreement, clustered_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +58,10 @@ class Plots:
         if not judged:
             raise InputError("no item has a score", file=run.path)
         figure = _figure(6.4, 3.8)
+        from matplotlib.ticker import MaxNLocator
+
         axes = figure.subplots()
-        edges = np.linspace(0, 1, BINS + 1)
+        edges = [float(edge) for edge in np.linspace(0, 1, BINS + 1)]
         axes.hist(judged, edges, color=JUDGE, alpha=0.75, label=f"judge, n {len(judged)}")
         if human:
             axes.hist(
@@ -74,15 +74,16 @@ class Plots:
             )
         mean = clustered_mean(judged).mean
         if mean.value is not None:
-            axes.axvline(mean.value, color=MARK, linewidth=1.6, label=f"mean {_interval(mean)}")
+            axes.axvline(
+                mean.value, color=MARK, linewidth=1.6, label=f"judge's mean {_interval(mean)}"
+            )
         if mean.low is not None and mean.high is not None:
             axes.axvspan(max(0, mean.low), min(1, mean.high), color=MARK, alpha=0.15, linewidth=0)
-        axes.set(xlim=(0, 1), xlabel="score of an item", ylabel="items", title=self._title())
-        axes.yaxis.get_major_locator().set_params(integer=True)
-        figure.legend(loc="outside lower center", ncols=3, frameon=False)
         without = len(run.item_scores) - len(judged)
-        if without:
-            _note(axes, f"{without} items have no score")
+        title = self._title(f"{without} items have no score" if without else "")
+        axes.set(xlim=(0, 1), xlabel="score of an item", ylabel="items", title=title)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
         return _saved(figure, path)
 
     def agreement(self, path: str | Path | None = None) -> Figure:
@@ -126,13 +127,16 @@ class Plots:
         return _saved(figure, path)
 
     def calibration(self, path: str | Path | None = None) -> Figure:
-        """How often the judge is right where it says how sure it is, with Wilson intervals."""
-        measured = self._measured
-        if not measured.can_be_calibrated:
+        """How often people say MET where the judge's probability of MET is so high.
+
+        With Wilson intervals; of all binary criteria together.
+        """
+        found = agreement_report(self._run).calibration_of_all
+        if found is None:
             raise InputError(
-                "no verdict has both a probability and a human label", file=self._run.path
+                "no verdict of a binary criterion has both a probability and a human label",
+                file=self._run.path,
             )
-        found = calibration(measured.probabilities, measured.right)
         bins = [one for one in found.bins if one.n and one.mean_probability is not None]
         figure = _figure(4.8, 5.6)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
@@ -143,13 +147,10 @@ class Plots:
         high = [(one.frequency.high or 0.0) - value for value, one in zip(y, bins, strict=True)]
         error = [[max(0.0, bar) for bar in side] for side in (low, high)]
         axes.errorbar(x, y, error, fmt="o-", color=JUDGE, capsize=3, label="judge, 95 %")
-        axes.set(ylim=(-0.02, 1.02), ylabel="share that is right", title=self._title())
-        axes.legend(loc="upper left", frameon=False)
-        _note(
-            axes,
-            f"n {found.n}\nBrier score {_short(found.brier)}\n"
-            f"calibration error {_short(found.expected_calibration_error)}",
-        )
+        error_told = f"calibration error {_short(found.expected_calibration_error)}"
+        title = self._title(f"n {found.n}, Brier score {_short(found.brier)}, {error_told}")
+        axes.set_title(title, fontsize=10)
+        axes.set(ylim=(-0.02, 1.02), ylabel="share that people say is MET")
         widths = [one.high - one.low for one in bins]
         below.bar(
             [one.low for one in bins],
@@ -160,7 +161,8 @@ class Plots:
             alpha=0.75,
             edgecolor="white",
         )
-        below.set(xlim=(-0.02, 1.02), xlabel="the judge's probability", ylabel="verdicts")
+        below.set(xlim=(-0.02, 1.02), xlabel="the judge's probability of MET", ylabel="verdicts")
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
         return _saved(figure, path)
 
     def cost(self, path: str | Path | None = None) -> Figure:
@@ -170,52 +172,23 @@ class Plots:
         for rows in self._run.item_rows():
             for row in rows:
                 spent.setdefault(row["criterion"], []).append(row["usage"])
-        usages = [usage for of_criterion in spent.values() for usage in of_criterion]
-        seconds = [second for second in self._measured.seconds if second > 0]
-        if not any(usage["requests"] for usage in usages) or not seconds:
+        seconds = [
+            one["seconds"] for usages in spent.values() for one in usages if one["seconds"] > 0
+        ]
+        if not seconds:
             raise InputError("nothing was spent: no verdict took a request", file=self._run.path)
-        priced = all(usage["cost"] is not None for usage in usages)
-        names = list(spent)[:MOST]
-        figure = _figure(9.0, max(3.4, 0.34 * len(names) + 1.6))
+        shown = {name: spent[name] for name in list(spent)[:MOST]}
+        figure = _figure(9.0, max(3.4, 0.34 * len(shown) + 1.8))
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        places = range(len(names))
-        if priced:
-            left.barh(
-                places, [sum(one["cost"] for one in spent[name]) for name in names], color=JUDGE
-            )
-            total = sum(usage["cost"] for usage in usages)
-            left.set(xlabel="US dollars", title=f"cost ${total:.4f}, n {len(usages)} verdicts")
-        else:
-            before = np.zeros(len(names))
-            for key, colour in (("input_tokens", JUDGE), ("output_tokens", HUMAN)):
-                tokens = np.array([sum(one[key] for one in spent[name]) for name in names])
-                left.barh(places, tokens, left=before, color=colour, label=key.replace("_", " "))
-                before = before + tokens
-            left.set(xlabel="tokens", title=f"tokens (no price known), n {len(usages)} verdicts")
-            left.legend(frameon=False, fontsize=8)
-        left.set_yticks(places, [_wrapped(name, 26) for name in names], fontsize=8)
-        left.invert_yaxis()
-        middle, slow = (float(np.percentile(seconds, share)) for share in (50, 95))
-        right.hist(
-            seconds, BINS, (0, max(float(np.percentile(seconds, 99)), middle) * 1.05), color=JUDGE
-        )
-        right.axvline(middle, color=MARK, linewidth=1.6, label=f"median {middle:.2g} s")
-        right.axvline(slow, color=MARK, linestyle="--", linewidth=1.6, label=f"95 % {slow:.2g} s")
-        right.set(xlabel="seconds waited", ylabel="verdicts", title=f"time, n {len(seconds)}")
-        right.legend(frameon=False, fontsize=8)
+        _spending(left, shown)
+        _waiting(right, seconds)
         figure.suptitle(self._title(), fontsize=11)
         return _saved(figure, path)
 
-    @cached_property
-    def _measured(self) -> Measured:
-        measured = Measured()
-        for rows in self._run.item_rows():
-            measured.add(self._run.rubric_of(rows[0]["item"]), rows)
-        return measured
-
-    def _title(self) -> str:
+    def _title(self, more: str = "") -> str:
         name = self._run.summary.get("dataset")
-        return _wrapped(f"{name + ', ' if name else ''}judged by {self._run.judge}", 60)
+        title = _wrapped(f"{name + ', ' if name else ''}judged by {self._run.judge}", 60)
+        return f"{title}\n{more}" if more else title
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -277,7 +250,7 @@ def _pairs(axes: Axes, pairs: Sequence[tuple[float | None, float | None]]) -> No
     axes.scatter(
         [human for human, _ in counted],
         [judge for _, judge in counted],
-        s=[18 * math.sqrt(count) for count in counted.values()],
+        s=[36 * math.sqrt(count) for count in counted.values()],
         color=JUDGE,
         alpha=0.6,
         linewidth=0,
@@ -288,8 +261,41 @@ def _pairs(axes: Axes, pairs: Sequence[tuple[float | None, float | None]]) -> No
     axes.tick_params(labelsize=8)
 
 
-def _note(axes: Axes, words: str) -> None:
-    axes.text(0.98, 0.03, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
+def _spending(axes: Axes, spent: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """A bar for each criterion: US dollars, or tokens where a price is not known."""
+    places, sums = range(len(spent)), np.zeros(len(spent))
+    n = sum(len(usages) for usages in spent.values())
+    priced = all(one["cost"] is not None for usages in spent.values() for one in usages)
+    parts = {"cost": JUDGE} if priced else {"input_tokens": JUDGE, "output_tokens": HUMAN}
+    for key, colour in parts.items():
+        part = np.array([sum(one[key] for one in usages) for usages in spent.values()])
+        axes.barh(places, part, left=sums, color=colour, label=key.replace("_", " "))
+        sums = sums + part
+    if priced:
+        axes.set(xlabel="US dollars", title=f"cost ${sums.sum():.4f}, n {n} verdicts")
+    else:
+        axes.set(xlabel="tokens", title=f"tokens (no price is known), n {n} verdicts")
+        _legend_below(axes)
+    axes.set_yticks(places, [_wrapped(name, 26) for name in spent], fontsize=8)
+    axes.invert_yaxis()
+
+
+def _waiting(axes: Axes, seconds: Sequence[float]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    middle, slow, most = (float(np.percentile(seconds, share)) for share in (50, 95, 99))
+    high = max(most, middle) * 1.05
+    axes.hist(seconds, BINS, range=(0, high), color=JUDGE)
+    axes.axvline(middle, color=MARK, linewidth=1.6, label=f"median {middle:.2g} s")
+    axes.axvline(slow, color=MARK, linestyle="--", linewidth=1.6, label=f"95 % {slow:.2g} s")
+    axes.set(xlabel="seconds waited", ylabel="verdicts", title=f"time, n {len(seconds)} verdicts")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    _legend_below(axes)
+
+
+def _legend_below(axes: Axes) -> None:
+    below = (0.5, -0.2)
+    axes.legend(loc="upper center", bbox_to_anchor=below, ncols=2, frameon=False, fontsize=8)
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -1,0 +1,28 @@
+"""Make the plots in `docs/images`.
+
+    python tools/plots.py
+
+Needs the extra `plots`. They are those of a run of the embedded judge on `examples/physics.json`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rubricate
+from rubricate import RubricDataset
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+
+
+def main() -> None:
+    """Write the pictures."""
+    result = rubricate.grade(RubricDataset.from_file(ROOT / "examples" / "physics.json"))
+    result.plot.scores(IMAGES / "scores.png")
+    result.plot.agreement(IMAGES / "agreement.png")
+    print(f"Wrote scores.png and agreement.png in {IMAGES.relative_to(ROOT)}.")
+
+
+if __name__ == "__main__":
+    main()
