@@ -176,6 +176,20 @@ def test_a_panels_judges_have_columns_of_their_own(tmp_path):
     assert not any(name.startswith("votes.") for name in by_item)
 
 
+def test_annotators_and_metadata_have_columns_of_their_own(tmp_path):
+    data = dataset()
+    annotated = {"ann": {"facts": "MET"}, "bo": {"facts": "UNMET"}}
+    for item, length in zip(data, (3, 4.5, 7), strict=True):
+        item.metadata |= {"length": length, "source": "web" if length > 4 else 5}
+    data[0].annotations = annotated
+    result = rubricate.grade(data, judge, run_dir=tmp_path / "run")
+    for table in (result, rubricate.read_run(tmp_path / "run")):
+        frame = table.to_polars()
+        assert frame["annotations.bo"].to_list() == ["UNMET", *[None] * 5]
+        assert frame["metadata.length"].to_list() == [3.0, 3.0, 4.5, 4.5, 7.0, 7.0]
+        assert table.to_polars(by="item")["metadata.source"].to_list() == ["5", "web", "web"]
+
+
 def test_a_misspelt_by_gets_a_suggestion(run, tmp_path):
     with pytest.raises(InputError, match="found 'items'; did you mean 'item'"):
         run.to_csv(tmp_path / "t.csv", by="items")

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from contextvars import Context
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rubricate.rubric import Verdict
@@ -53,6 +55,7 @@ class Execution:
         on_progress: told whenever there are new verdicts.
         on_verdict: told once of every verdict of an item, as soon as it is there.
         stop: ends the execution when it is set.
+        context: what the calls are made in; None for the caller's own.
 
     Attributes:
         over_budget: why it ended before all was judged, if that was for its budget.
@@ -73,6 +76,7 @@ class Execution:
         on_progress: Callable[[Progress], None],
         on_verdict: OnVerdict,
         stop: asyncio.Event,
+        context: Context | None,
     ) -> None:
         self.over_budget: str | None = None
         self._items = iter(plan)
@@ -91,6 +95,7 @@ class Execution:
         self._on_progress = on_progress
         self._on_verdict = on_verdict
         self._stop = stop
+        self._context = context
         self._open: dict[int, JudgedItem] = {}
         self._parts = asyncio.Semaphore(max(1, concurrency))
         self._first_part = asyncio.Lock()
@@ -107,7 +112,7 @@ class Execution:
         """
         done: asyncio.Queue[JudgedItem | None] = asyncio.Queue()
         room = asyncio.Semaphore(BACKLOG)
-        working = asyncio.create_task(self._work(done, room))
+        working = asyncio.create_task(self._work(done, room), context=self._context)
         working.add_done_callback(lambda _: done.put_nowait(None))
         try:
             while (item := await done.get()) is not None:

@@ -24,6 +24,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._sender import ModelKey, Sender
+from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held, LearnWeights
 
 __all__ = ["INTERRUPTED", "goes_on_without", "run"]
@@ -154,6 +155,7 @@ async def run(
             Answers(journal, shared, reads_cache=not fresh, on_trouble=trouble)
         )
         results = stack.enter_context(folder.begin(plan)) if folder else None
+        span = RunSpan(judge.name, dataset.name, progress.total)
         execution = Execution(
             plan,
             bench,
@@ -167,6 +169,7 @@ async def run(
             on_progress=on_progress,
             on_verdict=on_verdict if held is None else lambda item, name, verdict: None,
             stop=stop,
+            context=span.context,
         )
 
         def rest() -> Iterator[JudgedItem]:
@@ -191,30 +194,32 @@ async def run(
                 result(item)
             _finish(results, people)
             on_end(
-                Outcome(
-                    judge=judge.name,
-                    note=judge.note,
-                    fingerprint=_fingerprint(judge, calibration),
-                    calibration=calibration,
-                    prompt_version=getattr(judge, "prompt_version", None),
-                    dataset=dataset.name,
-                    usage=progress.usage,
-                    calls=progress.calls,
-                    resumed=progress.resumed,
-                    cached=progress.cached,
-                    saved=progress.saved,
-                    damaged=answers.damaged,
-                    seconds=time.perf_counter() - begin,
-                    cannot_assess=cannot_assess,
-                    partial=partial,
-                    length_penalty=length_penalty,
-                    judges=_voting(judge),
-                    stages=judge.stages if isinstance(judge, Cascade) else (),
-                    aggregation=judge.aggregation if isinstance(judge, Panel) else None,
-                    weights=_weights(judge, held),
-                    run_dir=folder.path if folder else None,
-                    stopped=stopped,
-                    interrupted=stopped in (INTERRUPTED, "cancelled"),
+                span.end(
+                    Outcome(
+                        judge=judge.name,
+                        note=judge.note,
+                        fingerprint=_fingerprint(judge, calibration),
+                        calibration=calibration,
+                        prompt_version=getattr(judge, "prompt_version", None),
+                        dataset=dataset.name,
+                        usage=progress.usage,
+                        calls=progress.calls,
+                        resumed=progress.resumed,
+                        cached=progress.cached,
+                        saved=progress.saved,
+                        damaged=answers.damaged,
+                        seconds=time.perf_counter() - begin,
+                        cannot_assess=cannot_assess,
+                        partial=partial,
+                        length_penalty=length_penalty,
+                        judges=_voting(judge),
+                        stages=judge.stages if isinstance(judge, Cascade) else (),
+                        aggregation=judge.aggregation if isinstance(judge, Panel) else None,
+                        weights=_weights(judge, held),
+                        run_dir=folder.path if folder else None,
+                        stopped=stopped,
+                        interrupted=stopped in (INTERRUPTED, "cancelled"),
+                    )
                 )
             )
 

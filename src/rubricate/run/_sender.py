@@ -16,6 +16,7 @@ from rubricate.run._late import LostRequest, Watchdog
 from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._standing import Standing
+from rubricate.run._telemetry import RequestSpan
 
 __all__ = ["ModelKey", "Sender"]
 
@@ -161,7 +162,9 @@ class Sender:
         if not standing.is_open:
             late = asyncio.get_running_loop().call_later(ALONE, standing.open_late)
         try:
-            completion = await self._watchdog.complete(model, request, limiter, patience)
+            with RequestSpan(model) as span:
+                completion = await self._watchdog.complete(model, request, limiter, patience)
+                span.answered(completion.usage)
         except ModelError as error:
             if error.kind == "rate_limit":
                 limiter.refused(sent, error.retry_after)

@@ -7,7 +7,7 @@ the same `Model` protocol.
 from rubricate.judge.models._http import HTTPModel
 from rubricate.judge.models._model import Completion, Message, Model, Quota, Request, Send
 from rubricate.judge.models._prices import ModelPrice, read_prices
-from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider
+from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider, split_name
 from rubricate.judge.models._python import PythonModel
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "Request",
     "Send",
     "read_prices",
+    "split_name",
 ]

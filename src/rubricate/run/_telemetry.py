@@ -1,0 +1,197 @@
+"""Spans and metrics of OpenTelemetry, for programs that use it.
+
+Nothing here is imported or done unless the program, or `opentelemetry-instrument`, has loaded
+OpenTelemetry's API before the run. Names are those of the semantic conventions for generative AI
+(`gen_ai.*`, status Development, https://opentelemetry.io/docs/specs/semconv/gen-ai/). No prompt,
+submission, reply, error text or key is ever an attribute.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+import time
+from functools import cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rubricate._version import __version__
+from rubricate.errors import ModelError
+from rubricate.judge import Model
+from rubricate.judge.models import split_name
+from rubricate.rubric import Usage
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Histogram
+    from opentelemetry.trace import Span, Tracer
+
+    from rubricate.run._results import Outcome
+
+__all__ = ["RequestSpan", "RunSpan"]
+
+NAME = "rubricate"
+PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
+"""The conventions' names of providers whose prefix is another."""
+SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+TOKENS = tuple(4**power for power in range(14))
+"""The conventions' boundaries of histograms."""
+
+
+def _tracer() -> Tracer | None:
+    """Where spans go; None where nobody has loaded OpenTelemetry."""
+    if "opentelemetry" not in sys.modules:
+        return None
+    try:
+        from opentelemetry import trace
+    except ImportError:  # another package of that name space
+        return None
+    return trace.get_tracer(NAME, __version__)
+
+
+@cache
+def _histograms() -> tuple[Histogram, Histogram]:
+    """How long requests took, and their tokens."""
+    from opentelemetry import metrics
+
+    meter = metrics.get_meter(NAME, __version__)
+
+    def made(name: str, unit: str, description: str, buckets: tuple[float, ...]) -> Histogram:
+        told: dict[str, Any] = {"unit": unit, "description": description}
+        try:
+            return meter.create_histogram(name, explicit_bucket_boundaries_advisory=buckets, **told)
+        except TypeError:  # the API before 1.30
+            return meter.create_histogram(name, **told)
+
+    return (
+        made("gen_ai.client.operation.duration", "s", "Duration of a request", SECONDS),
+        made("gen_ai.client.token.usage", "{token}", "Tokens of a request", TOKENS),
+    )
+
+
+class RunSpan:
+    """The span of a run, whose requests are its children.
+
+    Attributes:
+        context: where the run's tasks are to run, so that they are; None for where they are made.
+    """
+
+    def __init__(self, judge: str, dataset: str | None, verdicts: int) -> None:
+        tracer = _tracer()
+        self._span: Span | None = None
+        self.context: contextvars.Context | None = None
+        if tracer is None:
+            return
+        from opentelemetry import context, trace
+
+        told: dict[str, str | int] = {"rubricate.judge": judge, "rubricate.judgements": verdicts}
+        if dataset is not None:
+            told["rubricate.dataset"] = dataset
+        self._span = tracer.start_span("rubricate.run", attributes=told)
+        # Not attached here: a run is a generator, and would leave it attached in its caller.
+        self.context = contextvars.copy_context()
+        self.context.run(context.attach, trace.set_span_in_context(self._span))
+
+    def end(self, outcome: Outcome) -> Outcome:
+        """End it with what the run took, which is given back."""
+        if self._span is None:
+            return outcome
+        usage = outcome.usage
+        told: dict[str, str | int | float] = {
+            "rubricate.calls": outcome.calls,
+            "rubricate.resumed": outcome.resumed,
+            "rubricate.cached": outcome.cached,
+            "rubricate.requests": usage.requests,
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+        }
+        if usage.cost is not None:
+            told["rubricate.cost"] = usage.cost
+        self._span.set_attributes(told)
+        if outcome.stopped is not None:
+            _fail(self._span, "interrupted" if outcome.interrupted else "stopped")
+        self._span.end()
+        return outcome
+
+
+class RequestSpan:
+    """The span of one request, and its metrics; a context manager around sending it."""
+
+    __slots__ = ("_begin", "_current", "_model", "_span", "_told", "_tracer", "_usage")
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._tracer = _tracer()
+        self._usage: Usage | None = None
+
+    def __enter__(self) -> RequestSpan:
+        if self._tracer is None:
+            return self
+        from opentelemetry import trace
+
+        self._told = _attributes(self._model)
+        self._span = self._tracer.start_span(
+            f"chat {self._told['gen_ai.request.model']}",
+            kind=trace.SpanKind.CLIENT,
+            attributes=self._told,
+        )
+        self._current = trace.use_span(
+            self._span, record_exception=False, set_status_on_exception=False
+        )
+        self._current.__enter__()
+        self._begin = time.perf_counter()
+        return self
+
+    def answered(self, usage: Usage) -> None:
+        """Note what the answer took."""
+        self._usage = usage
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._tracer is None:
+            return
+        seconds = time.perf_counter() - self._begin
+        told = dict(self._told)
+        if error is not None:
+            cause = error.kind if isinstance(error, ModelError) else type(error).__name__
+            told["error.type"] = cause
+            _fail(self._span, cause)
+            if isinstance(error, ModelError) and error.status is not None:
+                self._span.set_attribute("http.response.status_code", error.status)
+        durations, tokens = _histograms()
+        durations.record(seconds, told)
+        if self._usage is not None:
+            for side in ("input", "output"):
+                count: int = getattr(self._usage, f"{side}_tokens")
+                self._span.set_attribute(f"gen_ai.usage.{side}_tokens", count)
+                tokens.record(count, {**told, "gen_ai.token.type": side})
+        self._current.__exit__(None, None, None)
+        self._span.end()
+
+
+def _fail(span: Span, cause: str) -> None:
+    from opentelemetry.trace import StatusCode
+
+    span.set_attribute("error.type", cause)
+    span.set_status(StatusCode.ERROR)
+
+
+def _attributes(model: Model) -> dict[str, str | int]:
+    provider, name = split_name(model.name)
+    address = urlsplit(model.endpoint)
+    known = "openai" if address.hostname else "in_process"  # unknown servers speak OpenAI's dialect
+    told: dict[str, str | int] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": PROVIDERS.get(provider.prefix, provider.prefix)
+        if provider
+        else known,
+        "gen_ai.request.model": name,
+    }
+    if address.hostname:
+        told["server.address"] = address.hostname
+        told["server.port"] = address.port or (443 if address.scheme == "https" else 80)
+    return told
