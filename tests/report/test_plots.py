@@ -101,7 +101,9 @@ def make_priced(endpoint, write_dataset, tmp_path):
 
         dataset = RubricDataset.from_file(write_dataset())
         prices = tmp_path / "prices.yaml"
-        prices.write_text(yaml.safe_dump({"m": price} if price else {"other": {"input": 1.0, "output": 1.0}}))
+        prices.write_text(
+            yaml.safe_dump({"m": price} if price else {"other": {"input": 1.0, "output": 1.0}})
+        )
         return rubricate.grade(dataset, "m", base_url=endpoint.url, prices=prices)
 
     return make

@@ -6,6 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import assert_type
 
+import pandas
+import polars
+from matplotlib.figure import Figure
+
 import rubricate
 from rubricate import (
     ContextDocument,
@@ -13,6 +17,7 @@ from rubricate import (
     CriterionOption,
     CriterionVerdict,
     DataItem,
+    FinishedRun,
     HTTPModel,
     ItemResult,
     LengthPenalty,
@@ -43,7 +48,7 @@ from rubricate.labelling import LabelServer, LabelSession
 from rubricate.report import ReportPage, Summary, agreement_report, compare_runs, write_report
 from rubricate.run import read_run
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
-from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, assert_rubric
 
 
 def answer(messages: list[Message]) -> str:
@@ -169,3 +174,16 @@ def pages() -> None:
     assert_type(file, LabelFile)
     file.apply([NewLabel("1", "ann", "a", "MET"), NewLabel("1", "ann", "b", None)])
     LabelServer(LabelSession(file, run="run", order="worth"), annotator="ann")
+
+
+def tables() -> None:
+    """Verdicts as tables and plots, and assertions on texts."""
+    run = rubricate.read_run("run")
+    assert_type(run, FinishedRun)
+    assert_type(run.to_pandas(by="item"), pandas.DataFrame)
+    assert_type(result.to_polars(), polars.DataFrame)
+    assert_type(run.to_csv("t.csv", safe_formulas=True), int)
+    assert_type(run.to_parquet(Path("t.parquet"), by="item"), int)
+    assert_type(result.plot.scores("scores.png"), Figure)
+    assert_type(assert_rubric("text", rubric, min_score=0.5, require=["a"]), ItemResult)
+    assert_type(assert_rubric("text", "rubric.yaml", require={"a": 0.5}, judge="m"), ItemResult)
