@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import typer
@@ -137,6 +138,7 @@ COMMANDS = {
     "replay": ("votes.json",),
     "redteam": ("--limit", "1"),
     "compare-pair": ("data.json", "data.json", "--judge", "m"),
+    "reports": ("reports/agent_responses", "--tasks", "reports/tasks.jsonl", "--judge", "m"),
     "init": ("start",),
     "judges": (),
 }
@@ -151,9 +153,11 @@ def test_every_command_is_in_the_table_of_those_that_print_json():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
-    command, rubricate, write_dataset, shipped_example, endpoint
+    command, rubricate, write_dataset, shipped_example, endpoint, tmp_path
 ):
     arguments = COMMANDS[command]
+    if command == "reports":
+        shutil.copytree(shipped_example("reports"), tmp_path / "reports")
     if "data.json" in arguments:
         write_dataset()
     if "run" in arguments:

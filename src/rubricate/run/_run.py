@@ -150,9 +150,13 @@ async def run(
         if folder and fresh:
             moved_aside(folder.journal)
         journal = stack.enter_context(Journal(folder.journal if folder else None))
-        shared = None if cache is None else Journal(cache, shared=True)
         answers = stack.enter_context(
-            Answers(journal, shared, reads_cache=not fresh, on_trouble=trouble)
+            Answers(
+                journal,
+                None if cache is None else Journal(cache, shared=True),
+                reads_cache=not fresh,
+                on_trouble=trouble,
+            )
         )
         results = stack.enter_context(folder.begin(plan)) if folder else None
         span = RunSpan(judge.name, dataset.name, progress.total)
