@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from rubricate import InputError
 from rubricate.report import agreement_report, compare_runs
 from rubricate.run import read_run
-from rubricate.stats import annotator_agreement
+from rubricate.stats import annotator_agreement, clustered_share
 
 KINDS = """
 criteria:
@@ -431,3 +431,41 @@ def test_a_calibration_is_fitted_and_applied_by_name(
     summary = json.loads(rubricate(*options, "--calibration", "physics.json").stdout)
     assert summary["calibration"]["map"] == f"physics {fitted['sha256'][:12]}"
     assert (summary["calibration"]["applied"], summary["usage"]["calls"]) == (147, 0)
+
+
+def test_the_default_interval_of_pooled_accuracy_knows_which_verdicts_are_of_one_item(
+    tmp_path: Path,
+):
+    run = read_run(write_run(tmp_path / "run"))
+    report = agreement_report(run)
+    rows = [
+        row
+        for row in run.rows
+        if row.criterion in ("correct", "fault")
+        and row.status == "judged"
+        and row.human_label != "CANNOT_ASSESS"
+    ]
+    right = [row.label == row.human_label for row in rows]
+    assert report.pooled is not None
+    # How often this interval holds the truth is tested in tests/stats/test_intervals.py.
+    expected = clustered_share(right, groups=[row.item for row in rows])
+    assert report.pooled.figures["accuracy"] == expected
+
+
+def test_a_comparison_shows_every_test_on_the_screen_and_in_markdown(
+    tmp_path: Path, rubricate: Any
+):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", {**ANSWERS, "correct": ["UNMET", "UNMET", "UNMET", "MET", "MET"]})
+    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.5", "--markdown", "report.md")
+    for text in (done.stdout, (tmp_path / "report.md").read_text()):
+        for word in ("Holm", "Wilcoxon", "McNemar", "detectable", "bootstrap", "0.5 worse"):
+            assert word in " ".join(text.split()), word
+    found = compare_runs(read_run(tmp_path / "a"), read_run(tmp_path / "b"))
+    correct = found.criteria[0].values
+    assert correct.mcnemar is not None
+    row = next(line for line in done.stdout.splitlines()[::-1] if line.startswith("correct "))
+    assert row.split()[-2:] == [
+        f"{correct.mcnemar.p_value:.3f}",
+        f"{correct.smallest_detectable:.3f}",
+    ]

@@ -23,10 +23,11 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
-from rubricate.judge import Case, confidence, judge_fingerprint
+from rubricate.judge import Case, choose_judge, confidence, judge_fingerprint
 from rubricate.report import cascade_report
 from rubricate.rubric import Failure
 from rubricate.run import FinishedRun, read_run
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 
 class Sure:
@@ -280,3 +281,60 @@ def test_runs_that_no_threshold_can_be_chosen_on_are_refused(tmp_path: Path):
     with pytest.raises(InputError, match="this run is a cascade's own"):
         cascade_report(run("both", labelled, Cascade([Sure(), strong()[0]], 0.5)))
     assert cascade_report(sure, unsure).points[0].agreement.value == 1.0
+
+
+def unsure_by_logprobs(request: JudgeRequest) -> Rule:
+    """Sure of the first text alone."""
+    if "Text" not in request.submission:  # the question without content
+        return Rule(probabilities=dict.fromkeys(request.labels, 1 / len(request.labels)))
+    met = 0.9 if "Text 0" in request.submission else 0.55
+    return Rule(probabilities={"MET": met, "UNMET": 1 - met})
+
+
+def test_a_cascade_over_a_judge_in_probability_mode_looks_at_its_probabilities(tmp_path: Path):
+    second, calls = strong()
+    with ScriptedEndpoint(respond=unsure_by_logprobs) as endpoint:
+        first = choose_judge("m", base_url=endpoint.url, mode="probability")
+        result = rubricate.grade(
+            dataset(1, 2, 3), Cascade([first, second], 0.8), run_dir=tmp_path / "run"
+        )
+        alone = rubricate.grade(
+            dataset(1, 2, 3),
+            choose_judge("m", base_url=endpoint.url, mode="probability"),
+            run_dir=tmp_path / "run",
+        )
+    verdicts = [item.criteria["c0"] for item in result]
+    assert [(one.label, one.stage) for one in verdicts] == [("MET", 1), ("UNMET", 2), ("UNMET", 2)]
+    assert verdicts[0].probability == pytest.approx(0.9)
+    assert verdicts[1].votes[0].probability == pytest.approx(0.55)
+    assert (calls[0], alone.calls) == (2, 0)
+
+
+@pytest.mark.parametrize("refused", ["first", "last", "one of a panel"])
+def test_a_cascade_goes_on_without_its_last_judge_and_stops_without_an_earlier_one(refused: str):
+    data, told = dataset(*[0.9, 0.1] * 10), []
+    with ScriptedEndpoint([Rule(status=401)]) as endpoint:
+        bad = rubricate.HTTPModel("bad", base_url=endpoint.url)
+        stages: list[Any] = {
+            "first": [bad, strong()[0]],
+            "last": [Sure(), bad],
+            "one of a panel": [Panel([Sure(), bad]), strong()[0]],
+        }[refused]
+
+        threshold = 0.5 if refused == "one of a panel" else 0.8  # half of its votes are there
+
+        def grade() -> rubricate.Result:
+            return rubricate.grade(
+                data, Cascade(stages, threshold), on_progress=lambda now: told.append(now.trouble)
+            )
+
+        if refused == "first":
+            with pytest.raises(RunStopped):
+                grade()
+        else:
+            result = grade()
+            assert result.stopped is None
+            assert result.failed == (10 if refused == "last" else 0)
+            assert result.items[0].criteria["c0"].label == "MET"
+        assert len(endpoint.requests) == 1
+    assert len({one for one in told if one and "given up" in one}) == (refused != "first")

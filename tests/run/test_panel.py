@@ -345,13 +345,16 @@ def test_quotes_that_no_text_has_are_counted_per_judge_and_criterion(make_datase
 
 @pytest.mark.parametrize("rule", [Rule(status=401), Rule(status=404), Rule(status=400)])
 def test_a_judge_that_is_refused_costs_its_own_votes_while_a_quorum_is_left(make_dataset, rule):
+    # Five refused as wrong show that all will be. Until the fifth reply is there as many as may be
+    # in flight are, and one more goes for each of the four before.
+    most = 1 if rule.status != 400 else 32 + 4
     with ScriptedEndpoint([rule]) as refusing, ScriptedEndpoint() as working:
         bad = rubricate.HTTPModel("bad", base_url=refusing.url)
         good = rubricate.HTTPModel("good", base_url=working.url)
         result = rubricate.grade(make_dataset(20), [bad, good, "builtin"], min_votes=2)
         assert (result.stopped, result.failed) == (None, 0)
         assert len(working.requests) == 40
-        assert len(refusing.requests) <= (1 if rule.status != 400 else 32)
+        assert len(refusing.requests) <= most
         summary = result.summary()
         assert [judge.votes["failed"] for judge in summary.judges] == [40, 0, 0]
         assert f"judge bad: 40 of 40 votes failed; the first: {summary.judges[0].first_error}" in (
@@ -360,7 +363,7 @@ def test_a_judge_that_is_refused_costs_its_own_votes_while_a_quorum_is_left(make
         refused = len(refusing.requests)
         with pytest.raises(RunStopped):
             rubricate.grade(make_dataset(20), [bad, good, "builtin"], min_votes=3)
-        assert len(refusing.requests) - refused <= (1 if rule.status != 400 else 32)
+        assert len(refusing.requests) - refused <= most
 
 
 def test_of_two_models_of_one_endpoint_only_the_one_that_is_not_there_is_lost(make_dataset):

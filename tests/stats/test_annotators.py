@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from krippendorff import alpha
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats import inter_rater
 
 from rubricate.errors import InputError
-from rubricate.stats import annotator_agreement, fleiss_kappa, krippendorff_alpha
+from rubricate.stats import (
+    annotator_agreement,
+    fleiss_kappa,
+    intraclass_correlation,
+    krippendorff_alpha,
+)
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=100)
 tables = st.integers(2, 4).flatmap(
@@ -79,6 +86,54 @@ def test_fleiss_kappa_of_a_published_example():
     found = fleiss_kappa(table)
     assert found.value == pytest.approx(0.20993, abs=1e-5)
     assert found.low < found.value < found.high
+
+
+complete = st.integers(2, 5).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from("ABC"), min_size=raters, max_size=raters), min_size=1, max_size=15
+    )
+)
+
+
+@PROPERTY
+@given(table=complete)
+def test_fleiss_kappa_is_that_of_statsmodels(table):
+    ours = fleiss_kappa(table, bootstrap=None)
+    if len({label for row in table for label in row}) < 2:
+        assert ours.value is None
+        assert ours.undefined
+        return
+    counts, _ = inter_rater.aggregate_raters(np.array(table))
+    assert ours.value == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-9)
+
+
+def test_fleiss_kappa_is_that_of_irrcac():
+    # What irrCAC 0.4.4 gives (CAC(...).fleiss(), 15 digits).
+    rows = ["AAB", "ABB", "CCC", "ACA", "BBB", "AAA", "CAB", "BBA"]
+    assert fleiss_kappa([[*row] for row in rows]).value == pytest.approx(0.286486486486486)
+
+
+@PROPERTY
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_intraclass_correlation_is_that_of_an_analysis_of_variance(seed):
+    generator = np.random.default_rng(seed)
+    n, k = int(generator.integers(3, 12)), int(generator.integers(2, 5))
+    table = generator.integers(1, 6, (n, k)) + generator.random((n, 1))
+    found = intraclass_correlation(table.tolist(), bootstrap=None)
+    items = np.eye(n)[np.repeat(np.arange(n), k), 1:]
+    raters = np.eye(k)[np.tile(np.arange(k), n), 1:]
+
+    def left(*columns):
+        return OLS(table.ravel(), np.column_stack([np.ones(n * k), *columns])).fit().ssr
+
+    rest = left(items, raters)
+    of_items = (left(raters) - rest) / (n - 1)
+    of_raters = (left(items) - rest) / (k - 1)
+    rest /= (n - 1) * (k - 1)
+    one = (of_items - rest) / (of_items + (k - 1) * rest + k * (of_raters - rest) / n)
+    mean = (of_items - rest) / (of_items + (of_raters - rest) / n)
+    assert found["icc_2_1"].value == pytest.approx(one, abs=1e-9, rel=1e-9)
+    assert found["icc_2_k"].value == pytest.approx(mean, abs=1e-9, rel=1e-9)
 
 
 def test_fleiss_kappa_is_undefined_with_a_reason():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from rubricate.errors import InputError
 from rubricate.stats import (
@@ -87,6 +88,13 @@ def test_holms_correction_of_a_worked_example():
     assert holm([None, 0.02, 0.5]) == [None, 0.04, 0.5]
     assert holm([]) == []
     assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+@PROPERTY
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holms_correction_is_that_of_statsmodels(p_values):
+    expected = multipletests(p_values, method="holm")[1]
+    assert holm(p_values) == pytest.approx(expected.tolist(), abs=1e-9)
 
 
 def test_the_smallest_detectable_difference_is_blooms_multiple():

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.proportion import proportion_confint
 
 from rubricate.errors import InputError
 from rubricate.stats import (
@@ -160,3 +162,23 @@ def test_no_figure_is_ever_not_a_number():
         for estimate in found.figures.values():
             for number in (estimate.value, estimate.low, estimate.high):
                 assert number is None or math.isfinite(number)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 7), (7, 7), (3, 10), (29, 30), (500, 1000)])
+def test_wilsons_interval_is_that_of_statsmodels(hits: int, n: int):
+    found = wilson_interval(hits, n, confidence=0.9)
+    expected = proportion_confint(hits, n, alpha=0.1, method="wilson")
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_clustered_standard_error_is_that_of_statsmodels():
+    generator = np.random.default_rng(7)
+    groups = generator.integers(0, 12, 60)
+    values = generator.normal(size=60) + 0.5 * groups
+    fitted = OLS(values, np.ones(60)).fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
+    )
+    count = len(set(groups.tolist()))
+    found = clustered_mean(values.tolist(), groups=groups.tolist())
+    expected = float(fitted.bse[0]) * math.sqrt(count / (count - 1))
+    assert found.standard_error == pytest.approx(expected, abs=1e-9)

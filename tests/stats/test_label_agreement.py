@@ -94,6 +94,12 @@ def test_every_label_has_the_figures_of_scikit_learn_or_a_reason(both: list[tupl
         other = [one for one, truth in both if truth != label]
         rate = other.count(label) / len(other) if other else math.nan
         assert same(figures["false_positive_rate"].value, rate)
+        missed = metrics.recall_score(
+            [truth == label for _, truth in both],
+            [one == label for one, _ in both],
+            zero_division=np.nan,
+        )
+        assert same(figures["false_negative_rate"].value, 1 - missed)
         for estimate in figures.values():
             assert (estimate.value is None) is (estimate.undefined is not None)
 
@@ -126,6 +132,36 @@ def test_gwets_own_example_of_the_kappa_paradox():
     assert found["gwet_ac1"].value == pytest.approx((observed - chance) / (1 - chance), abs=1e-12)
     assert found["gwet_ac1"].value == pytest.approx(0.9408, abs=1e-4)
     assert found["cohen_kappa"].value == pytest.approx(-0.0234, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("AABACBBCAACBABCABAAC", "ABBACBBCACCBABCAAAAC", 0.777158774373259),
+        ("AAAAAAAAAA", "AAAAAAAAAB", 0.889502762430939),
+        ("ABABABAB", "BABABABA", -1.0),
+        ("ABCDABCDAABBCCDDAC", "ABCDABDCAABBCDDDBC", 0.703703703703704),
+    ],
+)
+def test_ac1_is_that_of_irrcac(one: str, other: str, expected: float):
+    # What irrCAC 0.4.4 gives (CAC(...).gwet(), 15 digits); it needs an older numpy than we.
+    found = point(list(zip(one, other, strict=True))).figures["gwet_ac1"].value
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@PROPERTY
+@given(pairs)
+def test_ac1_is_its_formula_counted_pair_by_pair(both: list[tuple[str, str]]):
+    names = sorted({label for pair in both for label in pair})
+    found = point(both).figures["gwet_ac1"].value
+    if len(names) < 2:
+        assert found is None
+        return
+    agreed = sum(one == other for one, other in both) / len(both)
+    given_labels = [label for pair in both for label in pair]
+    shares = [given_labels.count(name) / len(given_labels) for name in names]
+    chance = sum(share * (1 - share) for share in shares) / (len(names) - 1)
+    assert found == pytest.approx((agreed - chance) / (1 - chance), abs=1e-9)
 
 
 def test_ac1_counts_labels_that_could_have_been_given():

@@ -539,6 +539,37 @@ def compare(
 
 
 @app.command()
+def few_labels(
+    run: Annotated[Path, typer.Argument(help="A run folder; some of its items may have labels.")],
+    next_items: Annotated[
+        int, typer.Option("--next", help="Name so many items to label next, a random sample.")
+    ] = 0,
+    uncertain: Annotated[
+        bool,
+        typer.Option("--uncertain", help="With --next: the least sure first; bends the means."),
+    ] = False,
+    groups: Annotated[str | None, _GROUPS] = None,
+    confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Of the items named.")] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+) -> None:
+    """Show the means that people would give, from labels of some items; name more to label."""
+    from rubricate.cli._trust import few_labels_command
+
+    raise typer.Exit(
+        few_labels_command(
+            run,
+            next_items=next_items,
+            uncertain=uncertain,
+            groups=groups,
+            confidence=confidence,
+            seed=seed,
+            json_output=json_output,
+        )
+    )
+
+
+@app.command()
 def variance(
     runs: Annotated[
         list[Path],

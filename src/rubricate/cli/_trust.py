@@ -1,5 +1,5 @@
-"""How far to believe a finished run: `agree`, `calibrate`, `cascade`, `certify`, `compare` and
-`variance`."""
+"""How far to believe a finished run: `agree`, `calibrate`, `cascade`, `certify`, `compare`,
+`few-labels` and `variance`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rubricate.report import (
     cascade_report,
     certify,
     compare_runs,
+    few_labels_report,
     fit_calibration,
     variance_report,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "cascade_command",
     "certify_command",
     "compare_command",
+    "few_labels_command",
     "variance_command",
 ]
 
@@ -157,6 +159,33 @@ def certify_command(run: Path, output: Path, *, undecided: str, json_output: boo
     _write(output, text + "\n")
     told = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
     print(text if json_output else f"{output}: {told}")
+    return 0
+
+
+def few_labels_command(
+    run: Path,
+    *,
+    next_items: int,
+    uncertain: bool,
+    groups: str | None,
+    confidence: float,
+    seed: int,
+    json_output: bool,
+) -> int:
+    """Print the means that people would give, and which items to label next."""
+    if next_items < 0:
+        raise InputError(f"--next must be 0 or more, found {next_items}")
+    if uncertain and not next_items:
+        raise InputError("--uncertain is for --next: give both")
+    report = few_labels_report(
+        read_run(run),
+        next_items=next_items,
+        uncertain=uncertain,
+        groups=groups,
+        confidence=confidence,
+        seed=seed,
+    )
+    _print(report, json_output)
     return 0
 
 

@@ -6,7 +6,7 @@ more, asks again for nothing that is there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._computed import with_computed
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
-from rubricate.judge._panel import Panel
+from rubricate.judge._panel import Panel, model_behind
 from rubricate.judge._people import People
 from rubricate.rubric import Criterion, Usage, Verdict
 
@@ -61,6 +61,13 @@ class Stage:
         if isinstance(self.judge, Panel):
             return tuple(member.name for member in self.judge.members)
         return (self.name,)
+
+    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
+        """Whether it can decide without the models of these endpoints and names."""
+        if isinstance(self.judge, Panel):
+            return self.judge.goes_on_without(lost)
+        model = model_behind(self.judge)
+        return model is None or (model.endpoint, model.name) not in lost
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
         """What its members' verdicts come to."""
@@ -138,6 +145,14 @@ class Cascade:
         """The people who are asked last, if they are."""
         last = getattr(self.stages[-1].judge, "behind", None)
         return last if isinstance(last, People) else None
+
+    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
+        """Whether a run has sense without the models of these endpoints and names.
+
+        It has where every stage but the last can decide: what they are sure of stands as it would.
+        Without an earlier stage all would go on to a dearer judge, or to people: it has none.
+        """
+        return all(stage.goes_on_without(lost) for stage in self.stages[:-1])
 
     def verdict(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
         """The verdict of the stage at `place` (from 0), with all answers that were asked for."""

@@ -72,8 +72,7 @@ class _Member:
     @property
     def model(self) -> Model | None:
         """The model behind it, where it is one with a prompt."""
-        found = getattr(getattr(self._judge, "behind", self._judge), "model", None)
-        return found if isinstance(found, Model) else None
+        return model_behind(self._judge)
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         return self._judge.groups(criteria)
@@ -225,6 +224,12 @@ class Panel:
 
 _UNWEIGHTED = Aggregation()
 _WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_mean")
+
+
+def model_behind(judge: GroupJudge) -> Model | None:
+    """The model that a judge asks, where it is one with a prompt."""
+    found = getattr(getattr(judge, "behind", judge), "model", None)
+    return found if isinstance(found, Model) else None
 
 
 def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]]:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
+    from rubricate.report._few_labels import CriterionMean, FewLabelsReport, few_labels_report
     from rubricate.report._page import ReportPage, write_report
     from rubricate.report._page_parts import page_part, page_policy, page_templates
     from rubricate.report._pairs import (
@@ -88,10 +89,12 @@ __all__ = [
     "CriterionAnnotators",
     "CriterionComparison",
     "CriterionFigures",
+    "CriterionMean",
     "CriterionVariance",
     "Defence",
     "DefenceFigures",
     "DocumentFigures",
+    "FewLabelsReport",
     "FittedCalibration",
     "Flip",
     "HeldOut",
@@ -123,6 +126,7 @@ __all__ = [
     "defence_figures",
     "estimate_figures",
     "estimate_text",
+    "few_labels_report",
     "fit_calibration",
     "page_part",
     "page_policy",
@@ -171,6 +175,7 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_page": ("ReportPage", "write_report"),
     "_page_parts": ("page_part", "page_policy", "page_templates"),
     "_plots": ("Plots",),
+    "_few_labels": ("CriterionMean", "FewLabelsReport", "few_labels_report"),
     "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }

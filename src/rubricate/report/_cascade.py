@@ -182,7 +182,7 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
 def _pair(row: RowVerdict, other: RowVerdict | None) -> _Pair:
     return _Pair(
         row.item,
-        _confidence(row),
+        row.confidence,
         _agrees(row),
         None if other is None else _agrees(other, row.human_label),
         row.cost,
@@ -192,16 +192,6 @@ def _pair(row: RowVerdict, other: RowVerdict | None) -> _Pair:
 
 def _decided(row: RowVerdict) -> bool:
     return row.status in ("judged", "not_applicable")
-
-
-def _confidence(row: RowVerdict) -> float | None:
-    """As `judge.confidence` has it of a verdict."""
-    if not _decided(row):
-        return None
-    if row.votes:
-        alike = [vote for vote in row.votes if vote["label"] == row.label]
-        return len(alike) / len(row.votes)
-    return row.probability
 
 
 def _agrees(row: RowVerdict, label: str | None = None) -> bool | None:

@@ -10,7 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubricate.report._markdown import coverage_text, estimate_text, p_text
+from rubricate.report._markdown import (
+    OTHER_HEADINGS,
+    coverage_text,
+    estimate_text,
+    other_texts,
+    p_text,
+)
 from rubricate.stats import Calibration, Estimate, LabelAgreement
 
 if TYPE_CHECKING:
@@ -167,6 +173,18 @@ def _reasons(name: str, figures: Mapping[str, Estimate]) -> list[Text]:
     return [Text(f"{name}: no {', '.join(names)}: {reason}") for reason, names in reasons.items()]
 
 
+def _tests_table(found: RunComparison) -> Table:
+    """The other tests of each difference, and the smallest that such data would show."""
+    table = plain_table("Other tests (p, not corrected)")
+    table.add_column("", overflow="fold")
+    for heading in OTHER_HEADINGS:
+        table.add_column(heading, justify="right")
+    table.add_row("score", *other_texts(found.score), style="bold")
+    for one in found.criteria:
+        table.add_row(Text(one.name), *other_texts(one.values))
+    return table
+
+
 def comparison_view(found: RunComparison) -> RenderableType:
     """The score, the criteria, and the first flips with both reasons."""
     score = found.score
@@ -188,7 +206,7 @@ def comparison_view(found: RunComparison) -> RenderableType:
             str(flips),
             style="" if place else "bold",
         )
-    parts: list[RenderableType] = [table]
+    parts: list[RenderableType] = [table, _tests_table(found)]
     for flip in found.flips[:SHOWN_FLIPS]:
         human = f" (human: {flip.human_label})" if flip.human_label else ""
         parts.append(Text(f"{flip.item}, {flip.criterion}: {flip.a} -> {flip.b}{human}"))
@@ -202,9 +220,11 @@ def comparison_view(found: RunComparison) -> RenderableType:
     if found.not_compared:
         parts.append(Text(coverage_text(found)))
     by = found.groups or "item"
-    note = f"Intervals: 95 %, t, by {by}. p: permutation test, criteria corrected by Holm."
-    if score.smallest_detectable is not None:
-        note += f" Smallest detectable difference: {score.smallest_detectable:.3f}."
+    note = (
+        f"Intervals: 95 %, t, by {by}. p: permutation test by {by}, criteria corrected by Holm. "
+        "McNemar's and Wilcoxon's take items as independent."
+    )
+    note += " Detectable: the smallest difference found with a power of 0.8."
     if score.margin is not None and score.not_worse is not None:
         note += f" No more than {score.margin:g} worse: "
         note += "shown." if score.not_worse else "not shown."

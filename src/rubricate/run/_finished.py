@@ -61,6 +61,16 @@ class RowVerdict:
     votes: tuple[Mapping[str, Any], ...] = ()
     stage: int | None = None
 
+    @property
+    def confidence(self) -> float | None:
+        """How sure the verdict is, as `judge.confidence` has it; None where it is not decided."""
+        if self.status not in ("judged", "not_applicable"):
+            return None
+        if self.votes:
+            alike = [vote for vote in self.votes if vote["label"] == self.label]
+            return len(alike) / len(self.votes)
+        return self.probability
+
 
 @dataclass(frozen=True)
 class FinishedRun(Tabular):

@@ -229,8 +229,10 @@ async def run(
 
 
 def goes_on_without(judge: Grader) -> Callable[[Collection[ModelKey]], bool]:
-    """Whether a run has sense without some models: where enough judges of a panel are left."""
-    return judge.goes_on_without if isinstance(judge, Panel) else lambda lost: False
+    """Whether a run has sense without some models: see `Panel` and `Cascade`."""
+    if isinstance(judge, Panel | Cascade):
+        return judge.goes_on_without
+    return lambda lost: False
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:

@@ -13,7 +13,7 @@ GIVEN_UP_IN_A_ROW, GIVEN_UP_IN_OUTAGE = 10, 2
 that has lasted too long, two are enough."""
 REFUSALS_AT_FIRST = 5
 """Requests refused as wrong, with none ever accepted, before a model is given up: 200 more would be
-refused the same way."""
+refused the same way. Those that are on their way with the last of these are sent, too."""
 
 
 class Standing:

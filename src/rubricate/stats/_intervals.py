@@ -19,6 +19,7 @@ __all__ = [
     "clustered_mean",
     "clustered_share",
     "clustered_variance",
+    "score_interval",
     "share_interval",
     "t_quantile",
     "wilson_interval",
@@ -138,7 +139,11 @@ def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate
         return Estimate(share, undefined="no interval: it needs two clusters or more")
     variance = count / (count - 1) * float(((parts - share * wholes) ** 2).sum()) / n**2
     effective = float(count) if variance == 0 else min(n, share * (1 - share) / variance)
-    z = t_quantile((1 + confidence) / 2, count - 1)
+    return score_interval(share, effective, t_quantile((1 + confidence) / 2, count - 1))
+
+
+def score_interval(share: float, effective: float, z: float) -> Estimate:
+    """Wilson's interval of a share that is as good as one of so many outcomes."""
     middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)
     spread = share * (1 - share) / effective + z * z / (4 * effective**2)
     half = z / (1 + z * z / effective) * math.sqrt(spread)

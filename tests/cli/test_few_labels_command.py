@@ -1,0 +1,105 @@
+"""`rubricate few-labels`: what labels of some items say of all, and which to label next."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate as package
+from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
+from rubricate.judge import Case
+from rubricate.report import few_labels_report
+from rubricate.run import read_run
+from rubricate.stats import corrected_mean
+
+
+class Sure:
+    """Says MET with the probability that ends the text."""
+
+    name, note = "sure", None
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        return f"{case.submission} {criterion.requirement}"
+
+    async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
+        probability = float(case.submission.split()[-1])
+        return Verdict(criterion.name or "", "judged", "MET", 1.0, probability, judge=self.name)
+
+    async def aclose(self) -> None:
+        return None
+
+
+def says(messages: list[Any]) -> dict[str, Any]:
+    verdict = "MET" if "says 1" in messages[-1]["content"] else "UNMET"
+    return {"reason": "r", "evidence": [], "verdict": verdict}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """200 items of which 40, a random sample, have a label; the judge is right in 9 of 10."""
+    generator = random.Random(4)
+    data = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
+    for number in range(200):
+        truth = generator.random() < 0.6
+        said = truth if generator.random() < 0.9 else not truth
+        label = ["MET" if truth else "UNMET"] if number % 5 == 0 else None
+        data.add_item(f"Text {number} says {said:d}", id=f"i{number}", ground_truth=label)
+    package.grade(data, PythonModel(says, name="m"), run_dir=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_labels_of_some_items_correct_the_mean_of_all(run: Path, rubricate: Any):
+    report = json.loads(rubricate("few-labels", "run", "--json").stdout)
+    assert (report["items"], report["labelled"], report["next_items"]) == (200, 40, [])
+    rows = read_run(run).rows
+    expected = corrected_mean([row.value for row in rows], [row.human_value for row in rows])
+    found = report["criteria"][0]["mean"]
+    for name in ("naive", "labelled_only", "prediction_powered", "rogan_gladen"):
+        assert found[name]["value"] == pytest.approx(getattr(expected, name).value), name
+    assert found["effective_labels"] > 60
+    assert report["score"]["labelled"] == 40
+    shown = " ".join(rubricate("few-labels", "run").stdout.split())
+    for word in ("PPI++", "Rogan-Gladen", "worth", "200 items, 40 of them labelled"):
+        assert word in shown
+
+
+def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, rubricate: Any):
+    options = ("few-labels", "run", "--next", "20", "--json")
+    first = json.loads(rubricate(*options).stdout)
+    assert len(set(first["next_items"])) == 20
+    assert first["next_random"] is True
+    assert all(int(item[1:]) % 5 for item in first["next_items"])
+    assert json.loads(rubricate(*options).stdout) == first
+    other = json.loads(rubricate(*options, "--seed", "1").stdout)
+    assert other["next_items"] != first["next_items"]
+    shown = rubricate("few-labels", "run", "--next", "2").stdout
+    assert f"a random sample): {', '.join(first['next_items'][:2])}" in shown
+
+
+def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricate: Any):
+    data = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
+    for place, sure in enumerate((0.9, 0.6, 0.99, 0.7)):
+        data.add_item(f"Text {sure}", id=f"i{place}")
+    package.grade(data, Sure(), run_dir=tmp_path / "run")
+    done = rubricate("few-labels", "run", "--next", "3", "--uncertain")
+    assert "(the least sure first): i1, i3, i0" in done.stdout
+    assert "bend the means" in done.stdout
+    assert few_labels_report(read_run(tmp_path / "run")).next_random is None
+
+
+def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
+    with pytest.raises(InputError, match="m says nothing of how sure it is"):
+        few_labels_report(read_run(run), next_items=3, uncertain=True)
+    for options, message in (
+        (("--next", "-1"), "--next must be 0 or more"),
+        (("--uncertain",), "--uncertain is for --next"),
+        (("--groups", "nope"), "no item has metadata 'nope'"),
+        (("--confidence", "95"), "confidence must be between 0 and 1"),
+    ):
+        done = rubricate("few-labels", "run", *options)
+        assert done.returncode == 1
+        assert message in done.stderr
