@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from rubricate.dialects.researchrubrics import (
     compliance_by_report,
     evaluate_reports_batch,
     evaluate_task_rubrics,
+    figures,
     find_reports,
     lines_of,
     read_tasks,
@@ -241,6 +243,19 @@ def test_compliance_reads_results_of_other_programs(tmp_path):
 
 
 # Agreement
+
+
+def test_figures_do_not_depend_on_the_order_in_which_verdicts_came():
+    rows = [
+        {"sample_id": task, "axis": axis, "weight": weight, "score": score, "domain": "d"}
+        for task in ("t1", "t2", "t3")
+        for axis in ("style", "content")
+        for weight, score in ((0.1, 1.0), (0.2, 1.0), (0.7, 0.0), (-0.3, 1.0))
+    ]
+    shown = figures(lines_of(rows)).to_dict()
+    for seed in range(5):
+        random.Random(seed).shuffle(rows)
+        assert figures(lines_of(rows)).to_dict() == shown
 
 
 def test_agreement_names_both_conventions_of_macro_f1():

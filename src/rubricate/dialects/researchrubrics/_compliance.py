@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 
 __all__ = ["Compliance", "compliance"]
 
@@ -34,15 +35,15 @@ def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
     entries = list(pairs)
     known = [(weight, score) for weight, score in entries if score is not None]
     missing = [weight for weight, score in entries if score is None]
-    raw = sum(weight * score for weight, score in known)
-    positive = sum(weight for weight, _ in known if weight > 0)
-    total = positive + sum(weight for weight in missing if weight > 0)
+    raw = fsum(weight * score for weight, score in known)
+    positive = fsum(weight for weight, _ in known if weight > 0)
+    total = positive + fsum(weight for weight in missing if weight > 0)
     if not total:
         return Compliance(0.0, 0.0, 0.0, len(known), len(missing))
     value = raw / positive if positive else None
     ends = [
-        (raw + sum(weight for weight in missing if weight < 0)) / total,
-        (raw + sum(weight for weight in missing if weight > 0)) / total,
+        (raw + fsum(weight for weight in missing if weight < 0)) / total,
+        (raw + fsum(weight for weight in missing if weight > 0)) / total,
     ]
     if value is not None:
         ends.append(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate.dialects.researchrubrics._compliance import Compliance, compliance
@@ -148,7 +149,18 @@ class Figures:
 
 
 def figures(lines: Sequence[Line]) -> Figures:
-    """The figures of result lines."""
+    """The figures of result lines, whatever order they were written in."""
+    lines = sorted(
+        lines,
+        key=lambda line: (
+            line.system,
+            line.sample_id,
+            line.axis,
+            line.weight,
+            line.verdict or "",
+            line.human or "",
+        ),
+    )
     grouped: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         grouped.setdefault((line.system, line.sample_id), []).append(line)
@@ -209,7 +221,7 @@ def _group(name: str, found: Sequence[tuple[str, Compliance]]) -> GroupFigures:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return fsum(values) / len(values) if values else None
 
 
 def _difference(reports: Sequence[ReportFigures], a: str, b: str) -> SystemDifference:
