@@ -134,6 +134,7 @@ COMMANDS = {
     "cascade": ("run",),
     "compare": ("run", "run"),
     "variance": ("run", "run"),
+    "few-labels": ("run",),
     "certify": ("run",),
     "replay": ("votes.json",),
     "redteam": ("--limit", "1"),
