@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_text
+from rubricate.cli._exit_codes import exit_code
 from rubricate.cli._grade import cache_folder, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
@@ -139,14 +139,9 @@ def compare_pair_command(
     try:
         report = asyncio.run(asked())
     except RunStopped as stopped:
-        resume = f"What was judged is in {folder}; the same command goes on from there."
-        if stopped.interrupted:
-            sys.stderr.write(f"Interrupted. {resume}\n")
-            return 130
-        sys.stderr.write(f"Error: {stopped} {resume}\n")
-        return 1
+        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
     if json_output:
         print(report.model_dump_json(indent=2))
     elif not quiet:
         print(report)
-    return 2 if report.failed else 0
+    return exit_code(folder, stopped=None, interrupted=False, failed=report.failed)

@@ -7,13 +7,13 @@ import contextlib
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
+from rubricate.cli._exit_codes import exit_code
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.cli._signals import stop_on_signals
@@ -89,14 +89,12 @@ def grade_command(settings: GradeSettings) -> int:
             highlight=False,
             markup=False,
         )
-    if summary.stopped is not None:
-        resume = f"What was judged is in {run_dir}; the same command goes on from there."
-        if summary.stopped == INTERRUPTED:
-            sys.stderr.write(f"Interrupted. {resume}\n")
-            return 130
-        sys.stderr.write(f"Error: {summary.stopped} {resume}\n")
-        return 1
-    return 2 if summary.verdicts["failed"] else 0
+    return exit_code(
+        run_dir,
+        stopped=summary.stopped,
+        interrupted=summary.stopped == INTERRUPTED,
+        failed=summary.verdicts["failed"],
+    )
 
 
 def _certificate(file: str) -> Certificate:

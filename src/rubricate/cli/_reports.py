@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rubricate.cli._exit_codes import exit_code
 from rubricate.cli._grade import NO_JUDGE, cache_folder, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
@@ -112,7 +112,12 @@ def reports_command(settings: ReportSettings) -> int:
     with ResultLines(settings.output_file or results_path()) as output:
         batch = asyncio.run(_graded(settings, reports, judge, output, common, notes))
     _show(batch, reports, output.path, settings)
-    return _exit_code(batch.summary, run_dir)
+    return exit_code(
+        run_dir,
+        stopped=batch.summary.stopped,
+        interrupted=batch.summary.stopped == INTERRUPTED,
+        failed=batch.summary.verdicts["failed"],
+    )
 
 
 async def _graded(
@@ -237,14 +242,3 @@ def _run_lines(summary: Summary, output: Path) -> list[str]:
     if summary.note is not None:
         lines.append(summary.note)
     return [*lines, f"results: {output}; run folder: {summary.run_dir}"]
-
-
-def _exit_code(summary: Summary, run_dir: Path) -> int:
-    if summary.stopped is None:
-        return 2 if summary.verdicts["failed"] else 0
-    resume = f"What was judged is in {run_dir}; the same command goes on from there."
-    if summary.stopped == INTERRUPTED:
-        sys.stderr.write(f"Interrupted. {resume}\n")
-        return 130
-    sys.stderr.write(f"Error: {summary.stopped} {resume}\n")
-    return 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from array import array
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from rubricate._files import Replacement, not_written
 from rubricate._version import __version__
-from rubricate.errors import InputError
 from rubricate.report._comparison import RunComparison, compare_runs
 from rubricate.report._confidence import LOW_CONFIDENCE
 from rubricate.report._page_items import PageItems, chunk_element
@@ -69,7 +68,6 @@ def write_report(
     found = read_run(run)
     comparison = None if compare is None else compare_runs(found, read_run(compare))
     path = found.path / "report.html" if output is None else Path(output)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with tempfile.TemporaryFile() as chunks:
             items, waited = PageItems(chunks, comparison), array("d")
@@ -78,13 +76,10 @@ def write_report(
                 waited.extend(row["usage"]["seconds"] for row in item.rows)
             items.flush()
             overview = overview_of(found, waited, bootstrap)
-            with part.open("wb") as page:
+            with Replacement(path) as page:
                 _compose(page, chunks, found, items, comparison, {"overview": overview})
-        part.replace(path)
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=path) from None
-    finally:
-        part.unlink(missing_ok=True)
+        raise not_written(path, error) from None
     return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts)
 
 

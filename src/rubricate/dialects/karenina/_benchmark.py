@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_document
+from rubricate._files import Replacement
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
@@ -278,13 +278,8 @@ class Benchmark:
             InputError: something in it cannot be written as JSON, or the file cannot be written.
         """
         text = _jsonld.text_of(_jsonld.to_document(self))
-        part = Path(f"{path}.{os.getpid()}")
-        try:
-            part.write_text(text, encoding="utf-8")
-            part.replace(path)  # a full disk must not cost the file that is there
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
+        with Replacement(Path(path)) as file:  # a full disk must not cost the file that is there
+            file.write(text.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Benchmark:
