@@ -18,11 +18,9 @@ from rubricate.judge._orders import answer_order, shown_order
 from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
 from rubricate.judge._replies import Reply, read_reply
 from rubricate.judge.models import Message, Model, Request, Send
-from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
 
 __all__ = ["Judge", "ModelJudge"]
-
-NOTHING = Usage()
 
 
 @runtime_checkable
@@ -141,7 +139,7 @@ class ModelJudge:
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         request = self.request(case, criterion)
-        spent = NOTHING
+        spent = NO_USAGE
         wrong = ""
         for _ in range(1 + self._reasks):
             try:
@@ -149,7 +147,7 @@ class ModelJudge:
             except ModelError as error:
                 spent += Usage(requests=error.requests)
                 return self._failed(criterion, error.kind, str(error), spent)
-            spent = completion.usage if spent is NOTHING else spent + completion.usage
+            spent = completion.usage if spent is NO_USAGE else spent + completion.usage
             try:
                 reply = self.read(completion.text)
                 reading = criterion.read(reply.answer)

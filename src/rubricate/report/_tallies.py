@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import combinations
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubricate._version import __version__
 from rubricate.report._confidence import answer_of
@@ -77,16 +77,17 @@ class Tallies:
             for vote in verdict.votes or (verdict,):
                 if vote.evidence:
                     self._quotes.setdefault(vote.judge or "", _Quotes()).add(vote)
+                if vote.detail:
+                    self._note_calibration(vote.detail, vote.label)
             for vote in verdict.votes:
                 judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
                 judge.add(criterion, place, vote, verdict, item.labels.get(name))
-            for one in verdict.votes or (verdict,):
-                self._note_calibration(one)
             if verdict.stage is not None:
                 self._decided[verdict.stage] += 1
                 agreement = self._stages.setdefault(verdict.stage, _Agreement())
                 agreement.add(criterion, verdict, item.labels.get(name))
-            self._documents.add(verdict)
+            if verdict.detail or verdict.votes:
+                self._documents.add(verdict)
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -103,11 +104,11 @@ class Tallies:
             if self._first_warning is None or item.index < self._first_warning[0]:
                 self._first_warning = (item.index, f"item {item.id}: {warning}")
 
-    def _note_calibration(self, verdict: Verdict) -> None:
-        mapped = (verdict.detail or {}).get("calibration")
+    def _note_calibration(self, detail: Mapping[str, Any], label: str | None) -> None:
+        mapped = detail.get("calibration")
         if isinstance(mapped, Mapping):
             self._mapped += 1
-            self._changed += mapped["label"] != verdict.label
+            self._changed += mapped["label"] != label
 
     def _note(self, place: tuple[int, int], error: Failure) -> None:
         if error.kind == "not_run":
@@ -248,11 +249,13 @@ class _CriterionTally:
         self.agreement.add(criterion, verdict, human)
         self._tied += verdict.tied
         for vote in verdict.votes or (verdict,):
-            self._quotes.add(vote)
-        answers = [_answer(criterion, vote) for vote in verdict.votes]
-        for one, other in combinations([answer for answer in answers if answer is not None], 2):
-            self._pairs += 1
-            self._same_pairs += one == other
+            if vote.evidence:
+                self._quotes.add(vote)
+        if verdict.votes:
+            answers = [_answer(criterion, vote) for vote in verdict.votes]
+            for one, other in combinations([one for one in answers if one is not None], 2):
+                self._pairs += 1
+                self._same_pairs += one == other
 
     def figures(self) -> CriterionFigures:
         criterion = self._criterion

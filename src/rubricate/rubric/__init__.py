@@ -32,6 +32,7 @@ from rubricate.rubric._scoring import (
     tally,
 )
 from rubricate.rubric._verdict import (
+    NO_USAGE,
     CriterionVerdict,
     Evidence,
     Failure,
@@ -46,6 +47,7 @@ __all__ = [
     "BINARY_LABELS",
     "COUNTERS",
     "NOT_APPLICABLE",
+    "NO_USAGE",
     "STRATEGIES",
     "Aggregation",
     "Answer",

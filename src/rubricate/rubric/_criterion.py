@@ -36,6 +36,10 @@ __all__ = [
 
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
+_BINARY_READINGS = {
+    label: Reading("abstained" if label == ABSTENTION else "judged", label)
+    for label in BINARY_LABELS
+}
 KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code", "counter"]
 Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 """What answers are: yes or no, in order, without order, or numbers."""
@@ -43,8 +47,7 @@ Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 
 def binary_reading(answer: object) -> Reading:
     """Understand an answer that is MET, UNMET or CANNOT_ASSESS."""
-    label = read_label(answer, BINARY_LABELS)
-    return Reading("abstained" if label == ABSTENTION else "judged", label)
+    return _BINARY_READINGS[read_label(answer, BINARY_LABELS)]
 
 
 def binary_value(label: str) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-__all__ = ["CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
+__all__ = ["NO_USAGE", "CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
 
 Status = Literal["judged", "abstained", "not_applicable", "failed"]
 
@@ -94,6 +94,10 @@ class Usage:
         return [Usage(rest[0], rest[1], rest[2], rest[3], cost, seconds), *[others] * (parts - 1)]
 
 
+NO_USAGE = Usage()
+"""The usage of what took nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's answer for one item and one criterion.
@@ -119,7 +123,7 @@ class Verdict:
     probability: float | None = None
     reason: str | None = None
     evidence: tuple[Evidence, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     error: Failure | None = None
     judge: str | None = None
     resumed: bool = False

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from rubricate.judge import Cascade, Grader, GroupJudge, Stage
-from rubricate.rubric import Criterion, Failure, Verdict
+from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 from rubricate.run._plan import Plan, PlannedItem
 
 __all__ = ["Asked", "Bench", "Calibrate", "Call", "JudgedItem"]
 
+Group = tuple[list[Criterion], list[str]]
+"""Criteria that are asked about together, and their names."""
 NOT_RUN = Failure("not_run", "the run ended before this was judged")
 
 
@@ -97,6 +99,8 @@ class Bench:
         self._cascade = judge if isinstance(judge, Cascade) else None
         self._stages = judge.stages if isinstance(judge, Cascade) else (Stage(judge, None),)
         self._judges = [member for stage in self._stages for member in stage.members]
+        self._grouped_rubric: Rubric | None = None
+        self._grouped: dict[int, list[Group]] = {}
         self._stage_of: list[int] = []
         self._seats: list[range] = []
         self._calibrated = [
@@ -132,24 +136,39 @@ class Bench:
         `names` are the criteria that have come so far; what they are grouped with in a call does
         not depend on which have.
         """
-        rubric, all_names, case = planned.rubric, planned.rubric.names, planned.case
+        case = planned.case
         calls: list[Call] = []
         for seat in self._seats[stage]:
             judge = self._judges[seat]
-            # What code computes is computed once, by the first.
-            places = [place for place, one in enumerate(rubric) if not seat or one.needs_judge]
-            for group in judge.groups([rubric[place] for place in places]):
-                criteria = [rubric[places[index]] for index in group]
+            for criteria, called in self._groups(planned.rubric, seat):
                 one = len(criteria) == 1
                 keys = [judge.key(case, criteria[0])] if one else judge.keys(case, criteria)
                 asked = [
-                    Asked(criterion, all_names[places[index]], key)
-                    for criterion, index, key in zip(criteria, group, keys, strict=True)
-                    if names is None or all_names[places[index]] in names
+                    Asked(criterion, name, key)
+                    for criterion, name, key in zip(criteria, called, keys, strict=True)
+                    if names is None or name in names
                 ]
                 if asked:
                     calls.append(Call(seat, judge, asked))
         return calls
+
+    def _groups(self, rubric: Rubric, seat: int) -> list[Group]:
+        """The criteria that the judge at a seat is asked about together, with their names."""
+        if rubric is not self._grouped_rubric:  # most often all items have the same
+            self._grouped_rubric, self._grouped = rubric, {}
+        found = self._grouped.get(seat)
+        if found is None:
+            # What code computes is computed once, by the first.
+            named = [
+                (criterion, name)
+                for criterion, name in zip(rubric, rubric.names, strict=True)
+                if not seat or criterion.needs_judge
+            ]
+            found = self._grouped[seat] = [
+                ([named[place][0] for place in group], [named[place][1] for place in group])
+                for group in self._judges[seat].groups([criterion for criterion, _ in named])
+            ]
+        return found
 
     def take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
         """Note a judgement; the last one of a stage on a criterion has its votes counted.

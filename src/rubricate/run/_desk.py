@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 from rubricate.judge import Completion, Model, Request, Send
-from rubricate.rubric import Criterion, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._progress import Progress
 from rubricate.run._records import verdict_from_record, verdict_record
@@ -45,7 +45,7 @@ class Desk:
         place: Callable[[], AbstractAsyncContextManager[None]],
         goes_on: Callable[[], bool],
     ) -> None:
-        self.counted = Usage()
+        self.counted = NO_USAGE
         self._send = send
         self._answers = answers
         self._progress = progress

@@ -15,7 +15,7 @@ from rubricate._files import Replacement, not_written
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
-from rubricate.run._records import KEPT, to_json, verdict_record
+from rubricate.run._records import to_json
 from rubricate.run._results import ItemResult
 
 __all__ = [
@@ -208,16 +208,22 @@ class _OrderedLines:
             raise not_written(self._path, error) from None
 
 
-def _shown(verdict: Verdict) -> dict[str, Any]:
-    """A verdict's record without what its label and detail have."""
-    record = verdict_record(verdict)
-    return {key: value for key, value in record.items() if key not in ("answer", *KEPT)}
-
-
 def _vote(vote: Verdict) -> dict[str, Any]:
     """A panel's vote as it stands in a row."""
-    record = _shown(vote)
-    return {**record, "value": vote.value, "detail": vote.detail, "resumed": vote.resumed}
+    return {
+        "status": vote.status,
+        "label": vote.label,
+        "probability": vote.probability,
+        "reason": vote.reason,
+        "evidence": vote.evidence,
+        "usage": vote.usage,
+        "error": vote.error,
+        "judge": vote.judge,
+        "order": vote.order,
+        "value": vote.value,
+        "detail": vote.detail,
+        "resumed": vote.resumed,
+    }
 
 
 def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
@@ -225,27 +231,33 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
 
     `evidence`, `usage`, `error` and `item_score` are dataclasses, which orjson writes as objects.
     """
+    human_score = None if item.human_score is None else item.human_score.value
     for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
         verdict, label = item.criteria[name], item.labels.get(name)
-        record = _shown(verdict)
         yield {
             "item": item.id,
             "description": item.description,
             "criterion": name,
             "weight": criterion.weight,
-            "status": record.pop("status"),
-            "label": record.pop("label"),
+            "status": verdict.status,
+            "label": verdict.label,
             "value": verdict.value,
             "human_label": None if label is None else label.label,
             "human_value": None if label is None else label.value,
-            **record,
+            "probability": verdict.probability,
+            "reason": verdict.reason,
+            "evidence": verdict.evidence,
+            "usage": verdict.usage,
+            "error": verdict.error,
+            "judge": verdict.judge,
+            "order": verdict.order,
             "detail": verdict.detail,
             "resumed": verdict.resumed,
             "votes": [_vote(vote) for vote in verdict.votes],
             "tied": verdict.tied,
             "stage": verdict.stage,
             "item_score": item.score,
-            "human_score": None if item.human_score is None else item.human_score.value,
+            "human_score": human_score,
             "judge_scores": item.judge_scores,
             "warnings": item.warnings,
             "annotations": {

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from rubricate.judge import Completion, Model, Request, Send
-from rubricate.rubric import Usage
+from rubricate.rubric import NO_USAGE
 from rubricate.run._answers import Answers
 
 __all__ = ["Kept"]
@@ -70,4 +70,4 @@ def _record(completion: Completion) -> dict[str, Any]:
 
 
 def _completion(record: dict[str, Any]) -> Completion:
-    return Completion(record["text"], Usage(), None, record["probabilities"])
+    return Completion(record["text"], NO_USAGE, None, record["probabilities"])

@@ -121,7 +121,7 @@ async def run(
             partial=partial,
             index=planned.index,
             length_penalty=length_penalty,
-            submission=planned.case.item.parts if planned.case.item else "",
+            submission=planned.case.item.parts if length_penalty and planned.case.item else "",
             author=planned.author(author_keys),
             item=planned.case.item,
         )
