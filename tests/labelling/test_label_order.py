@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rubricate import RubricDataset
-from rubricate.cli._label import label_command
+from rubricate.cli._label import label
 from rubricate.errors import InputError
 from rubricate.labelling import label_order
 
@@ -63,9 +63,8 @@ def test_those_worth_most_come_first():
 def test_what_does_not_fit_is_an_error(write_dataset, tmp_path, monkeypatch, data, options, said):
     write_dataset()
     monkeypatch.chdir(tmp_path)
-    given = {**dict.fromkeys(("run", "annotator", "rubric", "map", "order")), **options}
     with pytest.raises(InputError, match=said):
-        label_command(data, **given, seed=0, port=0, browser=False)
+        label(data, **options, no_browser=True)
 
 
 def test_a_run_on_another_dataset_is_refused(rubricate, write_dataset):

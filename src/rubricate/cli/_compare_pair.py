@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_text
-from rubricate.cli._exit_codes import exit_code
-from rubricate.cli._grade import cache_folder, named_run_dir
+from rubricate.cli._judging import cache_folder, exit_code, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
 from rubricate.comparing import PairOptions, acompare_pair

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
-from rubricate.report import Table, to_csv, to_jsonl, to_parquet
-from rubricate.run import read_run
 
-__all__ = ["export_command"]
+__all__ = ["export"]
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 
-def export_command(
-    run: Path, output: Path, *, by: str, safe_formulas: bool, json_output: bool
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file: .csv, .jsonl or .parquet.")
+    ],
+    by: Annotated[
+        str, typer.Option(help="What a row is: a verdict, or an item with columns for each.")
+    ] = "verdict",
+    safe_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--safe-formulas", help="Put ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
+    json_output: JsonOutput = False,
 ) -> int:
-    """Write a run's verdicts as a table; returns the exit code."""
+    """Write a run's verdicts as a table for other programs."""
     suffix = output.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"the file's name must end in one of {', '.join(SUFFIXES)}", file=output)
     if safe_formulas and suffix != ".csv":
         raise InputError(f"--safe-formulas is for .csv; {suffix} has no formulas", file=output)
+    from rubricate.report import Table, to_csv, to_jsonl, to_parquet
+    from rubricate.run import read_run
+
     table = Table(read_run(run), by)
     if suffix == ".csv":
         rows = to_csv(table, output, safe_formulas=safe_formulas)
@@ -31,8 +49,7 @@ def export_command(
     else:
         rows = to_parquet(table, output)
     if json_output:
-        told = {"file": str(output), "rows": rows, "columns": list(table.columns)}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json({"file": str(output), "rows": rows, "columns": list(table.columns)})
     else:
         print(f"{output}: {rows} rows, {len(table.columns)} columns")
     return 0

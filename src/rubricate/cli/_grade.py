@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platformdirs import user_cache_path
-
-from rubricate.cli._exit_codes import exit_code
+from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.cli._signals import stop_on_signals
@@ -49,12 +45,7 @@ if TYPE_CHECKING:
 
     from rubricate.report import Certificate
 
-__all__ = ["NO_JUDGE", "cache_folder", "grade_command", "named_run_dir"]
-
-NO_JUDGE = (
-    "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
-    "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."
-)
+__all__ = ["grade_command"]
 
 
 def grade_command(settings: GradeSettings) -> int:
@@ -288,20 +279,6 @@ def _cache(settings: GradeSettings) -> Path | None:
     return cache_folder(settings.cache, settings.no_cache)
 
 
-def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
-    """The folder of answers that runs share."""
-    if no_cache:
-        if cache is not None:
-            raise InputError("--cache and --no-cache exclude each other: give one of them")
-        return None
-    if cache is not None:
-        return Path(cache)
-    folder = user_cache_path("rubricate")
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
-
-
 def _default_run_dir(settings: GradeSettings) -> Path:
     """The same folder for the same data and judge, so that a second call takes up the first."""
     data = table_name(settings.data or "data")
@@ -316,12 +293,6 @@ def _default_run_dir(settings: GradeSettings) -> Path:
     if settings.mode == "probability":
         judge += "-probability"
     return named_run_dir(f"{data}-{judge}")
-
-
-def named_run_dir(name: str) -> Path:
-    """The folder below `runs` with this name, as far as a folder may have it."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
-    return Path("runs") / (slug or "run")
 
 
 async def _graded(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
 
-__all__ = ["init_command"]
+__all__ = ["init"]
 
 FILES = ("dataset.json", "rubric.yaml", "run.yaml")
 
 
-def init_command(folder: Path, *, force: bool, json_output: bool) -> int:
-    """Write the starting files; returns the exit code. Files that are there stay, unless forced."""
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
+    force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,
+    json_output: JsonOutput = False,
+) -> int:
+    """Write a small dataset, rubric and configuration to start from."""
+    from importlib import resources
+
     present = [name for name in FILES if (folder / name).exists()]
     if present and not force:
         raise InputError(f"{', '.join(present)} already there; --force overwrites", file=folder)
@@ -26,8 +35,7 @@ def init_command(folder: Path, *, force: bool, json_output: bool) -> int:
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", file=folder) from None
     if json_output:
-        written = [str(folder / name) for name in FILES]
-        print(json.dumps({"folder": str(folder), "files": written}, indent=2, ensure_ascii=False))
+        print_json({"folder": str(folder), "files": [str(folder / name) for name in FILES]})
         return 0
     print(f"Wrote {', '.join(FILES)} in {folder.resolve()}.")
     config = folder / "run.yaml"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import os
-import re
 
-from rubricate.judge.models import GENERIC_KEY, PROVIDERS
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_json
 
-__all__ = ["judges_command"]
+__all__ = ["judges"]
 
 
-def judges_command(*, json_output: bool) -> int:
-    """Print what can judge here; returns the exit code."""
+def judges(json_output: JsonOutput = False) -> int:
+    """List the judges: prefixes, addresses, which keys are set, which extras are installed."""
+    from rubricate.judge.models import GENERIC_KEY, PROVIDERS
+
     rows = [
         {
             "judge": f"{provider.prefix}/MODEL",
@@ -27,7 +27,7 @@ def judges_command(*, json_output: bool) -> int:
     ]
     extras = _extras()
     if json_output:
-        print(json.dumps({"judges": rows, "extras": extras}, indent=2))
+        print_json({"judges": rows, "extras": extras})
         return 0
     from rich import box
     from rich.console import Console
@@ -50,6 +50,9 @@ def judges_command(*, json_output: bool) -> int:
 
 def _extras() -> dict[str, bool]:
     """Whether each extra's packages are installed; the extra for development left out."""
+    import importlib.metadata
+    import re
+
     found: dict[str, bool] = {}
     for requirement in importlib.metadata.requires("rubricate") or []:
         match = re.match(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([^'\"]+)['\"]", requirement)
@@ -60,6 +63,8 @@ def _extras() -> dict[str, bool]:
 
 
 def _is_installed(package: str) -> bool:
+    import importlib.metadata
+
     try:
         importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:

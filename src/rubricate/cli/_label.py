@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-import asyncio
-import getpass
 import sys
-import webbrowser
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
-from rubricate.cli._signals import stop_on_signals
-from rubricate.dataset import TableColumns, open_label_file
+import typer
+
 from rubricate.errors import InputError
-from rubricate.labelling import LabelServer, LabelSession, Order
-from rubricate.rubric import Rubric
 
-__all__ = ["label_command"]
+if TYPE_CHECKING:
+    from rubricate.labelling import LabelSession
+
+__all__ = ["label"]
 
 
-def label_command(
-    data: str,
-    *,
-    run: Path | None,
-    annotator: str | None,
-    rubric: Path | None,
-    map: str | None,
-    order: str | None,
-    seed: int,
-    port: int,
-    browser: bool,
+def label(
+    data: Annotated[
+        str,
+        typer.Argument(help="A dataset, or a table; its labels go into NAME.labelled.json."),
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option(help="A run on it: its verdicts are shown when an item is labelled."),
+    ] = None,
+    annotator: Annotated[
+        str | None, typer.Option(help="Whose labels these are. [the user's name]")
+    ] = None,
+    rubric: Annotated[
+        Path | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
+    ] = None,
+    map: Annotated[
+        str | None, typer.Option(help="Which column of a table is what; see grade.")
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="random, or worth: where people or the judge differ or it is unsure first. "
+            "[worth with --run, else random]"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random order.")] = 0,
+    port: Annotated[int, typer.Option(help="Where the page is served. [a free port]")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the page's address.")
+    ] = False,
 ) -> int:
-    """Serve the labelling page until it is interrupted; returns the exit code."""
+    """Label a dataset by hand, blind, on a page that only this machine can open."""
+    import asyncio
+
+    from rubricate.dataset import TableColumns, open_label_file
+    from rubricate.labelling import LabelSession, Order
+    from rubricate.rubric import Rubric
+
     chosen = next((one for one in get_args(Order) if one == order), None)
     if order is not None and chosen is None:
         raise InputError(f"--order must be random or worth, found '{order}'")
@@ -42,20 +65,29 @@ def label_command(
         None if map is None else TableColumns.parse(map),
     )
     session = LabelSession(file, run=run, order=chosen, seed=seed)
-    asyncio.run(_serve(session, annotator if annotator is not None else _user(), port, browser))
+    who = annotator if annotator is not None else _user()
+    asyncio.run(_serve(session, who, port, browser=not no_browser))
     complete, items = session.progress()
     print(f"{complete} of {items} items have all labels; they are in {file.path}")
     return 0
 
 
 def _user() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # a user without a name
         return ""
 
 
-async def _serve(session: LabelSession, annotator: str, port: int, browser: bool) -> None:
+async def _serve(session: LabelSession, annotator: str, port: int, *, browser: bool) -> None:
+    import asyncio
+    import webbrowser
+
+    from rubricate.cli._signals import stop_on_signals
+    from rubricate.labelling import LabelServer
+
     stop = stop_on_signals()
     async with LabelServer(session, annotator=annotator, port=port) as server:
         print(server.url, flush=True)

@@ -2,42 +2,87 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
+from typing import Annotated
 
-from rubricate.cli._exit_codes import exit_code
-from rubricate.cli._grade import NO_JUDGE, cache_folder, named_run_dir
-from rubricate.cli._progress import ProgressView
-from rubricate.cli._signals import stop_on_signals
+import typer
+
+from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
+from rubricate.cli._options import (
+    BaseUrl,
+    Cache,
+    Concurrency,
+    Fresh,
+    JsonOutput,
+    JudgePrompt,
+    MaxCost,
+    NoCache,
+    Quiet,
+    RetryFailed,
+    Temperature,
+    Timeout,
+)
 from rubricate.errors import RunStopped
-from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam
 
-__all__ = ["redteam_command"]
+__all__ = ["redteam"]
 
 
-def redteam_command(
-    judge: str | None,
-    *,
-    run_dir: str | None,
-    cache: str | None,
-    no_cache: bool,
-    limit: int | None,
-    json_output: bool,
-    quiet: bool,
-    options: RedTeamOptions,
+def redteam(
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Who is attacked: builtin (default), openai/gpt-4.1-mini, ..."),
+    ] = None,
+    base_url: BaseUrl = None,
+    judge_prompt: JudgePrompt = None,
+    run_dir: Annotated[
+        str | None,
+        typer.Option(help="The run folder; taken up again if it is there. [runs/redteam-JUDGE]"),
+    ] = None,
+    fresh: Fresh = False,
+    retry_failed: RetryFailed = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    max_cost: MaxCost = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Attack only the first N of the suite's wrong answers.")
+    ] = None,
+    concurrency: Concurrency = None,
+    temperature: Temperature = None,
+    timeout: Timeout = None,
+    json_output: JsonOutput = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Attack a judge; returns the exit code."""
+    """Attack a judge: how often is it talked into passing a wrong answer?"""
+    import asyncio
+
     from rich.console import Console
+
+    from rubricate.cli._progress import ProgressView
+    from rubricate.cli._signals import stop_on_signals
+    from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam
 
     notes = Console(stderr=True, quiet=quiet)
     if judge is None:
         notes.print(NO_JUDGE, style="dim", highlight=False)
     name = f"redteam-{judge or 'builtin'}"
-    if options.get("judge_prompt") is not None:
-        name += f"-{Path(str(options['judge_prompt'])).stem}"
+    if judge_prompt is not None:
+        name += f"-{Path(judge_prompt).stem}"
     folder = Path(run_dir) if run_dir else named_run_dir(name)
-    options["run_dir"] = folder
-    options["cache"] = cache_folder(cache, no_cache)
+    options: RedTeamOptions = {
+        "run_dir": folder,
+        "cache": cache_folder(cache, no_cache),
+        "base_url": base_url,
+        "judge_prompt": judge_prompt,
+        "fresh": fresh,
+        "retry_failed": retry_failed,
+        "max_cost": max_cost,
+    }
+    if concurrency is not None:
+        options["concurrency"] = concurrency
+    if temperature is not None:
+        options["temperature"] = temperature
+    if timeout is not None:
+        options["timeout"] = timeout
 
     async def attacked() -> RedTeamReport:
         with ProgressView(notes) as view:

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from rubricate._documents import suggestion
-from rubricate.dataset import RubricDataset
+import typer
+
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
-from rubricate.grading import grade
-from rubricate.judge import Panel, RecordedJudge, recorded_judges
-from rubricate.report import Summary, replay_figures, replay_view
 
-__all__ = ["replay_command"]
+if TYPE_CHECKING:
+    from rubricate.judge import RecordedJudge
+
+__all__ = ["replay"]
 
 
-def replay_command(data: str, judges: Sequence[str], *, json_output: bool) -> int:
-    """Put the verdicts that a dataset has together, and print how they agree with people."""
+def replay(
+    data: Annotated[
+        str, typer.Argument(help="A dataset whose items' metadata has verdicts under votes.")
+    ],
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Only these judges; can be given several times. [all]")
+    ] = None,
+    json_output: JsonOutput = False,
+) -> int:
+    """Show how recorded judges, and panels of them, agree with people; asks nobody."""
+    from rubricate.dataset import RubricDataset
+    from rubricate.grading import grade
+    from rubricate.judge import Panel, recorded_judges
+    from rubricate.report import replay_figures, replay_view
+
     dataset = RubricDataset.from_file(data)
     try:
-        chosen = _chosen(recorded_judges(dataset), judges)
-        majority = _summary(dataset, Panel(chosen))
-        weighted = _summary(dataset, Panel(chosen, weights="reliability"))
+        chosen = _chosen(recorded_judges(dataset), judge or [])
+        majority = grade(dataset, Panel(chosen)).summary()
+        weighted = grade(dataset, Panel(chosen, weights="reliability")).summary()
     except InputError as error:
         raise error.within(file=data) from None
     if json_output:
-        print(json.dumps(replay_figures(majority, weighted), indent=2, ensure_ascii=False))
+        print_json(replay_figures(majority, weighted))
         return 0
     from rich.console import Console
 
@@ -34,6 +49,8 @@ def replay_command(data: str, judges: Sequence[str], *, json_output: bool) -> in
 
 
 def _chosen(found: list[RecordedJudge], names: Sequence[str]) -> list[RecordedJudge]:
+    from rubricate._documents import suggestion
+
     known = {judge.name: judge for judge in found}
     for name in names:
         if name not in known:
@@ -43,7 +60,3 @@ def _chosen(found: list[RecordedJudge], names: Sequence[str]) -> list[RecordedJu
                 f"no verdicts of '{name}' are recorded (those of: {', '.join(known)}){hint}"
             )
     return [known[name] for name in dict.fromkeys(names)] or found
-
-
-def _summary(dataset: RubricDataset, panel: Panel) -> Summary:
-    return grade(dataset, panel).summary()

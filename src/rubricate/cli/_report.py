@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
-from rubricate.report import write_report
+import typer
 
-__all__ = ["report_command"]
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_json
+
+__all__ = ["report"]
 
 LARGE = 100_000_000
 """Bytes from which a browser takes a while to open a page."""
 
 
-def report_command(
-    run: Path, output: Path | None, *, compare: Path | None, json_output: bool
+def report(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file. [report.html in the folder]")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Another run folder: show what changed from RUN to this one."),
+    ] = None,
+    json_output: JsonOutput = False,
 ) -> int:
-    """Write a run's page."""
+    """Write a run as one HTML page with all figures, plots, items and verdicts."""
+    from dataclasses import asdict
+
+    from rubricate.report import write_report
+
     page = write_report(run, output, compare=compare)
     if json_output:
-        print(json.dumps({**asdict(page), "path": str(page.path)}, indent=2))
+        print_json({**asdict(page), "path": str(page.path)})
     else:
         print(f"{page.path}: {page.items} items, {_size(page.size)}")
     if not page.has_texts:

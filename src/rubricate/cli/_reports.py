@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubricate.cli._exit_codes import exit_code
-from rubricate.cli._grade import NO_JUDGE, cache_folder, named_run_dir
+from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
 from rubricate.dialects.researchrubrics import (

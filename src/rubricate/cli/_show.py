@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from rubricate.report import Selection, read_summary
-from rubricate.run import read_run
+import typer
 
-__all__ = ["show_command"]
+from rubricate.cli._options import JsonOutput
+from rubricate.cli._printing import print_report
+
+__all__ = ["show"]
 
 
-def show_command(run: Path, *, json_output: bool, **picked: Any) -> int:
-    """Print a run's summary again, or the verdicts that are picked.
+def show(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    item: Annotated[
+        list[str] | None, typer.Option(help="Verdicts of this item; can be given several times.")
+    ] = None,
+    criterion: Annotated[
+        list[str] | None, typer.Option(help="Verdicts on this criterion; likewise.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Verdicts that failed.")] = False,
+    disagreements: Annotated[
+        bool,
+        typer.Option(
+            "--disagreements",
+            help="Verdicts that differ from the human label; without labels, those on which "
+            "the judges differ.",
+        ),
+    ] = False,
+    json_output: JsonOutput = False,
+) -> int:
+    """Show the summary of a run again, or some of its verdicts with texts and reasons."""
+    from rubricate.report import Selection, read_summary
+    from rubricate.run import read_run
 
-    Args:
-        run: the run folder.
-        json_output: print JSON.
-        picked: what `Selection` takes; where nothing is picked, the summary is printed.
-
-    Returns:
-        The exit code that the run ended with.
-    """
     found = read_run(run)
     summary = read_summary(found)
-    shown = Selection(found, **picked) if any(picked.values()) else summary
-    if json_output:
-        print(json.dumps(shown.to_dict(), indent=2, ensure_ascii=False))
+    if item or criterion or failed or disagreements:
+        picked = Selection(
+            found,
+            items=item or (),
+            criteria=criterion or (),
+            failed=failed,
+            disagreements=disagreements,
+        )
+        print_report(picked, json_output)
     else:
-        from rich.console import Console
-
-        Console().print(shown)
+        print_report(summary, json_output)
     return 2 if summary.verdicts["failed"] else 0

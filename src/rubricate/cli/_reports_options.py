@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rubricate.cli._options import BaseUrl, Cache, JsonFigures, MaxCost, NoCache, Prices, Quiet
+
 __all__ = ["reports"]
 
 
@@ -34,9 +36,7 @@ def reports(
             "builtin]"
         ),
     ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
-    ] = None,
+    base_url: BaseUrl = None,
     grading: Annotated[
         str, typer.Option(help="binary, or ternary with Partially Satisfied.")
     ] = "binary",
@@ -58,34 +58,21 @@ def reports(
     run_dir: Annotated[
         str | None, typer.Option(help="The run folder. [runs/reports-FOLDER-JUDGE]")
     ] = None,
-    cache: Annotated[
-        str | None,
-        typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
-    ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Share no answers with other runs.")
-    ] = False,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
     ] = False,
     limit: Annotated[int | None, typer.Option(help="Grade only the first N reports.")] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(help="End before more US dollars than these are spent.")
-    ] = None,
+    max_cost: MaxCost = None,
     temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.0,
     timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 120.0,
-    prices: Annotated[
-        str | None, typer.Option(help="A file of prices by model, before the built-in ones.")
-    ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
-    ] = False,
-) -> None:
+    prices: Prices = None,
+    json_output: JsonFigures = False,
+    quiet: Quiet = False,
+) -> int:
     """Grade research reports by the weighted rubrics of their tasks; see docs/reports.md."""
     given = dict(locals())
     from rubricate.cli._reports import ReportSettings, reports_command
 
-    settings = ReportSettings(**given)
-
-    raise typer.Exit(reports_command(settings))
+    return reports_command(ReportSettings(**given))

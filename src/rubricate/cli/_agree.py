@@ -1,0 +1,36 @@
+"""`rubricate agree`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rubricate.cli._options import Groups, JsonFigures, Undecided, undecided_policy
+from rubricate.cli._printing import print_report
+
+__all__ = ["agree"]
+
+
+def agree(
+    run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
+    undecided: Undecided = "exclude",
+    groups: Groups = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 2000,
+    confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
+    bca: Annotated[bool, typer.Option("--bca", help="BCa intervals, not percentiles.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    json_output: JsonFigures = False,
+) -> int:
+    """Show how far a run's judge agrees with the human labels, with intervals."""
+    from rubricate.report import agreement_report
+    from rubricate.run import read_run
+    from rubricate.stats import Bootstrap
+
+    bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)
+    report = agreement_report(
+        read_run(run), undecided=undecided_policy(undecided), groups=groups, bootstrap=bootstrap
+    )
+    print_report(report, json_output)
+    return 0

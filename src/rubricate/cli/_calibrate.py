@@ -1,0 +1,64 @@
+"""`rubricate calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from rubricate.cli._printing import write_text
+
+if TYPE_CHECKING:
+    from rubricate.report import CalibrationMethod
+
+__all__ = ["calibrate"]
+
+
+def calibrate(
+    run: Annotated[Path, typer.Argument(help="A judge's run with probabilities and human labels.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the map.")] = Path(
+        "calibration.json"
+    ),
+    method: Annotated[
+        str | None, typer.Option(help="isotonic or platt. [isotonic from 300 labels on]")
+    ] = None,
+    train_share: Annotated[
+        float, typer.Option(help="The share of the labelled items that it is fitted on.")
+    ] = 0.7,
+    seed: Annotated[int, typer.Option(help="Of the draw of these items.")] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Print the map as JSON.")] = False,
+) -> int:
+    """Fit a map from a judge's probabilities to what they turned out to mean."""
+    import json
+
+    from rubricate.report import fit_calibration
+    from rubricate.run import read_run
+
+    fitted = fit_calibration(
+        read_run(run),
+        name=output.stem,
+        method=cast("CalibrationMethod | None", method),
+        train_share=train_share,
+        seed=seed,
+    )
+    text = json.dumps(fitted.model_dump(mode="json"), indent=2)
+    write_text(output, text + "\n")
+    if json_output:
+        print(text)
+        return 0
+    held = fitted.held_out
+    print(
+        f"{output}: {fitted.method} map for {fitted.judge}, fitted on {fitted.labels} labels of "
+        f"{fitted.items} items, sha256 {fitted.sha256}"
+    )
+    print(
+        f"On {held.n} labels of other items: Brier {_change(held.brier_before, held.brier_after)}, "
+        f"calibration error {_change(held.error_before, held.error_after)}, "
+        f"accuracy {_change(held.accuracy_before, held.accuracy_after)}"
+    )
+    return 0
+
+
+def _change(before: float | None, after: float | None) -> str:
+    return "–" if before is None or after is None else f"{before:.3f} -> {after:.3f}"

@@ -1,0 +1,45 @@
+"""`rubricate cascade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rubricate.cli._options import JsonFigures
+from rubricate.cli._printing import print_report
+
+__all__ = ["cascade"]
+
+
+def cascade(
+    run: Annotated[Path, typer.Argument(help="The first judge's run, with human labels.")],
+    then: Annotated[
+        Path | None, typer.Argument(help="A run of the same items by the judge asked next.")
+    ] = None,
+    promise: Annotated[
+        float, typer.Option(help="The agreement that verdicts that stand are to have.")
+    ] = 0.9,
+    risk: Annotated[
+        float, typer.Option(help="The probability of promising too much that is accepted.")
+    ] = 0.05,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(help="Show this threshold too; can be given several times."),
+    ] = None,
+    json_output: JsonFigures = False,
+) -> int:
+    """Choose on labels how sure a judge must be before another is asked; asks nobody."""
+    from rubricate.report import cascade_report
+    from rubricate.run import read_run
+
+    report = cascade_report(
+        read_run(run),
+        None if then is None else read_run(then),
+        promise=promise,
+        risk=risk,
+        thresholds=threshold or [],
+    )
+    print_report(report, json_output)
+    return 0

@@ -1,0 +1,35 @@
+"""`rubricate certify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rubricate.cli._options import Undecided, undecided_policy
+from rubricate.cli._printing import write_text
+
+__all__ = ["certify"]
+
+
+def certify(
+    run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the certificate.")
+    ] = Path("certificate.json"),
+    undecided: Undecided = "exclude",
+    json_output: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
+) -> int:
+    """Write down what judge, prompt and rubric agreed how far with people."""
+    import json
+
+    from rubricate.report import certify as certified
+    from rubricate.run import read_run
+
+    certificate = certified(read_run(run), undecided=undecided_policy(undecided))
+    text = json.dumps(certificate.model_dump(mode="json"), indent=2)
+    write_text(output, text + "\n")
+    told = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"
+    print(text if json_output else f"{output}: {told}")
+    return 0

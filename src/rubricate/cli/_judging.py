@@ -1,0 +1,61 @@
+"""What the commands that judge share: the run folder, the shared answers, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from pathlib import Path
+
+from rubricate.errors import InputError
+
+__all__ = ["NO_JUDGE", "cache_folder", "exit_code", "named_run_dir"]
+
+NO_JUDGE = (
+    "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
+    "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."
+)
+
+
+def named_run_dir(name: str) -> Path:
+    """The folder below `runs` with this name, as far as a folder may have it."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
+    return Path("runs") / (slug or "run")
+
+
+def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
+    """The folder of answers that runs share."""
+    from platformdirs import user_cache_path
+
+    if no_cache:
+        if cache is not None:
+            raise InputError("--cache and --no-cache exclude each other: give one of them")
+        return None
+    if cache is not None:
+        return Path(cache)
+    folder = user_cache_path("rubricate")
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
+
+
+def exit_code(
+    run_dir: Path, *, stopped: object | None, interrupted: bool, failed: int | bool
+) -> int:
+    """The exit code of a run, once its results are shown; why it ended early goes to stderr.
+
+    Args:
+        run_dir: the run folder.
+        stopped: why the run ended early; None if it did not.
+        interrupted: whether somebody stopped it.
+        failed: whether a judgement that was asked for could not be had.
+    """
+    if stopped is None:
+        return 2 if failed else 0
+    resume = f"What was judged is in {run_dir}; the same command goes on from there."
+    if interrupted:
+        sys.stderr.write(f"Interrupted. {resume}\n")
+        return 130
+    sys.stderr.write(f"Error: {stopped} {resume}\n")
+    return 1

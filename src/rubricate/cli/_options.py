@@ -1,0 +1,100 @@
+"""Options that several commands have, each said once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from rubricate import stats
+
+__all__ = [
+    "BaseUrl",
+    "Cache",
+    "Concurrency",
+    "Fresh",
+    "Groups",
+    "JsonFigures",
+    "JsonOutput",
+    "JudgePrompt",
+    "MaxCost",
+    "NoCache",
+    "Prices",
+    "Quiet",
+    "Replicates",
+    "RetryFailed",
+    "Temperature",
+    "Timeout",
+    "Undecided",
+    "undecided_policy",
+]
+
+JsonOutput = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+JsonFigures = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
+]
+
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Metadata that says which items belong together: intervals are by it. [each by itself]"
+    ),
+]
+Undecided = Annotated[
+    str,
+    typer.Option(
+        help="A pair in which one did not decide: exclude, label (an abstention is a label) or "
+        "wrong."
+    ),
+]
+
+
+def undecided_policy(given: str) -> stats.Undecided:
+    """What `--undecided` says.
+
+    Raises:
+        InputError: there is no such policy.
+    """
+    from rubricate.stats import Undecided
+
+    for policy in get_args(Undecided):
+        if policy == given:
+            return policy  # type: ignore[no-any-return]
+    raise InputError(f"--undecided must be exclude, label or wrong, found '{given}'")
+
+
+BaseUrl = Annotated[
+    str | None, typer.Option(help="The address of an OpenAI-compatible server, up to /v1.")
+]
+JudgePrompt = Annotated[
+    str | None,
+    typer.Option(help="A file with a prompt for the judge, in place of the usual one."),
+]
+Replicates = Annotated[
+    int | None, typer.Option(help="How often each judge is asked, a vote each time. [1]")
+]
+Temperature = Annotated[float | None, typer.Option(help="Sampling temperature. [0]")]
+Timeout = Annotated[float | None, typer.Option(help="Seconds that one request may take. [120]")]
+Concurrency = Annotated[int | None, typer.Option(help="The most requests in flight at once. [32]")]
+MaxCost = Annotated[
+    float | None, typer.Option(help="End before more US dollars than these are spent.")
+]
+Prices = Annotated[
+    str | None, typer.Option(help="A file of prices by model, before the built-in ones.")
+]
+Cache = Annotated[
+    str | None,
+    typer.Option(help="A folder with answers that runs share. [the user's cache folder]"),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Share no answers with other runs.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask for nothing but what failed before.")
+]

@@ -1,0 +1,29 @@
+"""`rubricate variance`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rubricate.cli._options import Groups, JsonFigures
+from rubricate.cli._printing import print_report
+
+__all__ = ["variance"]
+
+
+def variance(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Runs with replicates or several judges, or runs of other prompts."),
+    ],
+    groups: Groups = None,
+    json_output: JsonFigures = False,
+) -> int:
+    """Show how much of the spread is item, judge, prompt and sampling; list unstable criteria."""
+    from rubricate.report import variance_report
+    from rubricate.run import read_run
+
+    print_report(variance_report([read_run(run) for run in runs], groups=groups), json_output)
+    return 0
