@@ -31,10 +31,10 @@ from rubricate.judge import (
     judge_or_model,
     pair_criterion,
 )
+from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 from rubricate.report import PairReport, pair_result
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import Result
-from rubricate.streaming import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 
 __all__ = ["PairOptions", "PairReport", "acompare_pair", "compare_pair"]
 

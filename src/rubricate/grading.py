@@ -23,6 +23,19 @@ from rubricate.judge import (
     PromptTemplate,
     Weights,
 )
+from rubricate.options import (
+    ATTEMPTS,
+    CONCURRENCY,
+    DEADLINE,
+    MAX_OUTAGE,
+    TIMEOUT,
+    GradingOptions,
+    JudgingOptions,
+    check_options,
+    chosen_calibrator,
+    chosen_dataset,
+    chosen_judge,
+)
 from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import (
     CACHE_NAME,
@@ -34,20 +47,7 @@ from rubricate.run import (
     Result,
 )
 from rubricate.run import estimate as estimate_run
-from rubricate.streaming import (
-    ATTEMPTS,
-    CONCURRENCY,
-    DEADLINE,
-    MAX_OUTAGE,
-    TIMEOUT,
-    GradingOptions,
-    JudgingOptions,
-    agrade_stream,
-    check_options,
-    chosen_calibrator,
-    chosen_dataset,
-    chosen_judge,
-)
+from rubricate.streaming import agrade_stream
 
 if TYPE_CHECKING:
     from rubricate.report import FittedCalibration

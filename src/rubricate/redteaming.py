@@ -31,10 +31,10 @@ from rubricate.judge import (
     load_attacks,
     named_judge,
 )
+from rubricate.options import AskingOptions, GradingOptions, check_options
 from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport, defence_figures
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
 from rubricate.run import Result
-from rubricate.streaming import AskingOptions, GradingOptions, check_options
 
 __all__ = ["RedTeamOptions", "RedTeamReport", "aredteam", "redteam"]
 

@@ -13,19 +13,17 @@ from rubricate._documents import suggestion
 from rubricate._sync import BackgroundLoop
 from rubricate.dataset import DataItem, RubricDataset, Transcript
 from rubricate.errors import InputError, RubricateError, RunStopped
-from rubricate.judge import JudgesLike
-from rubricate.rubric import Rubric
-from rubricate.run import ItemResult, Sender
-from rubricate.streaming import (
+from rubricate.judge import JudgeSettings, JudgesLike
+from rubricate.options import (
     GradingOptions,
-    OneJudge,
     PanelOptions,
-    ResultStream,
     RewardOptions,
     check_options,
     chosen_judge,
-    shared_sender,
 )
+from rubricate.rubric import Rubric
+from rubricate.run import ItemResult, Sender
+from rubricate.streaming import ResultStream, shared_sender
 
 __all__ = ["RewardBatch", "RewardError", "RewardFunction", "Text"]
 
@@ -110,8 +108,8 @@ class RewardFunction:
         self._prompt = prompt
         self._on_failure = on_failure
         self._judge = chosen_judge(judge, options)
-        told = {*OneJudge.__annotations__, *PanelOptions.__annotations__}  # to the judge, by now
-        left = {name: value for name, value in options.items() if name not in told}
+        to_the_judge = {*JudgeSettings.__annotations__, *PanelOptions.__annotations__}
+        left = {name: value for name, value in options.items() if name not in to_the_judge}
         self._options = cast("GradingOptions", left)
         self._sender: tuple[asyncio.AbstractEventLoop, Sender] | None = None
         self._background: BackgroundLoop | None = None

@@ -1,41 +1,34 @@
-"""A run on its way: what it can be told, and its results one after the other."""
+"""A run on its way: its results one after the other."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import Unpack
 
-from rubricate._documents import suggestion
-from rubricate.dataset import Gradable, RubricDataset
+from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import (
-    Cascade,
-    CriteriaPerCall,
-    Examples,
-    Grader,
-    Judge,
-    JudgeLike,
-    JudgesLike,
-    Mode,
-    Model,
-    Panel,
-    PromptTemplate,
-    Weights,
-    choose_judge,
-    named_judge,
+from rubricate.judge import Cascade, Grader, Judge, JudgesLike, Model, Panel
+from rubricate.options import (
+    ATTEMPTS,
+    CONCURRENCY,
+    DEADLINE,
+    MAX_OUTAGE,
+    GradingOptions,
+    JudgingOptions,
+    check_options,
+    chosen_calibrator,
+    chosen_dataset,
+    chosen_judge,
 )
 from rubricate.report import Summary, Tallies
-from rubricate.rubric import CannotAssess, LengthPenalty, Rubric, check_cannot_assess
+from rubricate.rubric import LengthPenalty, check_cannot_assess
 from rubricate.run import (
     Budget,
     ItemResult,
     Limits,
     OnVerdict,
     Outcome,
-    Progress,
     RetryPolicy,
     RunFolder,
     Sender,
@@ -45,150 +38,9 @@ from rubricate.run import (
 )
 from rubricate.stats import reliability_weights
 
-if TYPE_CHECKING:
-    from rubricate.report import Calibrator, FittedCalibration
+__all__ = ["ResultStream", "agrade_stream", "shared_sender"]
 
-__all__ = [
-    "ATTEMPTS",
-    "CONCURRENCY",
-    "DEADLINE",
-    "MAX_OUTAGE",
-    "TIMEOUT",
-    "AskingOptions",
-    "GradingOptions",
-    "JudgingOptions",
-    "OneJudge",
-    "PanelOptions",
-    "ResultStream",
-    "RewardOptions",
-    "agrade_stream",
-    "check_options",
-    "chosen_calibrator",
-    "chosen_dataset",
-    "chosen_judge",
-    "shared_sender",
-]
-
-CONCURRENCY = 32
-TIMEOUT = 120.0
-ATTEMPTS = 6
-DEADLINE = 600.0
-MAX_OUTAGE = 120.0
-NOT_FOR_A_PANEL: dict[str, object] = {
-    "base_url": None,
-    "examples": None,
-    "criteria_per_call": 1,
-    "mode": "explained",
-    "permutations": None,
-    "correct_prior": True,
-    "samples": None,
-    "shuffle": None,
-    "judge_prompt": None,
-    "chunk_tokens": None,
-}
-"""The options that a `Panel` has in its judges, with their defaults."""
 AUTHOR_KEYS = ("model", "system")
-
-
-class PanelOptions(TypedDict, total=False):
-    """How several judges vote, or one several times; the arguments of these names of `agrade` and
-    `Panel`."""
-
-    strategy: str | None
-    ordinal: str | None
-    nominal: str | None
-    numeric: str | None
-    min_votes: int
-    weights: Weights | None
-    replicates: int
-    permutations: int | None
-
-
-class OneJudge(TypedDict, total=False):
-    """What a judge is made with; the arguments of these names of `agrade`."""
-
-    base_url: str | None
-    temperature: float | None
-    timeout: float
-    prices: str | Path | None
-    criteria_per_call: CriteriaPerCall
-    examples: Examples | None
-    judge_prompt: str | Path | PromptTemplate | None
-    mode: Mode | str
-    correct_prior: bool
-    samples: int | None
-    shuffle: int | None
-    chunk_tokens: int | None
-
-
-class JudgingOptions(OneJudge, PanelOptions, total=False):
-    """How to judge; the arguments of these names of `agrade`."""
-
-    attempts: int
-    deadline: float
-    max_outage: float
-    leader_first: bool | None
-    cannot_assess: CannotAssess | str
-    partial: float
-    length_penalty: LengthPenalty | Mapping[str, Any] | None
-    allow_code: bool
-
-
-class RewardOptions(JudgingOptions, total=False):
-    """How to judge batch after batch; the arguments of these names of `agrade`."""
-
-    concurrency: int
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    cache: str | Path | None
-    max_cost: float | None
-    max_time: float | None
-
-
-class GradingOptions(RewardOptions, total=False):
-    """How to grade a dataset; the arguments of these names of `agrade`."""
-
-    rubric: Rubric | None
-    run_dir: str | Path | None
-    fresh: bool
-    retry_failed: bool
-    limit: int | None
-    author_key: str | None
-    calibration: str | Path | FittedCalibration | None
-    on_progress: Callable[[Progress], None] | None
-
-
-class AskingOptions(TypedDict, total=False):
-    """How to ask in a run of another form; the arguments of these names of `agrade`."""
-
-    base_url: str | None
-    temperature: float | None
-    timeout: float
-    prices: str | Path | None
-    run_dir: str | Path | None
-    fresh: bool
-    retry_failed: bool
-    cache: str | Path | None
-    concurrency: int
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    attempts: int
-    deadline: float
-    max_outage: float
-    max_cost: float | None
-    max_time: float | None
-    on_progress: Callable[[Progress], None] | None
-
-
-def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Raise `TypeError` for an option that is not one of a class of options above."""
-    for name in options:
-        if name not in known.__annotations__:
-            near = suggestion(name, known.__annotations__)
-            raise TypeError(
-                f"unexpected keyword argument '{name}'"
-                + (f"; did you mean '{near}'?" if near else "")
-            )
 
 
 def agrade_stream(
@@ -341,21 +193,6 @@ def shared_sender(judge: Grader, options: GradingOptions) -> Sender:
     )
 
 
-def chosen_calibrator(
-    given: str | Path | FittedCalibration | None,
-    dataset: Gradable,
-    judge: Grader,
-    limit: int | None,
-) -> Calibrator | None:
-    """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
-    if given is None:
-        return None
-    from rubricate.report import Calibrator, read_calibration
-
-    fitted = read_calibration(given) if isinstance(given, str | Path) else given
-    return Calibrator(fitted, judge, dataset.survey(limit).rubric)
-
-
 def _leader_first(judge: Grader, options: JudgingOptions) -> bool:
     given = options.get("leader_first")
     return judge.caches_prefixes if given is None else given
@@ -375,76 +212,3 @@ def _retries(options: JudgingOptions) -> RetryPolicy:
         deadline=options.get("deadline", DEADLINE),
         max_outage=options.get("max_outage", MAX_OUTAGE),
     )
-
-
-def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
-    """The dataset that is meant, with another rubric if one is given."""
-    if not isinstance(dataset, Gradable):
-        raise InputError(
-            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
-        )
-    if rubric is None:
-        return dataset
-    if not isinstance(dataset, RubricDataset):
-        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
-    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
-
-
-def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
-    """The judge, panel or cascade that is meant, as `agrade` takes it."""
-    told: dict[str, Any] = {
-        name: options[name]  # type: ignore[literal-required]
-        for name in OneJudge.__annotations__
-        if name in options
-    }
-    voting = cast(
-        "PanelOptions",
-        {
-            name: value
-            for name, value in options.items()
-            if name in PanelOptions.__annotations__ and value is not None and value != 1
-        },
-    )
-    if told.get("mode") == "probability" and options.get("permutations") is not None:
-        told["permutations"] = options["permutations"]  # averaged, not voted on
-        voting.pop("permutations", None)
-    if isinstance(judge, Panel | Cascade):
-        usual = NOT_FOR_A_PANEL.items()
-        own = [*voting, *(name for name, default in usual if told.get(name, default) != default)]
-        if own:
-            raise InputError(
-                f"{own[0]} is for judges that are listed; a {type(judge).__name__} has its own"
-            )
-        return judge
-    if isinstance(judge, Sequence) and not isinstance(judge, str):
-        if len(judge) > 1 or _repeats(voting):
-            return Panel([_one_of_several(one, told) for one in judge], **voting)
-        if not judge:
-            raise InputError("the list of judges is empty")
-        judge = judge[0]
-    if _repeats(voting):
-        return Panel([named_judge(judge, **told)], **voting)
-    if voting.get("min_votes", 1) > 1:
-        raise InputError(f"a quorum of {voting['min_votes']} votes cannot come of 1")
-    if voting:
-        raise InputError(
-            f"{next(iter(voting))} is for several judges, or replicates of one; there is one"
-        )
-    return choose_judge(judge, **told)
-
-
-def _repeats(voting: PanelOptions) -> bool:
-    """Whether one judge is asked several times."""
-    return "replicates" in voting or "permutations" in voting
-
-
-def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
-    """A judge of a panel; each kind is told what concerns it."""
-    concerns = {*OneJudge.__annotations__, "permutations"}
-    if judge is None or judge == "builtin":
-        concerns = {"examples", "mode"}
-    elif isinstance(judge, Judge):
-        concerns = set()
-    elif not isinstance(judge, str):
-        concerns -= {"base_url", "temperature", "timeout", "prices"}
-    return named_judge(judge, **{name: told[name] for name in told if name in concerns})

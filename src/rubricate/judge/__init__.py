@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite, load_attacks
 from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
 from rubricate.judge._case import Case
-from rubricate.judge._choose import JudgeLike, choose_judge, judge_or_model, named_judge
+from rubricate.judge._choose import (
+    JudgeLike,
+    JudgeSettings,
+    choose_judge,
+    judge_or_model,
+    named_judge,
+)
 from rubricate.judge._confidence import ConfidentJudge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._families import model_family
@@ -69,6 +75,7 @@ __all__ = [
     "HTTPModel",
     "Judge",
     "JudgeLike",
+    "JudgeSettings",
     "JudgesLike",
     "Message",
     "Mode",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rubricate._documents import suggestion
 from rubricate.errors import InputError
@@ -22,61 +22,38 @@ from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge.documents import DocumentJudge, check_chunk_tokens
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
-__all__ = ["JudgeLike", "choose_judge", "judge_or_model", "named_judge"]
+__all__ = ["JudgeLike", "JudgeSettings", "choose_judge", "judge_or_model", "named_judge"]
 
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
 for the embedded judge."""
 
 
+class JudgeSettings(TypedDict, total=False):
+    """What a judge is made with; the arguments of these names of `named_judge`."""
+
+    base_url: str | None
+    temperature: float | None
+    timeout: float
+    prices: str | Path | None
+    criteria_per_call: CriteriaPerCall
+    examples: Examples | None
+    judge_prompt: str | Path | PromptTemplate | None
+    mode: Mode | str
+    correct_prior: bool
+    samples: int | None
+    shuffle: int | None
+    chunk_tokens: int | None
+
+
 def choose_judge(
-    judge: JudgeLike,
-    *,
-    base_url: str | None = None,
-    temperature: float | None = 0.0,
-    timeout: float = 120.0,
-    prices: str | Path | None = None,
-    criteria_per_call: CriteriaPerCall = 1,
-    examples: Examples | None = None,
-    judge_prompt: str | Path | PromptTemplate | None = None,
-    mode: Mode | str = "explained",
-    permutations: int | None = None,
-    correct_prior: bool = True,
-    samples: int | None = None,
-    shuffle: int | None = None,
-    chunk_tokens: int | None = None,
+    judge: JudgeLike, *, permutations: int | None = None, **settings: Unpack[JudgeSettings]
 ) -> GroupJudge:
     """The judge that is meant, with code for the criteria that need none.
 
-    `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
-    by name; `criteria_per_call` and `shuffle` are for every language model. `examples` are shown to
-    a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
-    place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
-    `correct_prior` and `samples` are for a language model in probability mode (see
-    `ProbabilityJudge`). `chunk_tokens` is for every language model with the usual prompt:
-    submissions with more tokens are read in parts (`DocumentJudge`).
-
-    Raises:
-        InputError: no such judge, or a key is missing; nothing has been sent.
+    The arguments and errors are those of `named_judge`.
     """
-    return with_computed(
-        named_judge(
-            judge,
-            base_url=base_url,
-            temperature=temperature,
-            timeout=timeout,
-            prices=prices,
-            criteria_per_call=criteria_per_call,
-            examples=examples,
-            judge_prompt=judge_prompt,
-            mode=mode,
-            permutations=permutations,
-            correct_prior=correct_prior,
-            samples=samples,
-            shuffle=shuffle,
-            chunk_tokens=chunk_tokens,
-        )
-    )
+    return with_computed(named_judge(judge, permutations=permutations, **settings))
 
 
 def named_judge(
@@ -96,7 +73,19 @@ def named_judge(
     shuffle: int | None = None,
     chunk_tokens: int | None = None,
 ) -> Judge:
-    """The judge that is meant, for criteria that need one; arguments as for `choose_judge`."""
+    """The judge that is meant, for criteria that need one.
+
+    `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
+    by name; `criteria_per_call` and `shuffle` are for every language model. `examples` are shown to
+    a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
+    place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
+    `correct_prior` and `samples` are for a language model in probability mode (see
+    `ProbabilityJudge`). `chunk_tokens` is for every language model with the usual prompt:
+    submissions with more tokens are read in parts (`DocumentJudge`).
+
+    Raises:
+        InputError: no such judge, or a key is missing; nothing has been sent.
+    """
     chosen = judge_or_model(
         judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
     )
@@ -178,7 +167,7 @@ def judge_or_model(
 ) -> Judge | Model:
     """What is meant, as it is: a judge, or the model that a prompt would make one.
 
-    The arguments and errors are those of `choose_judge`.
+    The arguments and errors are those of `named_judge`.
     """
     own = read_prices(prices) if prices is not None else None
     if judge is None or judge == "builtin":

@@ -1,0 +1,226 @@
+"""What a run can be told, and who and what is meant by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from rubricate._documents import suggestion
+from rubricate.dataset import Gradable, RubricDataset
+from rubricate.errors import InputError
+from rubricate.judge import (
+    Cascade,
+    Grader,
+    Judge,
+    JudgeLike,
+    JudgeSettings,
+    JudgesLike,
+    Panel,
+    Weights,
+    choose_judge,
+    named_judge,
+)
+from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
+from rubricate.run import Progress
+
+if TYPE_CHECKING:
+    from rubricate.report import Calibrator, FittedCalibration
+
+__all__ = [
+    "ATTEMPTS",
+    "CONCURRENCY",
+    "DEADLINE",
+    "MAX_OUTAGE",
+    "TIMEOUT",
+    "AskingOptions",
+    "GradingOptions",
+    "JudgingOptions",
+    "PanelOptions",
+    "RewardOptions",
+    "check_options",
+    "chosen_calibrator",
+    "chosen_dataset",
+    "chosen_judge",
+]
+
+CONCURRENCY = 32
+TIMEOUT = 120.0
+ATTEMPTS = 6
+DEADLINE = 600.0
+MAX_OUTAGE = 120.0
+HOW_TO_SEND = {"temperature", "timeout", "prices"}
+"""The settings of models given by name, which say nothing to any other judge."""
+
+
+class PanelOptions(TypedDict, total=False):
+    """How several judges vote, or one several times; the arguments of these names of `agrade` and
+    `Panel`."""
+
+    strategy: str | None
+    ordinal: str | None
+    nominal: str | None
+    numeric: str | None
+    min_votes: int
+    weights: Weights | None
+    replicates: int
+    permutations: int | None
+
+
+class JudgingOptions(JudgeSettings, PanelOptions, total=False):
+    """How to judge; the arguments of these names of `agrade`."""
+
+    attempts: int
+    deadline: float
+    max_outage: float
+    leader_first: bool | None
+    cannot_assess: CannotAssess | str
+    partial: float
+    length_penalty: LengthPenalty | Mapping[str, Any] | None
+    allow_code: bool
+
+
+class RewardOptions(JudgingOptions, total=False):
+    """How to judge batch after batch; the arguments of these names of `agrade`."""
+
+    concurrency: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    cache: str | Path | None
+    max_cost: float | None
+    max_time: float | None
+
+
+class GradingOptions(RewardOptions, total=False):
+    """How to grade a dataset; the arguments of these names of `agrade`."""
+
+    rubric: Rubric | None
+    run_dir: str | Path | None
+    fresh: bool
+    retry_failed: bool
+    limit: int | None
+    author_key: str | None
+    calibration: str | Path | FittedCalibration | None
+    on_progress: Callable[[Progress], None] | None
+
+
+class AskingOptions(TypedDict, total=False):
+    """How to ask in a run of another form; the arguments of these names of `agrade`."""
+
+    base_url: str | None
+    temperature: float | None
+    timeout: float
+    prices: str | Path | None
+    run_dir: str | Path | None
+    fresh: bool
+    retry_failed: bool
+    cache: str | Path | None
+    concurrency: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    attempts: int
+    deadline: float
+    max_outage: float
+    max_cost: float | None
+    max_time: float | None
+    on_progress: Callable[[Progress], None] | None
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise `TypeError` for an option that is not one of a class of options above."""
+    for name in options:
+        if name not in known.__annotations__:
+            near = suggestion(name, known.__annotations__)
+            raise TypeError(
+                f"unexpected keyword argument '{name}'"
+                + (f"; did you mean '{near}'?" if near else "")
+            )
+
+
+def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
+    """The dataset that is meant, with another rubric if one is given."""
+    if not isinstance(dataset, Gradable):
+        raise InputError(
+            f"expected a RubricDataset or a table (open_items), found {type(dataset).__name__}"
+        )
+    if rubric is None:
+        return dataset
+    if not isinstance(dataset, RubricDataset):
+        raise InputError("rubric= is for a RubricDataset; a table is opened with its own")
+    return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
+
+
+def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
+    """The judge, panel or cascade that is meant, as `agrade` takes it."""
+    told: dict[str, Any] = {
+        name: options[name]  # type: ignore[literal-required]
+        for name in JudgeSettings.__annotations__
+        if name in options
+    }
+    voting = cast(
+        "PanelOptions",
+        {
+            name: value
+            for name, value in options.items()
+            if name in PanelOptions.__annotations__ and value is not None and value != 1
+        },
+    )
+    if told.get("mode") == "probability" and options.get("permutations") is not None:
+        told["permutations"] = options["permutations"]  # averaged, not voted on
+        voting.pop("permutations", None)
+    if isinstance(judge, Panel | Cascade):
+        usual = named_judge.__kwdefaults__ or {}
+        given = (name for name in told if name not in HOW_TO_SEND and told[name] != usual[name])
+        own = [*voting, *given]
+        if own:
+            raise InputError(
+                f"{own[0]} is for judges that are listed; a {type(judge).__name__} has its own"
+            )
+        return judge
+    if isinstance(judge, Sequence) and not isinstance(judge, str):
+        if len(judge) > 1 or _repeats(voting):
+            return Panel([_one_of_several(one, told) for one in judge], **voting)
+        if not judge:
+            raise InputError("the list of judges is empty")
+        judge = judge[0]
+    if _repeats(voting):
+        return Panel([named_judge(judge, **told)], **voting)
+    if voting.get("min_votes", 1) > 1:
+        raise InputError(f"a quorum of {voting['min_votes']} votes cannot come of 1")
+    if voting:
+        raise InputError(
+            f"{next(iter(voting))} is for several judges, or replicates of one; there is one"
+        )
+    return choose_judge(judge, **told)
+
+
+def _repeats(voting: PanelOptions) -> bool:
+    """Whether one judge is asked several times."""
+    return "replicates" in voting or "permutations" in voting
+
+
+def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
+    """A judge of a panel; each kind is told what concerns it."""
+    concerns = {*JudgeSettings.__annotations__, "permutations"}
+    if judge is None or judge == "builtin":
+        concerns = {"examples", "mode"}
+    elif isinstance(judge, Judge):
+        concerns = set()
+    elif not isinstance(judge, str):
+        concerns -= {"base_url", *HOW_TO_SEND}
+    return named_judge(judge, **{name: told[name] for name in told if name in concerns})
+
+
+def chosen_calibrator(
+    given: str | Path | FittedCalibration | None,
+    dataset: Gradable,
+    judge: Grader,
+    limit: int | None,
+) -> Calibrator | None:
+    """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
+    if given is None:
+        return None
+    from rubricate.report import Calibrator, read_calibration
+
+    fitted = read_calibration(given) if isinstance(given, str | Path) else given
+    return Calibrator(fitted, judge, dataset.survey(limit).rubric)
