@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
 from rubricate.errors import InputError
 
-__all__ = ["Replacement", "not_written"]
+__all__ = ["Replacement", "not_written", "write_durably"]
 
 
 class Replacement:
     """A file to be written so that a reader sees the old one or the new one, never half of it.
 
-    What is no ordinary file (`/dev/stdout`, a pipe) is written as it is.
+    The new one has the mode of the old one, also while it is written. What is no ordinary file
+    (`/dev/stdout`, a pipe) is written as it is; a link stays, and what it leads to is replaced.
+
+    Args:
+        path: the file; it need not be there.
+        durable: whether the file is on the disk once this is closed, so that not even a power cut
+            takes it back.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written; the old one is then as it was.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        is_plain = path.is_file() or not path.exists()
-        self._part = path.with_name(f".{path.name}.{os.getpid()}") if is_plain else None
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
+        real = path.resolve()
+        is_plain = real.is_file() or not path.exists()
+        self._path = real if is_plain and path.is_symlink() else path
+        self._part = self._path.with_name(f".{self._path.name}.{os.getpid()}") if is_plain else None
+        self._durable = durable
 
     def __enter__(self) -> BinaryIO:
         try:
-            self._file = (self._part or self._path).open("wb")
+            self._file = self._opened()
         except OSError as error:
             raise not_written(self._path, error) from None
         return self._file
+
+    def _opened(self) -> BinaryIO:
+        if self._part is None:
+            return self._path.open("wb")
+        if not self._path.exists():
+            return self._part.open("wb")
+        if not os.access(self._path, os.W_OK):  # to replace it, its folder's consent would do
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        self._part.touch(mode=0o600)
+        file = self._part.open("wb")
+        self._part.chmod(stat.S_IMODE(self._path.stat().st_mode))
+        return file
 
     def __exit__(
         self,
@@ -40,9 +62,14 @@ class Replacement:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._file.close()
+            with self._file as file:
+                if self._durable and error is None and self._part is not None:
+                    file.flush()
+                    os.fsync(file.fileno())
             if self._part is not None and error is None:
                 self._part.replace(self._path)
+                if self._durable:
+                    _sync_folder(self._path.parent)
                 return
         except OSError as problem:
             error = problem
@@ -50,6 +77,26 @@ class Replacement:
             self._part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise not_written(self._path, error) from None
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Put `text` in the place of a file, all at once, and onto the disk.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    with Replacement(path, durable=True) as file:
+        file.write(text.encode())
+
+
+def _sync_folder(path: Path) -> None:
+    """Put a folder's names onto the disk, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def not_written(path: Path, error: OSError) -> InputError:

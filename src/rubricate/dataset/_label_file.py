@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
+from rubricate._files import not_written, write_durably
 from rubricate.dataset._columns import TableColumns
 from rubricate.dataset._entries import Entry
 from rubricate.dataset._rubric_dataset import RubricDataset
@@ -145,7 +146,7 @@ class LabelFile:
                 touched = {self._changed(change) for change in changes}
                 before = self.path.read_text("utf-8-sig")
                 self._keep_comments(before)
-                replace_file(self.path, document_text(self.path, self._document, before))
+                write_durably(self.path, document_text(self.path, self._document, before))
                 self._seen = self._state()
                 self._reread(touched)
         except Timeout:
@@ -154,7 +155,7 @@ class LabelFile:
             ) from None
         except OSError as error:
             self._seen = None  # what is held is not what is there
-            raise InputError(f"cannot be written: {error.strerror}", file=self.path) from None
+            raise not_written(self.path, error) from None
         except InputError:
             self._seen = None
             raise
@@ -218,27 +219,6 @@ def _put(
         item.pop(field, None)
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Put `text` in the place of a file, all at once, and onto the disk."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 def open_label_file(
     data: str, rubric: Rubric | None = None, columns: TableColumns | None = None
 ) -> LabelFile:
@@ -278,8 +258,5 @@ def open_label_file(
         new = items
         dataset = RubricDataset("", rubric, items, name)
     if new or not path.exists():
-        try:
-            replace_file(path, json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", file=path) from None
+        write_durably(path, json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n")
     return LabelFile(path)

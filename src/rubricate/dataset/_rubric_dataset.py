@@ -268,7 +268,11 @@ class RubricDataset:
     def to_file(self, path: str | Path) -> None:
         """Write the dataset: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
 
-        In JSON Lines the first line has the dataset's own fields, every other one an item.
+        In JSON Lines the first line has the dataset's own fields, every other one an item. A file
+        that is there is replaced once the new one is whole on the disk.
+
+        Raises:
+            InputError (ValueError): it cannot be written.
         """
         write_document(path, self.to_dict())
 

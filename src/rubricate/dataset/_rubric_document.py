@@ -15,6 +15,7 @@ from rubricate._documents import (
     parse_yaml,
     read_text,
 )
+from rubricate._files import write_durably
 from rubricate.dataset._item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -143,5 +144,11 @@ def document_text(path: str | Path, document: Mapping[str, Any], before: str = "
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write a dataset's `to_dict()`: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON."""
-    Path(path).write_text(document_text(path, document), encoding="utf-8")
+    """Write a dataset's `to_dict()`: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
+
+    A file that is there stays whole until the new one is on the disk: it may have people's labels.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    write_durably(Path(path), document_text(path, document))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from rubricate._files import not_written
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -136,14 +136,11 @@ class People:
                 items.append(replace(item, id=f"{item.id}-{subject[:8]}") if taken else item)
         if not items and not self.path.exists():
             return
-        part = self.path.with_name(f".{os.getpid()}.{self.path.name}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace(self._file, items=items, name=self._file.name or "people").to_file(part)
-            part.replace(self.path)
         except OSError as error:
-            part.unlink(missing_ok=True)
-            raise InputError(f"cannot be written: {error.strerror}", file=self.path) from None
+            raise not_written(self.path, error) from None
+        replace(self._file, items=items, name=self._file.name or "people").to_file(self.path)
 
     def _is_kept(self, item: DataItem) -> bool:
         """Whether somebody labelled an item of the file, or may still have to."""
