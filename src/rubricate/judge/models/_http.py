@@ -19,6 +19,7 @@ from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._prices import ModelPrice, price
 from rubricate.judge.models._providers import api_key, base_url, split_name
+from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
     completion_text,
@@ -44,6 +45,7 @@ _REFUSALS = (400, 415, 422, 501)
 """The statuses with which an endpoint refuses a parameter that it does not know."""
 _NOT_ALLOWED = 403
 """With which OpenAI refuses logprobs of models that reason."""
+_PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
 TOP_LOGPROBS, FEW_LOGPROBS = 20, 5
@@ -81,7 +83,8 @@ class HTTPModel:
             price tables say (see `read_prices`).
 
     Raises:
-        InputError: the name is not known and no address is given, or a value cannot be used.
+        InputError: the name is not known and no address is given, a value cannot be used, or the
+            environment names a proxy of another kind than HTTP.
         MissingKeyError: the provider's key variable is not set.
     """
 
@@ -102,6 +105,8 @@ class HTTPModel:
         self._url, self._model = _address(name, base_url)
         self.endpoint = self._url
         self._key, self.key_variable = api_key(name, base_url)
+        self._proxy = proxy_for(self._url)
+        self._secrets = [one for one in (self._key, password(self._proxy)) if one]
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
@@ -207,6 +212,8 @@ class HTTPModel:
             raise ModelError("timeout", f"no answer within {self._timeout:g} s") from None
         except aiohttp.ClientPayloadError as error:
             raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
+        except aiohttp.ClientHttpProxyError as error:
+            raise self._refused_by_proxy(error.status, error.message) from None
         except aiohttp.InvalidURL as error:
             raise ModelError("not_found", f"not a usable address: {error}") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -237,6 +244,8 @@ class HTTPModel:
         return None if self._provider is None else price(self._provider, self._model, *counts)
 
     def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
+        if status == _PROXY_ASKS and self._proxy:
+            return self._refused_by_proxy(status, "")
         refusal = self._redacted(status_error(status, raw, wait))
         if refusal.kind != "auth":
             return refusal
@@ -246,6 +255,18 @@ class HTTPModel:
             f"{refusal}; {advice} the environment variable {self.key_variable}",
             status=status,
         )
+
+    def _refused_by_proxy(self, status: int, message: str) -> ModelError:
+        """What it means that the proxy does not let a request through."""
+        if status == _PROXY_ASKS:
+            return ModelError(
+                "auth",
+                f"HTTP {status}: the proxy wants another user name and password; give them in "
+                "HTTPS_PROXY or HTTP_PROXY, as http://user:password@host:port",
+                status=status,
+            )
+        text = self._clean(f"the proxy cannot reach {self._url}: HTTP {status} {message}".strip())
+        return ModelError("connection", text)
 
     def _connected(self) -> aiohttp.ClientSession:
         """The session of the running loop, made on first use."""
@@ -264,6 +285,7 @@ class HTTPModel:
                 connector=aiohttp.TCPConnector(limit=0, ssl=self._verified()),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
                 headers=headers,
+                proxy=self._proxy,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return session
@@ -277,7 +299,9 @@ class HTTPModel:
         return ssl.create_default_context()
 
     def _clean(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return text
 
     def _redacted(self, error: ModelError) -> ModelError:
         """The error without the key; shortened only then, so that no half of a key stays."""
