@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, MetricCriterion, ScaleCriterion, Verdict
-from rubricate.rubric import STRATEGIES, Aggregation, Failure, Usage, aggregate
+from rubricate.rubric import STRATEGIES, Aggregation, Failure, Usage, aggregate, confidence
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=250)
 OPTIONS = [
@@ -188,6 +189,35 @@ def test_a_verdict_adds_up_what_its_votes_took_and_speaks_for_those_it_agrees_wi
     assert verdict.usage == Usage(4, 60, cost=1.0)
     assert not verdict.resumed
     assert aggregate(POINT, votes[1:], Aggregation()).resumed
+
+
+@pytest.mark.parametrize(
+    ("labels", "probability", "sure"),
+    [
+        ([], 0.7, 0.7),  # one judge: its own probability
+        ([], None, None),
+        (["MET"], None, None),  # one vote says nothing of how sure it is
+        (["MET", "MET", "UNMET"], None, 2 / 3),
+        (["MET", "UNMET"], 0.9, 0.5),  # of both, the lower one
+        (["MET", "MET"], 0.9, 0.9),
+        (["MET", None, "CANNOT_ASSESS", "MET"], None, 0.5),  # failed and abstained are not for it
+    ],
+)
+def test_confidence_is_the_lower_of_the_probability_and_the_share_of_the_votes(
+    labels, probability, sure
+):
+    failed = Verdict("", "failed", error=Failure("timeout", "late"))
+    votes = tuple(vote(POINT, label) if label else failed for label in labels)
+    assert confidence(vote(POINT, "MET", probability=probability, votes=votes)) == sure
+    for status in ("failed", "abstained"):
+        assert confidence(replace(vote(POINT, "MET", probability=0.9), status=status)) is None
+
+
+def test_votes_have_no_probability_together_but_a_single_one_keeps_its_own():
+    votes = [vote(POINT, "MET", probability=0.9), vote(POINT, "MET", probability=0.8)]
+    assert aggregate(POINT, votes, Aggregation()).probability is None
+    alone = aggregate(POINT, votes[:1], Aggregation())
+    assert (alone.probability, confidence(alone)) == (0.9, 0.9)
 
 
 def test_weights_decide_a_weighted_vote_and_no_other():

@@ -17,19 +17,9 @@ from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
 from rubricate.judge._panel import Panel, model_behind
 from rubricate.judge._people import People
-from rubricate.rubric import Criterion, Usage, Verdict
+from rubricate.rubric import Criterion, Usage, Verdict, confidence
 
 __all__ = ["Cascade", "Grader", "JudgesLike", "Stage", "confidence"]
-
-
-def confidence(verdict: Verdict) -> float | None:
-    """How sure a verdict is: the judge's own probability for its label or, of a panel, the share
-    of its votes that gave this label. None where nothing was decided or nothing says how sure."""
-    if verdict.status not in ("judged", "not_applicable"):
-        return None
-    if verdict.votes:
-        return sum(vote.label == verdict.label for vote in verdict.votes) / len(verdict.votes)
-    return verdict.probability
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rubricate.rubric import ABSTENTION, Criterion, Status
+from rubricate.rubric import ABSTENTION, Criterion, Status, confidence_of
 
 __all__ = ["LOW_CONFIDENCE", "answer_of", "confidence", "differs_from_label"]
 
@@ -14,23 +14,13 @@ LOW_CONFIDENCE = 0.75
 
 
 def confidence(row: Mapping[str, Any]) -> float | None:
-    """How sure a verdict is, in [0, 1]; None where nothing tells.
-
-    It is the judge's own probability and, where several voted, the share of the votes that are the
-    verdict; of both, the lower one. A verdict that failed or abstained has none.
+    """How sure a verdict is, as `rubric.confidence` has it.
 
     Args:
         row: a line of `results.jsonl`.
     """
-    if row["status"] not in ("judged", "not_applicable"):
-        return None
-    known = []
-    if row.get("probability") is not None:
-        known.append(float(row["probability"]))
-    votes = row.get("votes") or ()
-    if len(votes) > 1:
-        known.append(sum(vote["label"] == row["label"] for vote in votes) / len(votes))
-    return min(known, default=None)
+    labels = [vote["label"] for vote in row.get("votes") or ()]
+    return confidence_of(row["status"], row["label"], row.get("probability"), labels)
 
 
 def answer_of(

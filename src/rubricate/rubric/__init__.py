@@ -2,6 +2,7 @@
 
 from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion
+from rubricate.rubric._confidence import confidence, confidence_of
 from rubricate.rubric._counter import COUNTERS, CounterCriterion, document_counts
 from rubricate.rubric._criterion import (
     BINARY_LABELS,
@@ -82,6 +83,8 @@ __all__ = [
     "aggregate",
     "check_cannot_assess",
     "check_weights",
+    "confidence",
+    "confidence_of",
     "count_words",
     "document_counts",
     "read_distribution",

@@ -97,7 +97,8 @@ def aggregate(
 
     A criterion does not apply where more than half of the votes that decide say so. Where all
     that came abstained, so does the verdict. Its reason and evidence are those of the first vote
-    that it agrees with, or is nearest to.
+    that it agrees with, or is nearest to. It has no probability, but for that of a single vote: the
+    votes' own tell nothing of what a strategy makes of them, unless judges erred independently.
 
     Args:
         criterion: what was asked.
@@ -147,6 +148,7 @@ def aggregate(
         status="not_applicable" if found.value is None else "judged",
         label=found.label,
         value=found.value,
+        probability=speaker.probability if len(votes) == 1 else None,
         reason=speaker.reason,
         evidence=speaker.evidence,
         tied=found.tied,

@@ -19,6 +19,7 @@ from rubricate.rubric import (
     Rubric,
     Status,
     Verdict,
+    confidence_of,
     score,
 )
 from rubricate.run._finished_items import finished_rows
@@ -63,13 +64,9 @@ class RowVerdict:
 
     @property
     def confidence(self) -> float | None:
-        """How sure the verdict is, as `judge.confidence` has it; None where it is not decided."""
-        if self.status not in ("judged", "not_applicable"):
-            return None
-        if self.votes:
-            alike = [vote for vote in self.votes if vote["label"] == self.label]
-            return len(alike) / len(self.votes)
-        return self.probability
+        """How sure the verdict is, as `rubric.confidence` has it."""
+        labels = [vote["label"] for vote in self.votes]
+        return confidence_of(self.status, self.label, self.probability, labels)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rubricate._documents import parse_json
 from rubricate.dialects.researchrubrics._reports import Report
 from rubricate.dialects.researchrubrics._tasks import verdict_of_label
 from rubricate.errors import InputError, MissingFileError
-from rubricate.rubric import Verdict
+from rubricate.rubric import Verdict, confidence
 
 __all__ = ["ResultLines", "read_results", "result_line", "results_path"]
 
@@ -24,14 +24,15 @@ FOLDER = "results"
 def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
     """One line: the page's fields, and more behind them.
 
-    `confidence` is the judge's probability for its verdict, else what it says of itself (`stated`),
-    or of a panel the share of its votes that are the verdict; `confidence_source` says which.
+    `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability for its
+    verdict or, of a panel, the share of the votes; else what the judge says of itself (`stated`).
+    `confidence_source` says which.
     `score` and `verdict` are null and `success` is false where there is no verdict; `error` then
     says why.
     """
     criterion, usage = report.task.criteria[index], verdict.usage
     judged = verdict.status == "judged"
-    confidence, source = _confidence(verdict)
+    sure, source = _confidence(verdict)
     how = _how_read(verdict)
     chunks = how.get("evidence", ())
     if len(chunks) != len(verdict.evidence):
@@ -42,7 +43,7 @@ def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
         "rubric_title": criterion.title,
         "verdict": verdict_of_label(verdict.label) if judged else None,
         "score": verdict.value,
-        "confidence": confidence,
+        "confidence": sure,
         "reasoning": verdict.reason,
         "tokens_used": usage.input_tokens + usage.output_tokens,
         "cost": usage.cost,
@@ -73,11 +74,9 @@ def _how_read(verdict: Verdict) -> Mapping[str, Any]:
 
 
 def _confidence(verdict: Verdict) -> tuple[float | None, str | None]:
-    if verdict.status == "judged" and verdict.probability is not None:
-        return verdict.probability, "probability"
-    decided = [vote.label for vote in verdict.votes if vote.status == "judged"]
-    if verdict.status == "judged" and decided:
-        return decided.count(verdict.label) / len(decided), "votes"
+    sure = confidence(verdict) if verdict.status == "judged" else None
+    if sure is not None:
+        return sure, "votes" if verdict.probability is None else "probability"
     stated = (verdict.detail or {}).get("confidence")
     return stated, None if stated is None else "stated"
 
