@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Document",
     "check_keys",
+    "did_you_mean",
     "format_yaml",
     "input_error",
     "parse_json",
@@ -52,6 +53,12 @@ def suggestion(word: str, known: Collection[str]) -> str | None:
     long = [name for name in folded if len(name) > 3]
     near = difflib.get_close_matches(word.casefold(), long, n=1, cutoff=_NEAR)
     return folded[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """The end of an error about a word: the `suggestion`, or nothing."""
+    near = suggestion(word, known)
+    return f"; did you mean '{near}'?" if near else ""
 
 
 def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import (
@@ -130,11 +130,8 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
     """Raise `TypeError` for an option that is not one of a class of options above."""
     for name in options:
         if name not in known.__annotations__:
-            near = suggestion(name, known.__annotations__)
-            raise TypeError(
-                f"unexpected keyword argument '{name}'"
-                + (f"; did you mean '{near}'?" if near else "")
-            )
+            hint = did_you_mean(name, known.__annotations__)
+            raise TypeError(f"unexpected keyword argument '{name}'{hint}")
 
 
 def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Unpack, cast, get_args
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate._sync import BackgroundLoop
 from rubricate.dataset import DataItem, RubricDataset, Transcript
 from rubricate.errors import InputError, RubricateError, RunStopped
@@ -97,8 +97,7 @@ class RewardFunction:
     ) -> None:
         known = get_args(OnFailure)
         if on_failure not in known:
-            near = suggestion(str(on_failure), known)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(str(on_failure), known)
             raise InputError(
                 f"on_failure must be one of {', '.join(known)}, found {on_failure!r}{hint}"
             )

@@ -49,13 +49,12 @@ def replay(
 
 
 def _chosen(found: list[RecordedJudge], names: Sequence[str]) -> list[RecordedJudge]:
-    from rubricate._documents import suggestion
+    from rubricate._documents import did_you_mean
 
     known = {judge.name: judge for judge in found}
     for name in names:
         if name not in known:
-            near = suggestion(name, known)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(name, known)
             raise InputError(
                 f"no verdicts of '{name}' are recorded (those of: {', '.join(known)}){hint}"
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.judge._computed import with_computed
 from rubricate.judge._examples import Examples
@@ -152,8 +152,7 @@ def check_mode(given: str) -> Mode:
     for mode in MODES:
         if mode == given:
             return mode
-    near = suggestion(str(given), MODES)
-    hint = f"; did you mean '{near}'?" if near else ""
+    hint = did_you_mean(str(given), MODES)
     raise InputError(f"unknown mode '{given}' (known: {', '.join(MODES)}){hint}")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -78,8 +78,7 @@ class Examples:
         if isinstance(count, bool) or count < 1:
             raise InputError(f"the number of examples must be at least 1, found {count}")
         if pick not in get_args(Pick):
-            near = suggestion(pick, get_args(Pick))
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(pick, get_args(Pick))
             raise InputError(f"unknown pick '{pick}' (known: {', '.join(get_args(Pick))}){hint}")
         self.dataset = dataset
         self._count = count

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Literal
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
@@ -276,8 +276,7 @@ def _weight_each(
         return check_weights(weights, len(names))
     for name in weights:
         if name not in names:
-            near = suggestion(name, names)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(name, names)
             raise InputError(
                 f"weights: no judge is called '{name}' (judges: {', '.join(names)}){hint}"
             )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.report._confidence import answer_of, differs_from_label
 from rubricate.rubric import Criterion
@@ -115,8 +115,7 @@ def _told(item: FinishedItem) -> dict[str, Any]:
 def _check(what: str, given: Collection[str], known: Collection[str]) -> None:
     for name in given:
         if name not in known:
-            near = suggestion(name, known)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(name, known)
             if not hint and len(known) <= SHOWN:
                 hint = f" (it has {', '.join(known)})"
             raise InputError(f"the run has no {what} '{name}'{hint}")

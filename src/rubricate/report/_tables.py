@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, get_args
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.run import By, Tabular
 
@@ -97,8 +97,7 @@ class Table:
 
     def __init__(self, source: Tabular, by: str = "verdict") -> None:
         if by not in get_args(By):
-            near = suggestion(by, get_args(By))
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(by, get_args(By))
             raise InputError(f"by must be verdict or item, found '{by}'{hint}")
         self._source = source
         self._by_item = by == "item"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from rubricate._documents import Document, suggestion
+from rubricate._documents import Document, did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._question import (
     ABSTENTION,
@@ -147,8 +147,7 @@ class Criterion(Document):
     def _kind_is_known(cls, kind: object) -> object:
         known = get_args(KindName)
         if isinstance(kind, str) and kind not in known:
-            near = suggestion(kind, known)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(kind, known)
             raise InputError(f"unknown kind '{kind}' (known: {', '.join(known)}){hint}")
         return kind
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION, Question, Reading, listed, read_share
@@ -116,8 +116,7 @@ class MetricCriterion(Criterion):
 
     def _check_metric(self, name: str) -> None:
         if name not in METRICS:
-            near = suggestion(name, METRICS)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(name, METRICS)
             raise InputError(f"unknown metric '{name}' (known: {', '.join(METRICS)}){hint}")
         if name in NEED_NEGATIVES and not self.tn_instructions:
             raise InputError(

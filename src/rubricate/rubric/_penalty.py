@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
-from rubricate._documents import check_keys, suggestion
+from rubricate._documents import check_keys, did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._scoring import Score
 
@@ -126,8 +126,7 @@ class LengthPenalty:
             raise InputError(f"exponent must be a number above 0, found {self.exponent}")
         known = get_args(PenaltyType)
         if self.penalty_type not in known:
-            near = suggestion(str(self.penalty_type), known)
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(str(self.penalty_type), known)
             raise InputError(
                 f"unknown penalty_type '{self.penalty_type}' (known: {', '.join(known)}){hint}"
             )

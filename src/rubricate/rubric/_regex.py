@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
 from rubricate.rubric._criterion import binary_reading, binary_value
@@ -50,8 +50,7 @@ class RegexCriterion(ComputedCriterion):
     def _pattern_compiles(self) -> RegexCriterion:
         for flag in self.flags:
             if flag not in FLAGS:
-                near = suggestion(flag, FLAGS)
-                hint = f"; did you mean '{near}'?" if near else ""
+                hint = did_you_mean(flag, FLAGS)
                 raise InputError(f"flags: unknown flag '{flag}' (known: {', '.join(FLAGS)}){hint}")
         check_time_limit(self.time_limit)
         import regex

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._verdict import Verdict
@@ -93,8 +93,7 @@ def check_cannot_assess(strategy: str, partial: float) -> CannotAssess:
             if not 0.0 <= partial <= 1.0:
                 raise InputError(f"partial must be between 0 and 1, found {partial}")
             return name  # type: ignore[no-any-return]
-    near = suggestion(strategy, known)
-    hint = f"; did you mean '{near}'?" if near else ""
+    hint = did_you_mean(strategy, known)
     raise InputError(f"unknown strategy '{strategy}' (known: {', '.join(known)}){hint}")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION
@@ -57,8 +57,7 @@ class Aggregation:
         for measurement, known in STRATEGIES.items():
             given = getattr(self, measurement)
             if given not in known:
-                near = suggestion(str(given), known)
-                hint = f"; did you mean '{near}'?" if near else ""
+                hint = did_you_mean(str(given), known)
                 raise InputError(
                     f"unknown strategy '{given}' for {measurement} criteria "
                     f"(known: {', '.join(known)}){hint}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.dialects.karenina._traits import (
     ManualRubricTrait,
     MetricRubricTrait,
@@ -165,8 +165,7 @@ def _kind(node: Mapping[str, Any], path: Path) -> tuple[str, str]:
         if name.startswith(scope) and (kind := _KINDS.get(name.removeprefix(scope))):
             return scope, kind
     known = [f"{scope}{kind}" for scope in ("Global", "QuestionSpecific") for kind in _KINDS]
-    near = suggestion(name, known)
-    hint = f"; did you mean '{near}'?" if near else ""
+    hint = did_you_mean(name, known)
     raise InputError(f"additionalType: unknown kind of trait {given!r}{hint}", path=path)
 
 

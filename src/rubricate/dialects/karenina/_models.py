@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import field_validator, model_validator
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.dialects.karenina._settings import Settings
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
@@ -100,8 +100,7 @@ class ModelConfig(Settings):
 
 
 def _unknown(what: str, given: str, known: Sequence[str]) -> str:
-    near = suggestion(given, known)
-    hint = f"; did you mean '{near}'?" if near else ""
+    hint = did_you_mean(given, known)
     return f"unknown {what} '{given}' (known: {', '.join(known)}){hint}"
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from rubricate._documents import suggestion, validate
+from rubricate._documents import did_you_mean, validate
 from rubricate.dialects.karenina._settings import Settings
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.errors import InputError
@@ -102,8 +102,7 @@ class RubricTrait(Trait):
         if kind == "boolean":
             return "binary"
         if isinstance(kind, str) and kind not in ("score", "binary"):
-            near = suggestion(kind, ("score", "binary", "boolean"))
-            hint = f"; did you mean '{near}'?" if near else ""
+            hint = did_you_mean(kind, ("score", "binary", "boolean"))
             raise InputError(f"unknown kind '{kind}' (known: score, binary){hint}")
         return kind
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rubricate._documents import check_keys, parse_json, read_text, suggestion
+from rubricate._documents import check_keys, did_you_mean, parse_json, read_text
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import CounterCriterion, Criterion, CriterionOption, Rubric
 
@@ -89,8 +89,7 @@ def check_grading(grading: str) -> Grading:
     for known in get_args(Grading):
         if grading == known:
             return known  # type: ignore[no-any-return]
-    near = suggestion(grading, get_args(Grading))
-    hint = f"; did you mean '{near}'?" if near else ""
+    hint = did_you_mean(grading, get_args(Grading))
     raise InputError(f"the grading is binary or ternary, found '{grading}'{hint}")
 
 
@@ -201,8 +200,7 @@ def _human(given: Any) -> str | None:
     known = {name.casefold(): name for name in (SATISFIED, PARTIALLY, NOT_SATISFIED)}
     found = known.get(str(given).strip().casefold())
     if found is None:
-        near = suggestion(str(given), list(known.values()))
-        hint = f"; did you mean '{near}'?" if near else ""
+        hint = did_you_mean(str(given), list(known.values()))
         raise InputError(
             f"expected {', '.join(known.values())}, true or false, found {given!r}{hint}",
             path=("human_verdict",),

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from rubricate._documents import suggestion
+from rubricate._documents import did_you_mean
 from rubricate.errors import InputError, MissingKeyError
 
 __all__ = ["GENERIC_KEY", "PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
@@ -111,8 +111,7 @@ def base_url(name: str, given: str | None) -> tuple[str, str]:
         return given.rstrip("/"), model
     if provider is None:
         prefix = name.partition("/")[0]
-        near = suggestion(prefix, [*PROVIDERS, "builtin"])
-        hint = f"; did you mean '{near}'?" if near else ""
+        hint = did_you_mean(prefix, [*PROVIDERS, "builtin"])
         raise InputError(
             f"unknown judge '{name}'{hint} Known: builtin, "
             + ", ".join(f"{known}/..." for known in PROVIDERS)
