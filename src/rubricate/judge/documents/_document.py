@@ -1,0 +1,136 @@
+"""A long document: its parts, and what was found in them as one text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from rubricate.judge._case import Case
+from rubricate.judge._evidence import locate
+from rubricate.judge.documents._outline import outline
+from rubricate.judge.documents._prompts import NOTHING_HERE
+from rubricate.judge.documents._selector import Relevance
+from rubricate.judge.documents._splitter import Chunk, split_document
+from rubricate.judge.documents._tokens import BYTES_PER_TOKEN, CountTokens
+from rubricate.rubric import Evidence, Verdict
+
+__all__ = ["Document", "Part", "bears", "document_of", "tokens_of"]
+
+OVERLAP = 1 / 20
+"""Of the budget: what a part repeats of the one before it."""
+LEAST_FINDINGS = 2000
+"""Tokens that the last request may have of findings, where the budget is less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Case):
+    """A part of a document as a case of its own; `place` says which it is."""
+
+    place: str = ""
+
+
+def bears(finding: Verdict) -> bool:
+    """Whether something on the criterion was found in a part."""
+    return finding.status != "failed" and finding.label != NOTHING_HERE
+
+
+class Document:
+    """A long document with its parts.
+
+    Args:
+        text: the whole.
+        chunk_tokens: the most tokens of a part.
+        count: how tokens are counted.
+    """
+
+    def __init__(self, text: str, chunk_tokens: int, count: CountTokens) -> None:
+        self.text = text
+        self.chunks = split_document(
+            text, budget=chunk_tokens, overlap=int(chunk_tokens * OVERLAP), count=count
+        )
+        self._budget = chunk_tokens
+        self._count = count
+
+    @cached_property
+    def outline(self) -> str:
+        return outline(self.text, budget=self._budget, count=self._count)
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        return Relevance(self._text_of(chunk) for chunk in self.chunks)
+
+    def _text_of(self, chunk: Chunk) -> str:
+        return self.text[chunk.start : chunk.end]
+
+    def part(self, place: int, case: Case) -> Part:
+        """A part as a case, with what belongs to the document."""
+        chunk = self.chunks[place]
+        return Part(
+            self._text_of(chunk),
+            case.prompt,
+            case.reference,
+            case.guidelines,
+            case.context,
+            place=self._place(chunk),
+        )
+
+    def _place(self, chunk: Chunk) -> str:
+        under = " > ".join(name[:120] for name in chunk.path)
+        return f"Part {chunk.number} of {len(self.chunks)}" + (f", under: {under}" if under else "")
+
+    def findings(self, found: dict[int, Verdict], budget: int) -> str:
+        """What was found, as text of about `budget` tokens, or `LEAST_FINDINGS`, at most."""
+        relevant = [place for place in sorted(found) if bears(found[place])]
+        share = int(BYTES_PER_TOKEN * max(budget, LEAST_FINDINGS) / max(1, len(relevant)))
+        lines = [_noted(self._place(self.chunks[p]), found[p], share) for p in relevant]
+        nothing = [str(place + 1) for place in sorted(found) if place not in relevant]
+        if nothing:
+            lines.append(f"Nothing on the criterion was found in part {', '.join(nothing)}.")
+        if len(found) < len(self.chunks):
+            rest = [str(chunk.number) for chunk in self.chunks if chunk.number - 1 not in found]
+            lines.append(f"Not read, since it has little to do with it: part {', '.join(rest)}.")
+        return "\n\n".join(lines)
+
+    def located(self, quote: str, found: dict[int, Verdict] | None) -> Evidence:
+        """A quote in the document: in the parts that bear on the criterion, else in any."""
+        first = [place for place in sorted(found or ()) if bears((found or {})[place])]
+        others = [place for place in range(len(self.chunks)) if place not in first]
+        for place in (*first, *others):
+            chunk = self.chunks[place]
+            at = locate(quote, self._text_of(chunk))
+            if at.start is not None and at.end is not None:
+                return Evidence(quote, chunk.start + at.start, chunk.start + at.end)
+        return Evidence(quote)
+
+    def number_at(self, offset: int | None) -> int | None:
+        """The number of the part that has an offset in its own span."""
+        if offset is None:
+            return None
+        return next((chunk.number for chunk in self.chunks if offset < chunk.end), None)
+
+
+def _noted(place: str, finding: Verdict, share: int) -> str:
+    """One finding, in about `share` characters."""
+    text = f"{place}:\n{_cut(finding.reason or '', share // 2)}"
+    for evidence in finding.evidence:
+        if len(text) + len(evidence.quote) > share:
+            text += f'\n- "{_cut(evidence.quote, max(40, share - len(text)))}"'
+            break
+        text += f'\n- "{evidence.quote}"'
+    return text
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: max(1, length - 1)]}…"
+
+
+@lru_cache(maxsize=8)
+def document_of(text: str, chunk_tokens: int, count: CountTokens) -> Document:
+    """A document with its parts, kept for its other criteria."""
+    return Document(text, chunk_tokens, count)
+
+
+@lru_cache(maxsize=8)
+def tokens_of(text: str, count: CountTokens) -> int:
+    """How many tokens a text has, kept for the other criteria."""
+    return count(text)
