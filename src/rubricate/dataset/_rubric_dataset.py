@@ -20,9 +20,10 @@ from rubricate.dataset._from_samples import TargetUse, items_of
 from rubricate.dataset._item import DataItem, GroundTruth, parse_ground_truth
 from rubricate.dataset._rubric_document import arguments_from, read_arguments, write_document
 from rubricate.dataset._sample import Sample
-from rubricate.dataset._splitting import stratified_split
+from rubricate.dataset._splitting import labels_by_criterion, stratified_split
+from rubricate.dataset._weighted_score import weighted_score
 from rubricate.errors import InputError
-from rubricate.rubric import CriterionVerdict, Rubric, tally
+from rubricate.rubric import CriterionVerdict, Rubric
 
 __all__ = ["RubricDataset"]
 
@@ -226,25 +227,7 @@ class RubricDataset:
         rubric = self.rubric if rubric is None else rubric
         if rubric is None:
             raise InputError("Cannot compute score: no rubric provided and no global rubric set")
-        if len(verdicts) != len(rubric):
-            raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(rubric)} criteria")
-        pairs: list[tuple[float, float]] = []
-        for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
-            if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
-                raise InputError(
-                    f"Criterion {index} is multi-choice but got CriterionVerdict; "
-                    "expected option label string"
-                )
-            try:
-                value = criterion.value(label)
-            except InputError as error:
-                raise InputError(f"Criterion {index}: {error}") from None
-            if value is not None:
-                pairs.append((criterion.weight, value))
-        sums = tally(pairs)
-        if not normalize:
-            return sums.raw
-        return (sums.normalized or 0.0) if sums.positive > 0 else 0.0
+        return weighted_score(verdicts, rubric, normalize=normalize)
 
     # Files
 
@@ -390,27 +373,14 @@ class RubricDataset:
             raise InputError(f"n_train ({n_train}) exceeds dataset size ({len(self.items)})")
         generator = random.Random(seed)
         if stratify:
-            train, test = stratified_split(self._labels_by_item(), n_train, generator)
+            rubrics = map(self.get_item_rubric, range(len(self)))
+            labels = labels_by_criterion(zip(self.items, rubrics, strict=True))
+            train, test = stratified_split(labels, n_train, generator)
         else:
             order = list(range(len(self.items)))
             generator.shuffle(order)
             train, test = order[:n_train], order[n_train:]
         return self._part(train), self._part(test)
-
-    def _labels_by_item(self) -> list[dict[tuple[str, str], str | None]]:
-        """Each item's labels, keyed by what tells criteria of different rubrics apart."""
-        rows: list[dict[tuple[str, str], str | None]] = []
-        for index, item in enumerate(self.items):
-            if item.ground_truth is None:
-                raise InputError(
-                    f"stratify=True needs ground_truth on every item, and item {index} has none; "
-                    "label it or pass stratify=False"
-                )
-            rubric = self.get_item_rubric(index)
-            keys = [(name, c.requirement) for name, c in zip(rubric.names, rubric, strict=True)]
-            labels = [None if label is None else str(label) for label in item.ground_truth]
-            rows.append(dict(zip(keys, labels, strict=True)))
-        return rows
 
     def _part(self, indices: Sequence[int]) -> RubricDataset:
         return replace(self, items=[self.items[index] for index in indices])

@@ -20,12 +20,16 @@ whose labels nobody else has to the larger part.
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from rubricate.errors import InputError
 
-__all__ = ["stratified_split"]
+if TYPE_CHECKING:
+    from rubricate.dataset._item import DataItem
+    from rubricate.rubric import Rubric
+
+__all__ = ["labels_by_criterion", "stratified_split"]
 
 Criterion = TypeVar("Criterion", bound=Hashable)
 
@@ -88,6 +92,30 @@ def stratified_split(
     rng.shuffle(upper)
     rng.shuffle(lower)
     return upper, lower
+
+
+def labels_by_criterion(
+    items: Iterable[tuple[DataItem, Rubric]],
+) -> list[dict[tuple[str, str], str | None]]:
+    """Each item's labels, keyed by what tells criteria of different rubrics apart.
+
+    Args:
+        items: each with its rubric.
+
+    Raises:
+        InputError: an item has no labels.
+    """
+    rows: list[dict[tuple[str, str], str | None]] = []
+    for index, (item, rubric) in enumerate(items):
+        if item.ground_truth is None:
+            raise InputError(
+                f"stratify=True needs ground_truth on every item, and item {index} has none; "
+                "label it or pass stratify=False"
+            )
+        keys = [(name, c.requirement) for name, c in zip(rubric.names, rubric, strict=True)]
+        labels = [None if label is None else str(label) for label in item.ground_truth]
+        rows.append(dict(zip(keys, labels, strict=True)))
+    return rows
 
 
 def _strata(labels: Sequence[Mapping[Criterion, str | None]]) -> list[frozenset[int]]:
