@@ -29,7 +29,8 @@ class Reply:
 
 def without_thinking(text: str) -> str:
     """A reply without what a model thought before it, between think tags."""
-    return _THINKING.sub("", text)
+    thought = _THINKING.match(text)
+    return text[thought.end() :] if thought else text
 
 
 def read_reply(text: str) -> Reply:
