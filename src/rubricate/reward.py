@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Unpack, cast, get_args
 
-from rubricate._documents import did_you_mean
+from rubricate._documents import check_keys, did_you_mean
 from rubricate._sync import BackgroundLoop
 from rubricate.dataset import DataItem, RubricDataset, Transcript
 from rubricate.errors import InputError, RubricateError, RunStopped
@@ -39,6 +39,9 @@ TOLD_TO_THE_JUDGE = (
     "criteria_per_call",
     "examples",
 )
+
+
+MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
 
 
 class RewardError(RubricateError):
@@ -102,6 +105,11 @@ class RewardFunction:
                 f"on_failure must be one of {', '.join(known)}, found {on_failure!r}{hint}"
             )
         check_options(options, RewardOptions)
+        if not isinstance(rubric, Rubric):
+            raise InputError(
+                f"expected a Rubric, found {type(rubric).__name__}; a file is loaded by "
+                "Rubric.from_file"
+            )
         self.__name__ = rubric.name or "rubric_reward"  # what trainers log it as
         self._rubric = rubric
         self._prompt = prompt
@@ -169,6 +177,12 @@ class RewardFunction:
         reference: Sequence[str | None] | None = None,
     ) -> RewardBatch:
         """As `score_batch`, without blocking the running loop."""
+        columns = {"completions": completions, "prompts": prompts, "reference": reference}
+        for name, column in columns.items():
+            if isinstance(column, str | Mapping):
+                raise InputError(
+                    f"{name}: expected a list, one a completion, found {type(column).__name__}"
+                )
         texts = [_text(given, "completions", index) for index, given in enumerate(completions)]
         for name, column in (("prompts", prompts), ("reference", reference)):
             if column is not None and len(column) != len(texts):
@@ -280,6 +294,13 @@ def _text(given: Any, column: str, index: int) -> str:
             f"expected text or a list of chat messages, found {type(given).__name__}",
             path=(column, index),
         )
+    for message in given:
+        try:
+            check_keys(message, MESSAGE_KEYS)
+        except InputError as error:
+            raise error.within((column, index)) from None
+        if "content" not in message and "tool_calls" not in message:
+            raise InputError("a message has no content", path=(column, index))
     messages = [
         {"role": "user", **message, "content": _content(message.get("content"))}
         for message in given

@@ -234,7 +234,7 @@ def test_a_missing_key_names_its_variable_before_anything_is_written(
 
 def test_an_unknown_judge_is_an_error_that_suggests(rubricate, write_dataset):
     error = one_error_line(rubricate("grade", write_dataset(), "--judge", "opnai/gpt-4.1"))
-    assert "did you mean 'openai'" in error
+    assert "did you mean 'openai/gpt" in error
 
 
 def test_an_unreachable_endpoint_stops_the_run(rubricate, write_dataset):

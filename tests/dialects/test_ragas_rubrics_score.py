@@ -310,7 +310,7 @@ def test_the_embedded_judge_scores_without_a_model():
     [
         (None, "has no llm: set metric.llm"),
         (7, "llm must be a name, a model, a judge or a callable, found int"),
-        ("opneai/gpt", "did you mean 'openai'"),
+        ("opneai/gpt", "did you mean 'openai/gpt"),
     ],
 )
 def test_an_llm_that_cannot_be_used_is_an_error_that_says_what_to_do(llm, problem):

@@ -74,9 +74,16 @@ def test_a_key_that_no_header_can_carry_is_an_error_without_the_key(
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("opneai/gpt-4.1", "openai"), ("Groq/m", "groq"), ("bultin", "builtin")]
+    ("name", "meant"),
+    [
+        ("opneai/gpt-4.1", "openai/gpt-4.1"),
+        ("Groq/m", "groq/m"),
+        ("bultin", "builtin"),
+        ("gpt-4.1-mini", "openai/gpt-4.1-mini"),
+        ("claude-sonnet-4", "anthropic/claude-sonnet-4"),
+    ],
 )
-def test_an_unknown_prefix_suggests_the_known_one(name: str, meant: str):
+def test_a_name_that_nearly_fits_suggests_the_whole_name(name: str, meant: str):
     with pytest.raises(InputError, match=f"did you mean '{meant}'"):
         choose_judge(name)
 

@@ -124,6 +124,12 @@ def test_limits_hold_over_batches(endpoint):
     [
         ({"completions": ["a"], "prompts": ["p", "q"]}, "2 prompts for 1 completions"),
         ({"completions": ["a"], "reference": []}, "0 reference for 1 completions"),
+        ({"completions": "a"}, "completions: expected a list, one a completion, found str"),
+        (
+            {"completions": [[{"rol": "assistant", "content": "a"}]]},
+            r"completions\[0\]: unknown key 'rol': did you mean 'role'",
+        ),
+        ({"completions": [[{"role": "assistant"}]]}, r"completions\[0\]: a message has no content"),
         ({"completions": ["a", 3]}, r"completions\[1\]: expected text or a list of chat messages"),
     ],
 )
@@ -138,6 +144,8 @@ def test_lists_that_do_not_fit_are_an_error(given: Any, message: str):
 def test_what_a_reward_cannot_be_told_is_an_error():
     with pytest.raises(InputError, match="did you mean 'none'"):
         RewardFunction(RUBRIC, on_failure="nonne")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"found str; a file is loaded by Rubric\.from_file"):
+        RewardFunction("rubric.yaml")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'run_dir'"):
         RewardFunction(RUBRIC, run_dir="x")  # type: ignore[call-arg]
 

@@ -12,7 +12,7 @@ import pytest
 
 import rubricate
 from rubricate import RunStopped
-from rubricate.errors import JournalError, MissingKeyError
+from rubricate.errors import JournalError, MissingKeyError, ModelError
 from rubricate.testing import Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
@@ -267,3 +267,56 @@ def test_a_prompt_that_is_forbidden_on_the_way_does_not_stop_the_run(make_datase
         result = rubricate.grade(make_dataset(6), "m", base_url=endpoint.url)
     failed = [item.id for item, verdict in result.verdicts() if verdict.status == "failed"]
     assert failed == [result.items[3].id] * 2
+
+
+class SlowToBegin:
+    """A model that blocks the loop before it sends, as a first import does, and refuses its key."""
+
+    name = endpoint = "slow"
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"model": self.name}
+
+    async def complete(self, request: Any) -> Any:
+        self.requests += 1
+        if self.requests == 1:
+            time.sleep(0.4)  # noqa: ASYNC251
+        await asyncio.sleep(0)
+        raise ModelError("auth", "HTTP 401: wrong key", status=401)
+
+    async def aclose(self) -> None:
+        return None
+
+
+def test_the_first_request_goes_alone_however_long_it_takes_to_begin(make_dataset):
+    model = SlowToBegin()
+    assert "wrong key" in str(stopped(make_dataset(20), model))
+    assert model.requests == 1
+
+
+def test_a_wrong_address_is_named_with_the_model_and_what_most_addresses_end_in(make_dataset):
+    with ScriptedEndpoint() as endpoint:
+        address = endpoint.url.removesuffix("/v1")
+        error = stopped(make_dataset(5), "m", base_url=address)
+    assert f"asked was model 'm' at {address}/chat/completions" in str(error)
+    assert "end in /v1" in str(error)
+    assert error.result.usage.requests == 1
+
+
+def test_the_summary_says_how_language_models_were_asked(make_dataset):
+    def shown(**options: Any) -> str | None:
+        return rubricate.grade(make_dataset(1), **options).summary().mode
+
+    def judge(messages: Any) -> Any:
+        return MET
+
+    assert shown() is None
+    assert shown(judge=judge) == "explained, one criterion a request"
+    grouped = shown(judge=judge, criteria_per_call="all")
+    assert grouped == "explained, all criteria a request"
+    both = [rubricate.judge.ModelJudge(rubricate.judge.PythonModel(judge)), "builtin"]
+    assert shown(judge=both) == "explained, one criterion a request"
+    assert "asked " in str(rubricate.grade(make_dataset(1), judge).summary())

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -109,6 +110,34 @@ def test_right(assert_rubric):
                 ]
             )
     pytest_run(source).assert_outcomes(passed=1)
+
+
+def test_a_junit_file_tells_failed_tests_from_texts_that_could_not_be_judged(pytest_run, pytester):
+    source = f"""
+def test_wrong(assert_rubric):
+    assert_rubric({WRONG!r}, RUBRIC)
+
+def test_dead(assert_rubric):
+    assert_rubric({RIGHT!r}, RUBRIC, base_url="http://127.0.0.1:9/v1", attempts=1)
+
+def test_without_a_key(assert_rubric):
+    assert_rubric({RIGHT!r}, RUBRIC, judge="openai/gpt-4.1-mini")
+
+def test_misspelt(assert_rubric):
+    assert_rubric({RIGHT!r}, RUBRIC, require=["sped"])
+"""
+    done = pytest_run(source, "--junitxml=found.xml")
+    done.assert_outcomes(failed=2, errors=2)
+    assert "_sync.py" not in done.stdout.str()  # the cause, not how it came up
+    suite = ElementTree.parse(pytester.path / "found.xml").find("testsuite")
+    assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("2", "2", "4")
+    found = {case.get("name"): [part.tag for part in case if part.text] for case in suite}
+    assert found == {
+        "test_wrong": ["failure"],
+        "test_dead": ["error"],
+        "test_without_a_key": ["error"],
+        "test_misspelt": ["failure"],
+    }
 
 
 def test_tests_that_run_in_a_loop_can_judge_too(pytest_run):

@@ -45,8 +45,11 @@ def compare(
     json_output: JsonFigures = False,
 ) -> int:
     """Compare two runs of the same items: the difference, how sure it is, and what flipped."""
-    if fail_if_worse is not None and not fail_if_worse >= 0:
-        raise InputError(f"--fail-if-worse must be 0 or more, found {fail_if_worse:g}")
+    if fail_if_worse is not None and not 0 <= fail_if_worse < 1:
+        raise InputError(
+            "--fail-if-worse is a difference of mean scores, which are from 0 to 1: give a number "
+            f"from 0 to below 1, such as 0.02, found {fail_if_worse:g}"
+        )
     if min_coverage is not None and fail_if_worse is None:
         raise InputError("--min-coverage is for --fail-if-worse: give both")
     least = MIN_COVERAGE if min_coverage is None else min_coverage
@@ -63,13 +66,13 @@ def compare(
 
 
 def _gate(found: RunComparison, margin: float, least: float) -> int:
-    """The exit code that says whether the second run may pass; why not goes to stderr."""
+    """The exit code that says whether the second run may pass; why goes to stderr."""
     if found.is_worse(margin):
         drop = -(found.score.difference.value or 0.0)
         p_value = found.score.permutation.p_value
         sys.stderr.write(
             f"Worse: the mean score fell by {drop:.3f}, more than {margin:g} ({found.score.n} "
-            f"items; p {'unknown' if p_value is None else f'{p_value:.3f}'}).\n"
+            f"items; p {_shown(p_value)}).\n"
         )
         return WORSE
     if found.coverage < least - 1e-12:
@@ -79,4 +82,14 @@ def _gate(found: RunComparison, margin: float, least: float) -> int:
             f"compared, less than {least:.0%} ({causes}); grade again, or give --min-coverage.\n"
         )
         return NOT_COVERED
+    sys.stderr.write(
+        f"Passed: the mean score changed by {found.score.difference.value or 0.0:+.3f}, where "
+        f"-{margin:g} is allowed; {found.coverage:.1%} of the verdicts of A were compared.\n"
+    )
     return 0
+
+
+def _shown(p_value: float | None) -> str:
+    if p_value is None:
+        return "unknown"
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

@@ -57,5 +57,6 @@ def exit_code(
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}\n")
         return 130
-    sys.stderr.write(f"Error: {stopped} {resume}\n")
+    why = str(stopped).rstrip(".")
+    sys.stderr.write(f"Error: {why}. {resume}\n")
     return 1

@@ -126,6 +126,12 @@ class Cascade:
         return " ".join(notes) or None
 
     @property
+    def mode(self) -> str | None:
+        """How the stages that are language models are asked, in words."""
+        modes = (getattr(stage.judge, "mode", None) for stage in self.stages)
+        return " and ".join(dict.fromkeys(filter(None, modes))) or None
+
+    @property
     def caches_prefixes(self) -> bool:
         """Whether an item's later prompts are cheaper than its first, for any of the judges."""
         return any(stage.judge.caches_prefixes for stage in self.stages)

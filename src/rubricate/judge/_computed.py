@@ -138,6 +138,10 @@ class _WithComputed:
     def prompt_version(self) -> str | None:
         return getattr(self._judge, "prompt_version", None)
 
+    @property
+    def mode(self) -> str | None:
+        return getattr(self._judge, "mode", None)
+
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         asked = [place for place, criterion in enumerate(criteria) if criterion.needs_judge]
         groups = [[place] for place in range(len(criteria)) if place not in asked]

@@ -79,6 +79,8 @@ class GroupedModelJudge(ModelJudge):
     ) -> None:
         super().__init__(model, reasks=reasks, examples=examples, shuffle=shuffle)
         self._size = check_criteria_per_call(criteria_per_call)
+        if self._size != 1:
+            self.mode = f"explained, {self._size} criteria a request"
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         places = range(len(criteria))

@@ -71,6 +71,8 @@ class ModelJudge:
 
     note: str | None = None
     prompt_version = PROMPT_VERSION
+    mode: str = "explained, one criterion a request"
+    """How the model is asked, in words."""
     form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
     """What the JSON object of a reply looks like; named when a reply is asked for again."""
 

@@ -63,6 +63,10 @@ class _Member:
     def prompt_version(self) -> str | None:
         return getattr(self._judge, "prompt_version", None)
 
+    @property
+    def mode(self) -> str | None:
+        return getattr(self._judge, "mode", None)
+
     def key(self, case: Case, criterion: Criterion) -> str:
         return self._judge.key(case, criterion) + self._suffix
 
@@ -193,6 +197,12 @@ class Panel:
         """The prompts that the judges are asked with."""
         versions = (getattr(member, "prompt_version", None) for member in self.members)
         return ", ".join(dict.fromkeys(filter(None, versions))) or None
+
+    @property
+    def mode(self) -> str | None:
+        """How the judges that are language models are asked, in words."""
+        modes = (getattr(member, "mode", None) for member in self.members)
+        return " and ".join(dict.fromkeys(filter(None, modes))) or None
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
         """What votes come to, one a member in the members' order; all alike without weights."""

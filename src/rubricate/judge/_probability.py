@@ -89,6 +89,8 @@ class ProbabilityJudge(ModelJudge):
         if isinstance(samples, bool) or samples < 1:
             raise InputError(f"samples must be a number from 1, found {samples!r}")
         self._permutations = check_permutations(permutations)
+        orders = "1 order" if permutations == 1 else f"{permutations} orders"
+        self.mode = f"probability, one criterion a request, {orders}"
         self._correct_prior = correct_prior
         self._samples = samples
         self._explaining = ModelJudge(model, reasks=reasks, examples=examples, shuffle=shuffle)

@@ -125,9 +125,18 @@ def compare_runs(
     bootstrap = bootstrap or Bootstrap()
     scores_a, scores_b = a.item_scores, b.item_scores
     common = [item for item in scores_b if item in scores_a]
-    if not any(scores_a[item] is not None and scores_b[item] is not None for item in common):
+    if not common:
         raise InputError(
-            f"{a.path} and {b.path} have no scored item in common: items are matched by their id"
+            f"{a.path} and {b.path} have no item in common: items are matched by their id"
+        )
+    if not any(scores_a[item] is not None and scores_b[item] is not None for item in common):
+        scored = {
+            run.path: sum(run.item_scores[item] is not None for item in common) for run in (a, b)
+        }
+        told = ", ".join(f"{path} has a score for {count}" for path, count in scored.items())
+        raise InputError(
+            f"of the {len(common)} items that both runs have none has a score in both: {told}; "
+            "see what failed with: rubricate show RUN --failed"
         )
     rows_a, rows_b = _by_place(a), _by_place(b)
     pairs = {place: (rows_a[place], row) for place, row in rows_b.items() if place in rows_a}

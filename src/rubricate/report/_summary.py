@@ -241,6 +241,8 @@ class Summary(_Figures):
     """How their votes were put together."""
     invented_quotes: list[InventedQuotes] = []
     """The judges that have invented quotes."""
+    first_abstention: str | None = None
+    """The first judge's reason to abstain, with the criterion."""
     warnings: dict[str, int] = {}
     """How many items have each kind of warning (see `ItemResult.warnings`)."""
     first_warning: str | None = None
@@ -258,6 +260,9 @@ class Summary(_Figures):
     prompt_version: str | None = None
     """The prompt that language models were asked with: the usual one's version, or the name and the
     hash of one of the user's own."""
+    mode: str | None = None
+    """How language models were asked: explained or with probabilities, one criterion a request or
+    several; None where none was asked."""
     calibration: CalibrationFigures | None = None
     """What a calibration did, if one was given."""
     certificate: CertificateFigures | None = None

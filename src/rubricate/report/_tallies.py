@@ -52,6 +52,7 @@ class Tallies:
         self._criteria: dict[str, _CriterionTally] = {}
         self._errors: Counter[str] = Counter()
         self._first_error: tuple[int, int, str] | None = None
+        self._first_abstention: tuple[int, int, str] | None = None
         self._score, self._lowest, self._highest = _Mean(), _Mean(), _Mean()
         self._coverage, self._human, self._penalty = _Mean(), _Mean(), _Mean()
         self._judges: dict[str, _JudgeTally] = {}
@@ -88,6 +89,8 @@ class Tallies:
                 agreement.add(criterion, verdict, item.labels.get(name))
             if verdict.detail or verdict.votes:
                 self._documents.add(verdict)
+            if verdict.status == "abstained" and verdict.reason:
+                self._note_abstention(place, f"{name}: {verdict.reason}")
             if verdict.error is not None:
                 self._errors[verdict.error.kind] += 1
                 self._note(place, verdict.error)
@@ -115,6 +118,10 @@ class Tallies:
             return
         if self._first_error is None or place < self._first_error[:2]:
             self._first_error = (*place, f"{error.kind}: {error.message}")
+
+    def _note_abstention(self, place: tuple[int, int], reason: str) -> None:
+        if self._first_abstention is None or place < self._first_abstention[:2]:
+            self._first_abstention = (*place, reason)
 
     def summary(self, outcome: Outcome) -> Summary:
         """The figures of all items so far, and of the run that gave them."""
@@ -154,6 +161,7 @@ class Tallies:
                 if found.invented
             ],
             strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
+            first_abstention=self._first_abstention[2] if self._first_abstention else None,
             warnings=dict(sorted(self._warnings.items())),
             first_warning=self._first_warning[1] if self._first_warning else None,
             cannot_assess=outcome.cannot_assess,
@@ -180,6 +188,7 @@ class Tallies:
             stopped=outcome.stopped,
             judge_fingerprint=outcome.fingerprint,
             prompt_version=outcome.prompt_version,
+            mode=outcome.mode,
             calibration=(
                 None
                 if outcome.calibration is None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         CertificateFigures,
         CriterionFigures,
         Summary,
+        UsageFigures,
     )
 
 __all__ = ["as_text", "summary_view"]
@@ -50,6 +51,9 @@ def summary_view(summary: Summary) -> RenderableType:
         share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
         line = f"judge {judge.judge}: {share}: trust its reasons less"
         parts.append(Text(line, style="yellow"))
+    if summary.first_abstention is not None:
+        count = summary.verdicts["abstained"]
+        parts.append(Text(f"Abstained {count} times; first, on {summary.first_abstention}"))
     if summary.warnings:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
         parts.append(Text(f"Items with a warning: {kinds}", style="yellow"))
@@ -59,7 +63,8 @@ def summary_view(summary: Summary) -> RenderableType:
     if summary.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
-        parts.append(Text(f"First failure: {summary.first_error}", style="red"))
+        if summary.stopped is None or not summary.first_error.endswith(summary.stopped):
+            parts.append(Text(f"First failure: {summary.first_error}", style="red"))
     if summary.certificate is not None:
         parts.append(_certificate(summary.certificate))
     if summary.note is not None:
@@ -94,10 +99,14 @@ def _criteria_table(summary: Summary) -> Table:
         table.add_column("met", justify="right", style="green")
         table.add_column("unmet", justify="right")
     votes = ("agree",) if summary.judges else ()
-    for heading in ("abstained", "failed", "value", *votes, "accuracy", "kappa", "n"):
+    agreement = ("accuracy", "kappa", "n") if summary.agreement is not None else ()
+    for heading in ("abstained", "failed", "value", *votes, *agreement):
         table.add_column(heading, justify="right")
     for figures in summary.criteria:
-        table.add_row(*_criterion_row(figures, answers, bool(votes)))
+        row = _criterion_row(figures, answers, bool(votes))
+        if agreement:
+            row += _agreement_cells(figures.agreement)
+        table.add_row(*row)
     if len(summary.criteria) > 1:
         table.add_section()
         table.add_row(*_total_row(summary, answers), style="bold")
@@ -156,7 +165,7 @@ def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> lis
     row += [str(figures.abstained), _failed(figures.failed), _number(figures.value)]
     if votes:
         row.append(_number(figures.judges_agree))
-    return row + _agreement_cells(figures.agreement)
+    return row
 
 
 def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
@@ -168,7 +177,7 @@ def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
     row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
     if summary.judges:
         row.append("")
-    return row + _agreement_cells(summary.agreement)
+    return row if summary.agreement is None else row + _agreement_cells(summary.agreement)
 
 
 def _agreement_cells(figures: AgreementFigures | None) -> list[str | Text]:
@@ -201,17 +210,12 @@ def _figures(summary: Summary) -> Table:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         tied = sum(figures.tied for figures in summary.criteria)
         table.add_row("votes", Text(f"{tied} tied; {ways}"))
-    calls = f"{usage.calls}"
-    more = {"journal": usage.resumed, "cache": usage.cached}
-    if any(more.values()):
-        shown = [f"{count} more from the {source}" for source, count in more.items() if count]
-        calls += f" ({', '.join(shown)})"
-    if usage.requests > usage.calls:
-        calls += f", {usage.requests} requests"
     tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
     if usage.cached_tokens:
         tokens += f", {usage.cached_tokens} of those in cached"
-    table.add_row("calls", calls)
+    if summary.mode is not None:
+        table.add_row("asked", Text(summary.mode))
+    table.add_row("calls", _calls(usage))
     if summary.documents is not None:
         table.add_row("long documents", str(DocumentWork(**summary.documents.model_dump())))
     table.add_row("tokens", tokens)
@@ -228,6 +232,17 @@ def _figures(summary: Summary) -> Table:
     if summary.run_dir is not None:
         table.add_row("run folder", Text(summary.run_dir))
     return table
+
+
+def _calls(usage: UsageFigures) -> str:
+    calls = f"{usage.calls}"
+    more = {"journal": usage.resumed, "cache": usage.cached}
+    if any(more.values()):
+        shown = [f"{count} more from the {source}" for source, count in more.items() if count]
+        calls += f" ({', '.join(shown)})"
+    if usage.requests not in (0, usage.calls):
+        calls += f", {usage.requests} request{'' if usage.requests == 1 else 's'}"
+    return calls
 
 
 def _failed(count: int) -> Text:

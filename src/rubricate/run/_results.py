@@ -208,6 +208,8 @@ class Outcome:
         run_dir: the run folder, if there is one.
         fingerprint: a hash of the judge with its prompt and sampling, where it has one.
         prompt_version: the prompt that language models were asked with.
+        mode: how they were asked, in words: explained or with probabilities, one criterion a
+            request or several; None where no language model was.
         stopped: why the run ended early, if it did.
         interrupted: whether it ended early because somebody stopped it, not for an error.
     """
@@ -233,6 +235,7 @@ class Outcome:
     run_dir: Path | None = None
     fingerprint: str | None = None
     prompt_version: str | None = None
+    mode: str | None = None
     stopped: str | None = None
     interrupted: bool = False
 

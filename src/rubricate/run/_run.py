@@ -205,6 +205,7 @@ async def run(
                         fingerprint=_fingerprint(judge, calibration),
                         calibration=calibration,
                         prompt_version=getattr(judge, "prompt_version", None),
+                        mode=getattr(judge, "mode", None),
                         dataset=dataset.name,
                         usage=progress.usage,
                         calls=progress.calls,

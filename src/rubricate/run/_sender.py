@@ -160,7 +160,7 @@ class Sender:
         sent = time.monotonic()
         late = None
         if not standing.is_open:
-            late = asyncio.get_running_loop().call_later(ALONE, standing.open_late)
+            late = asyncio.create_task(_open_late(standing))
         try:
             with RequestSpan(model) as span:
                 completion = await self._watchdog.complete(model, request, limiter, patience)
@@ -221,3 +221,12 @@ class Sender:
         copy = ModelError(error.kind, str(error), status=error.status)
         copy.requests = requests
         return copy
+
+
+async def _open_late(standing: Standing) -> None:
+    """Count the seconds that the first request goes alone from when it is on its way.
+
+    What a model does before that, such as an import, blocks the loop, and this with it.
+    """
+    await asyncio.sleep(ALONE)
+    standing.open_late()

@@ -63,16 +63,19 @@ def assert_rubric(
         InputError: something given cannot be used.
     """
     __tracebackhide__ = True
-    required = _Requirements(rubric, min_score, require)
 
-    async def judging() -> Result:
+    async def judging(rubric: Rubric) -> Result:
         try:
-            return await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+            return await _judged(text, rubric, prompt, reference, judge, cache, options)
         finally:  # connections belong to the loop that now ends
             if isinstance(judge, Judge | Model | Panel):
                 await judge.aclose()
 
-    result = run_sync(judging)
+    try:
+        required = _Requirements(rubric, min_score, require)
+        result = run_sync(lambda: judging(required.rubric))
+    except InputError as error:  # what to do is in its text, not in the frames below
+        raise error.with_traceback(None) from None
     on_result(result)
     return required.check(result)
 
@@ -92,8 +95,11 @@ async def aassert_rubric(
 ) -> ItemResult:
     """`assert_rubric` as a coroutine."""
     __tracebackhide__ = True
-    required = _Requirements(rubric, min_score, require)
-    result = await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+    try:
+        required = _Requirements(rubric, min_score, require)
+        result = await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+    except InputError as error:
+        raise error.with_traceback(None) from None
     on_result(result)
     return required.check(result)
 

@@ -112,7 +112,9 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, An
     """Mark the reports of tests whose text could not be judged."""
     outcome = yield
     errors = sys.modules.get("rubricate.errors")
-    if call.excinfo is not None and errors and call.excinfo.errisinstance(errors.JudgementError):
+    if call.excinfo is None or errors is None:
+        return
+    if call.excinfo.errisinstance((errors.JudgementError, errors.MissingKeyError)):
         outcome.get_result().rubricate_could_not_judge = True
 
 
@@ -121,6 +123,18 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     if report.when == "call" and getattr(report, "rubricate_could_not_judge", False):
         return "error", "E", "ERROR"
     return None
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """Once the JUnit file is written: a text that could not be judged is an error in it, too."""
+    yield
+    config = session.config
+    path = getattr(config.option, "xmlpath", None)
+    if path and not hasattr(config, "workerinput"):
+        from rubricate.testing._junit import mark_errors
+
+        mark_errors(path)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

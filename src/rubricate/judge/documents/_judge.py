@@ -101,6 +101,11 @@ class DocumentJudge:
         return f"{self.whole.prompt_version} and {DOCUMENT_PROMPTS}"
 
     @property
+    def mode(self) -> str:
+        """How the model is asked, in words."""
+        return f"{self.whole.mode}; over {self.chunk_tokens} tokens in parts"
+
+    @property
     def note(self) -> str | None:
         return self.whole.note
 

@@ -8,6 +8,7 @@ name (a temperature, logprobs) are left out from then on.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -53,6 +54,8 @@ TOP_LOGPROBS, FEW_LOGPROBS = 20, 5
 CHOICE_TOKENS = 4
 """How long a reply of one token may be; some models put space before it."""
 CHOICE_TEMPERATURE = 1.0
+_VERSION = re.compile(r"/v\d")
+"""What nearly all addresses of OpenAI-compatible servers have in them."""
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
@@ -247,6 +250,13 @@ class HTTPModel:
         if status == _PROXY_ASKS and self._proxy:
             return self._refused_by_proxy(status, "")
         refusal = self._redacted(status_error(status, raw, wait))
+        if refusal.kind == "not_found":
+            return ModelError(
+                "not_found",
+                f"{refusal}; asked was model '{self._model}' at {self._url}/chat/completions"
+                + ("" if _VERSION.search(self._url) else " (most addresses end in /v1)"),
+                status=status,
+            )
         if refusal.kind != "auth":
             return refusal
         advice = "check the key in" if self._key else "set"

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from rubricate._documents import did_you_mean
+from rubricate._documents import suggestion
 from rubricate.errors import InputError, MissingKeyError
 
 __all__ = ["GENERIC_KEY", "PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
@@ -85,6 +85,18 @@ _ROWS = (
 )
 PROVIDERS: dict[str, Provider] = {row.prefix: row for row in _ROWS}
 
+_MAKERS = {
+    "gpt-": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+}
+"""How a model's name begins that is given without its provider, and whose it is."""
+
 GENERIC_KEY = "RUBRICATE_API_KEY"
 """The key's variable for a server that is named by its address alone."""
 
@@ -110,12 +122,10 @@ def base_url(name: str, given: str | None) -> tuple[str, str]:
             raise InputError(f"the base URL must start with http:// or https://, found '{given}'")
         return given.rstrip("/"), model
     if provider is None:
-        prefix = name.partition("/")[0]
-        hint = did_you_mean(prefix, [*PROVIDERS, "builtin"])
+        known = ", ".join(f"{known}/..." for known in PROVIDERS)
         raise InputError(
-            f"unknown judge '{name}'{hint} Known: builtin, "
-            + ", ".join(f"{known}/..." for known in PROVIDERS)
-            + "; or give the address of an OpenAI-compatible server as the base URL"
+            f"unknown judge '{name}'{_meant(name)} (known: builtin, {known}; for another "
+            "OpenAI-compatible server give its address as the base URL)"
         )
     moved = os.environ.get(provider.url_variable) if provider.url_variable else None
     if moved and not moved.startswith(("http://", "https://")):
@@ -123,6 +133,21 @@ def base_url(name: str, given: str | None) -> tuple[str, str]:
             f"{provider.url_variable} must start with http:// or https://, found '{moved}'"
         )
     return (moved or provider.base_url).rstrip("/"), model
+
+
+def _meant(name: str) -> str:
+    """What somebody who writes this name most likely wants, as a question."""
+    prefix, _, model = name.partition("/")
+    near = suggestion(prefix, [*PROVIDERS, "builtin"])
+    if near == "builtin" or (near and not model):
+        near = near if near == "builtin" else f"{near}/MODEL"
+    elif near:
+        near = f"{near}/{model}"
+    else:
+        near = next(
+            (f"{maker}/{name}" for start, maker in _MAKERS.items() if name.startswith(start)), None
+        )
+    return f"; did you mean '{near}'?" if near else ""
 
 
 def api_key(name: str, given: str | None) -> tuple[str | None, str]:

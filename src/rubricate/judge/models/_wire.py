@@ -207,7 +207,7 @@ def _reset(value: str, date: str | None) -> float:
 
 def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
     """The error that an HTTP status and body stand for."""
-    text = _error_text(raw)
+    text = _error_text(raw, status)
     lower = text.lower()
     kind: ModelErrorKind
     if status in (401, 403) or any(word in lower for word in _KEY_WORDS):
@@ -231,7 +231,7 @@ def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
     return ModelError(kind, f"HTTP {status}: {text}", status=status, retry_after=wait)
 
 
-def _error_text(raw: bytes) -> str:
+def _error_text(raw: bytes, status: int = 200) -> str:
     """The message in an error body, in one line; the body itself where it has no such field."""
     try:
         body = orjson.loads(raw)
@@ -244,5 +244,5 @@ def _error_text(raw: bytes) -> str:
         error = body.get("error", body)
         message = error.get("message") if isinstance(error, dict) else error
         message = message or body.get("detail") or body.get("message")
-    text = str(message) if message else raw.decode("utf-8", "replace")
-    return " ".join(text.split()) or "(no message)"
+    text = " ".join((str(message) if message else raw.decode("utf-8", "replace")).split())
+    return text.removeprefix(f"{status}: ") or "(no message)"
