@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 from rubricate._version import __version__
 
 if TYPE_CHECKING:
-    from rubricate.comparing import PairReport, acompare_pair, compare_pair
+    from rubricate.comparing import (
+        PairReport,
+        acompare_pair,
+        aestimate_pair,
+        compare_pair,
+        estimate_pair,
+    )
     from rubricate.dataset import (
         ContextDocument,
         DataItem,
@@ -128,12 +134,14 @@ __all__ = [
     "__version__",
     "acompare_pair",
     "aestimate",
+    "aestimate_pair",
     "agrade",
     "agrade_stream",
     "aredteam",
     "compare_pair",
     "csv_dataset",
     "estimate",
+    "estimate_pair",
     "file_dataset",
     "grade",
     "grade_stream",
@@ -145,7 +153,13 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "rubricate.comparing": ("PairReport", "acompare_pair", "compare_pair"),
+    "rubricate.comparing": (
+        "PairReport",
+        "acompare_pair",
+        "aestimate_pair",
+        "compare_pair",
+        "estimate_pair",
+    ),
     "rubricate.dataset": (
         "ContextDocument",
         "DataItem",

@@ -18,7 +18,7 @@ from typing import Any, Unpack, cast
 from rubricate._sync import run_sync
 from rubricate.dataset import ContextDocument, DataItem, Entry, Gradable, RubricDataset
 from rubricate.errors import InputError
-from rubricate.grading import agrade
+from rubricate.grading import aestimate, agrade
 from rubricate.judge import (
     OTHER,
     Judge,
@@ -34,9 +34,16 @@ from rubricate.judge import (
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 from rubricate.report import PairReport, pair_result
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import Result
+from rubricate.run import Estimate, Result
 
-__all__ = ["PairOptions", "PairReport", "acompare_pair", "compare_pair"]
+__all__ = [
+    "PairOptions",
+    "PairReport",
+    "acompare_pair",
+    "aestimate_pair",
+    "compare_pair",
+    "estimate_pair",
+]
 
 VOTING = ("nominal", "min_votes", "weights", "replicates")
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices", *VOTING)
@@ -98,40 +105,64 @@ async def acompare_pair(
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged.
     """
-    check_options(options, PairOptions)
-    if isinstance(first, str) and isinstance(second, str):
-        if rubric is None:
-            raise InputError("two texts need a rubric: give one (--rubric, rubric=)")
-        documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
-        first, second = (
-            RubricDataset(
-                prompt,
-                rubric,
-                [DataItem(text, id="pair", reference_submission=reference, context=documents)],
-            )
-            for text in (first, second)
-        )
-    elif isinstance(first, str) or isinstance(second, str):
-        raise InputError("compare two texts, or two datasets: one of each was given")
-    elif prompt or reference or context:
-        raise InputError("prompt, reference and context are for two texts; datasets have their own")
-    pairs = list(_pairs(first, second, limit))
-    rubrics = _Rubrics(rubric)
-    items = [item for pair in pairs for item in _items(pair, rubrics.of(pair.first.rubric))]
-    models, asked = _judges(judge, options)
-    running = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
+    asked = _asked(first, second, rubric, prompt, reference, context, judge, limit, options)
     try:
-        result = await agrade(
-            RubricDataset("", None, items, name=first.name),
-            asked,
-            stop=stop,
-            **cast(GradingOptions, running),
-        )
+        result = await agrade(asked.dataset, asked.judge, stop=stop, **asked.options)
     finally:
-        for model in models:
-            if model not in _listed(judge):
-                await model.aclose()
-    return _report(result, rubrics)
+        await asked.aclose()
+    return _report(result, asked.rubrics)
+
+
+async def aestimate_pair(
+    first: str | Gradable,
+    second: str | Gradable,
+    *,
+    rubric: Rubric | None = None,
+    prompt: str = "",
+    reference: str | None = None,
+    context: Sequence[ContextDocument | str] = (),
+    judge: JudgesLike = None,
+    limit: int | None = None,
+    **options: Unpack[PairOptions],
+) -> Estimate:
+    """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    asked = _asked(first, second, rubric, prompt, reference, context, judge, limit, options)
+    try:
+        return await aestimate(asked.dataset, asked.judge, **asked.options)
+    finally:
+        await asked.aclose()
+
+
+def estimate_pair(
+    first: str | Gradable,
+    second: str | Gradable,
+    *,
+    rubric: Rubric | None = None,
+    prompt: str = "",
+    reference: str | None = None,
+    context: Sequence[ContextDocument | str] = (),
+    judge: JudgesLike = None,
+    limit: int | None = None,
+    **options: Unpack[PairOptions],
+) -> Estimate:
+    """`aestimate_pair` for plain code."""
+    return run_sync(
+        lambda: aestimate_pair(
+            first,
+            second,
+            rubric=rubric,
+            prompt=prompt,
+            reference=reference,
+            context=context,
+            judge=judge,
+            limit=limit,
+            **options,
+        )
+    )
 
 
 def compare_pair(
@@ -167,6 +198,73 @@ def compare_pair(
                     await one.aclose()
 
     return run_sync(whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A comparison as a run: two items a pair, and who judges them.
+
+    Attributes:
+        dataset: the items.
+        judge: who is asked about them.
+        options: what the run is told.
+        rubrics: what is asked.
+        own: the models that were made here, and are let go of here.
+    """
+
+    dataset: RubricDataset
+    judge: PairJudge | Panel
+    options: GradingOptions
+    rubrics: _Rubrics
+    own: list[Model]
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        for model in self.own:
+            await model.aclose()
+
+
+def _asked(
+    first: str | Gradable,
+    second: str | Gradable,
+    rubric: Rubric | None,
+    prompt: str,
+    reference: str | None,
+    context: Sequence[ContextDocument | str],
+    judge: JudgesLike,
+    limit: int | None,
+    options: PairOptions,
+) -> _Asked:
+    """What is asked, and of whom; arguments and errors as for `acompare_pair`."""
+    check_options(options, PairOptions)
+    if isinstance(first, str) and isinstance(second, str):
+        if rubric is None:
+            raise InputError("two texts need a rubric: give one (--rubric, rubric=)")
+        documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
+        first, second = (
+            RubricDataset(
+                prompt,
+                rubric,
+                [DataItem(text, id="pair", reference_submission=reference, context=documents)],
+            )
+            for text in (first, second)
+        )
+    elif isinstance(first, str) or isinstance(second, str):
+        raise InputError("compare two texts, or two datasets: one of each was given")
+    elif prompt or reference or context:
+        raise InputError("prompt, reference and context are for two texts; datasets have their own")
+    pairs = list(_pairs(first, second, limit))
+    rubrics = _Rubrics(rubric)
+    items = [item for pair in pairs for item in _items(pair, rubrics.of(pair.first.rubric))]
+    models, asked = _judges(judge, options)
+    running = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
+    return _Asked(
+        RubricDataset("", None, items, name=first.name),
+        asked,
+        cast("GradingOptions", running),
+        rubrics,
+        [model for model in models if model not in _listed(judge)],
+    )
 
 
 def _listed(judge: JudgesLike) -> list[Any]:

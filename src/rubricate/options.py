@@ -17,6 +17,7 @@ from rubricate.judge import (
     JudgeSettings,
     JudgesLike,
     Panel,
+    ProbabilityJudge,
     Weights,
     choose_judge,
     named_judge,
@@ -202,6 +203,11 @@ def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
     if judge is None or judge == "builtin":
         concerns = {"examples", "mode"}
     elif isinstance(judge, Judge):
+        if told.get("mode") == "probability" and not isinstance(judge, ProbabilityJudge):
+            raise InputError(
+                f"the mode is for language models and the embedded judge; {judge.name} answers as "
+                "it does: give the mode to the others (ProbabilityJudge), or leave it out"
+            )
         concerns = set()
     elif not isinstance(judge, str):
         concerns -= {"base_url", *HOW_TO_SEND}

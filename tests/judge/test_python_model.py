@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 import pytest
 
-from rubricate import Criterion, Rubric, Usage, Verdict
+from rubricate import Criterion, InputError, Rubric, Usage, Verdict
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, PythonModel
 
@@ -104,3 +105,33 @@ def test_a_callable_is_named_after_itself_or_as_given():
     assert PythonModel(_async_answer).name == "python/_async_answer"
     assert PythonModel(_Callable()).name == "python/_Callable"
     assert PythonModel(_Callable(), "mine").name == "mine"
+
+
+def test_callables_that_keep_other_values_do_not_share_answers_and_one_that_notes_calls_does():
+    def keeping(word: str) -> Any:
+        noted: list[str] = []
+
+        def judge(messages: Any) -> dict[str, Any]:
+            noted.append(word)
+            return {**ANSWER, "verdict": "MET" if word in messages[-1]["content"] else "UNMET"}
+
+        return judge
+
+    def hash_of(function: Any) -> str:
+        return PythonModel(function, "same name").fingerprint()["source"]
+
+    thanks, please = keeping("Thanks"), keeping("Please")
+    before = hash_of(thanks)
+    assert before != hash_of(please)
+    assert before == hash_of(keeping("Thanks"))
+    assert verdict(thanks).label == "MET"
+    assert hash_of(thanks) == before  # though it has noted a call
+    assert hash_of(functools.partial(verdict, 1)) != hash_of(functools.partial(verdict, 2))
+
+
+def test_a_judge_of_ones_own_among_several_does_not_ignore_the_mode():
+    from rubricate.judge import ModelJudge
+
+    own = ModelJudge(PythonModel(lambda messages: ANSWER, "own"))
+    with pytest.raises(InputError, match="own answers as it does: give the mode to the others"):
+        RUBRIC.grade("Thanks.", judge=[own, "builtin"], mode="probability")

@@ -23,7 +23,7 @@ def agree(
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
     json_output: JsonFigures = False,
 ) -> int:
-    """Show how far a run's judge agrees with the human labels, with intervals."""
+    """Show how far judge and people agree, with intervals."""
     from rubricate.report import agreement_report
     from rubricate.run import read_run
     from rubricate.stats import Bootstrap

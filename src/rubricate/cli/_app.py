@@ -2,7 +2,7 @@
 
 Exit codes: 0 fine; 1 usage or input error, or a run that could not go on; 2 finished, but some
 verdicts failed; 3 a comparison found the second run worse; 4 too little could be compared to tell;
-130 interrupted.
+5 a certificate does not hold; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -111,9 +111,16 @@ def main() -> None:
             raise
         message = error.format_message()  # type: ignore[attr-defined]
         if message:
-            sys.stderr.write(f"Error: {_one_line(message)} (see rubricate --help)\n")
+            sys.stderr.write(f"Error: {_one_line(message)} (see {_command(error)} --help)\n")
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command(error: Exception) -> str:
+    """The command that was told something wrong, as it is called."""
+    context = getattr(error, "ctx", None)
+    names = [context.info_name] if context is not None and context.parent is not None else []
+    return " ".join(["rubricate", *filter(None, names)])
 
 
 def _one_line(text: str) -> str:

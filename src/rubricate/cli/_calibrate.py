@@ -29,7 +29,7 @@ def calibrate(
     seed: Annotated[int, typer.Option(help="Of the draw of these items.")] = 0,
     json_output: Annotated[bool, typer.Option("--json", help="Print the map as JSON.")] = False,
 ) -> int:
-    """Fit a map from a judge's probabilities to what they turned out to mean."""
+    """Fit a map from probabilities to how often they were right."""
     import json
 
     from rubricate.report import fit_calibration

@@ -30,7 +30,7 @@ def cascade(
     ] = None,
     json_output: JsonFigures = False,
 ) -> int:
-    """Choose on labels how sure a judge must be before another is asked; asks nobody."""
+    """Choose on labels when a surer judge is asked. Asks nobody."""
     from rubricate.report import cascade_report
     from rubricate.run import read_run
 

@@ -21,7 +21,7 @@ def certify(
     undecided: Undecided = "exclude",
     json_output: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
 ) -> int:
-    """Write down what judge, prompt and rubric agreed how far with people."""
+    """Write down how far judge, prompt and rubric agreed."""
     import json
 
     from rubricate.report import certify as certified

@@ -44,7 +44,7 @@ def compare(
     ] = None,
     json_output: JsonFigures = False,
 ) -> int:
-    """Compare two runs of the same items: the difference, how sure it is, and what flipped."""
+    """Compare two runs: the difference, how sure, what flipped. A gate for CI, too."""
     if fail_if_worse is not None and not 0 <= fail_if_worse < 1:
         raise InputError(
             "--fail-if-worse is a difference of mean scores, which are from 0 to 1: give a number "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,10 @@ from rubricate._documents import read_text
 from rubricate.cli._judging import cache_folder, exit_code, named_run_dir
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
-from rubricate.comparing import PairOptions, acompare_pair
+from rubricate.comparing import PairOptions, acompare_pair, estimate_pair
 from rubricate.dataset import Gradable, RubricDataset, TableColumns, is_table, open_items
 from rubricate.errors import InputError, RunStopped
-from rubricate.report import PairReport
+from rubricate.report import PairReport, estimate_figures, estimate_text
 from rubricate.rubric import Rubric
 
 __all__ = ["Compared", "compare_pair_command"]
@@ -111,6 +112,7 @@ def compare_pair_command(
     run_dir: str | None,
     cache: str | None,
     no_cache: bool,
+    dry_run: bool,
     limit: int | None,
     json_output: bool,
     quiet: bool,
@@ -126,14 +128,18 @@ def compare_pair_command(
     folder = Path(run_dir) if run_dir else named_run_dir(f"{compared.run_name}-{judge}")
     options["run_dir"] = folder
     options["cache"] = cache_folder(cache, no_cache)
-    arguments = compared.arguments()
+    arguments = {**compared.arguments(), "judge": list(judges), "limit": limit}
+    if dry_run:
+        found = estimate_pair(**arguments, **options)
+        print(
+            json.dumps(estimate_figures(found), indent=2) if json_output else estimate_text(found)
+        )
+        return 0
 
     async def asked() -> PairReport:
         with ProgressView(notes) as view:
             options["on_progress"] = view.update
-            return await acompare_pair(
-                **arguments, judge=list(judges), limit=limit, stop=stop_on_signals(), **options
-            )
+            return await acompare_pair(**arguments, stop=stop_on_signals(), **options)
 
     try:
         report = asyncio.run(asked())

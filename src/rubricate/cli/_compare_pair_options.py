@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from rubricate.cli._options import (
+    Attempts,
     BaseUrl,
     Cache,
     Concurrency,
+    Deadline,
     Fresh,
     JsonOutput,
     MaxCost,
+    MaxOutage,
+    MaxTime,
+    MinVotes,
     NoCache,
+    Nominal,
+    Prices,
     Quiet,
     Replicates,
+    RequestsPerMinute,
     RetryFailed,
     Temperature,
     Timeout,
+    TokensPerMinute,
+    Weights,
 )
+
+if TYPE_CHECKING:
+    from rubricate.comparing import PairOptions
 
 __all__ = ["compare_pair"]
 
@@ -57,6 +70,10 @@ def compare_pair(
             help="A language model: openai/gpt-4.1-mini, ... Given several times, they vote."
         ),
     ] = None,
+    nominal: Nominal = None,
+    weights: Weights = None,
+    min_votes: MinVotes = None,
+    replicates: Replicates = None,
     base_url: BaseUrl = None,
     run_dir: Annotated[
         str | None,
@@ -66,35 +83,57 @@ def compare_pair(
     retry_failed: RetryFailed = False,
     cache: Cache = None,
     no_cache: NoCache = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
+    ] = False,
+    prices: Prices = None,
     max_cost: MaxCost = None,
+    max_time: MaxTime = None,
     limit: Annotated[int | None, typer.Option(help="Compare only the first N pairs.")] = None,
-    replicates: Replicates = None,
     concurrency: Concurrency = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
     temperature: Temperature = None,
     timeout: Timeout = None,
+    attempts: Attempts = None,
+    deadline: Deadline = None,
+    max_outage: MaxOutage = None,
     json_output: JsonOutput = False,
     quiet: Quiet = False,
 ) -> int:
-    """Ask a judge which of two submissions is better, by each criterion, in both orders."""
+    """Ask which of two submissions is better, in both orders. By each criterion."""
     from rubricate.cli._compare_pair import Compared, compare_pair_command
-    from rubricate.comparing import PairOptions
+    from rubricate.cli._judging import parsed_weights
 
-    options: PairOptions = {"base_url": base_url, "fresh": fresh, "max_cost": max_cost}
-    options["retry_failed"] = retry_failed
-    if replicates is not None:
-        options["replicates"] = replicates
-    if concurrency is not None:
-        options["concurrency"] = concurrency
-    if temperature is not None:
-        options["temperature"] = temperature
-    if timeout is not None:
-        options["timeout"] = timeout
+    told = {
+        "nominal": nominal,
+        "weights": None if weights is None else parsed_weights(weights),
+        "min_votes": min_votes,
+        "replicates": replicates,
+        "base_url": base_url,
+        "fresh": fresh,
+        "retry_failed": retry_failed,
+        "prices": prices,
+        "max_cost": max_cost,
+        "max_time": max_time,
+        "concurrency": concurrency,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+        "temperature": temperature,
+        "timeout": timeout,
+        "attempts": attempts,
+        "deadline": deadline,
+        "max_outage": max_outage,
+    }
+    given = {name: value for name, value in told.items() if value is not None}
+    options = cast("PairOptions", given)
     return compare_pair_command(
         Compared(first, second, rubric, columns, map, texts, prompt, reference),
         judge or [],
         run_dir=run_dir,
         cache=cache,
         no_cache=no_cache,
+        dry_run=dry_run,
         limit=limit,
         json_output=json_output,
         quiet=quiet,

@@ -28,7 +28,7 @@ def few_labels(
     seed: Annotated[int, typer.Option(help="Of the items named.")] = 0,
     json_output: JsonFigures = False,
 ) -> int:
-    """Show the means that people would give, from labels of some items; name more to label."""
+    """Show the means that people would give, from a few labels. Name more to label."""
     if next_items < 0:
         raise InputError(f"--next must be 0 or more, found {next_items}")
     if uncertain and not next_items:

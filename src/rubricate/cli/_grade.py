@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
+from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir, parsed_weights
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.cli._signals import stop_on_signals
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["grade_command"]
 
 
+NOT_CERTIFIED = 5
+"""The exit code of a run for which the certificate that was given does not hold."""
+
+
 def grade_command(settings: GradeSettings) -> int:
     """Grade as told; returns the exit code."""
     from rich.console import Console
@@ -80,12 +85,17 @@ def grade_command(settings: GradeSettings) -> int:
             highlight=False,
             markup=False,
         )
-    return exit_code(
+    code = exit_code(
         run_dir,
         stopped=summary.stopped,
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
+    if code or summary.certificate is None or summary.certificate.holds:
+        return code
+    what = "; ".join(summary.certificate.differences)
+    sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
+    return NOT_CERTIFIED
 
 
 def _certificate(file: str) -> Certificate:
@@ -110,12 +120,34 @@ def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     rubric = Rubric.from_file(settings.rubric) if settings.rubric else None
+    _check_kind(settings.data)
     if settings.map is None and not is_table(settings.data):
         return _rubric_dataset(settings.data, rubric)
     if rubric is None:
         raise InputError("a table has no rubric: give --rubric", file=settings.data)
     columns = TableColumns.parse(settings.map or {})
     return open_items(settings.data, rubric, columns, on_error=settings.on_error)
+
+
+def _check_kind(data: str) -> None:
+    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
+    path = Path(data)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        advice = "is a folder: name a dataset or a table"
+        if any(one.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for one in path.iterdir()):
+            advice += ", or grade reports in a folder with: rubricate reports"
+    elif suffix in (".xlsx", ".xls", ".ods"):
+        advice = "is a spreadsheet: save it as CSV (UTF-8), and grade that"
+    elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
+        advice = (
+            "is one text, not a dataset: put texts into a table (a column submission), or grade "
+            "reports in a folder with: rubricate reports"
+        )
+    else:
+        return
+    if path.exists():
+        raise InputError(advice, file=data)
 
 
 def _rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
@@ -125,6 +157,15 @@ def _rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
         if error.message == "Missing required field: 'rubric'":
             raise InputError(
                 f"{error.message}; add one or give --rubric", file=error.file
+            ) from None
+        if error.message.startswith("unknown key 'rubrics'"):
+            raise InputError(
+                "looks like tasks of ResearchRubrics: rubricate reports FOLDER --tasks it",
+                file=data,
+            ) from None
+        if error.message.startswith("Expected JSON object, got list"):
+            raise InputError(
+                "is a list, not a dataset; a rubric is given by --rubric", file=error.file
             ) from None
         raise
     if dataset.rubric is None and any(item.rubric is None for item in dataset):
@@ -227,20 +268,7 @@ def _names(settings: GradeSettings) -> list[str]:
 
 def _weights(settings: GradeSettings) -> Weights | None:
     given = settings.weights
-    if not isinstance(given, str):
-        return given
-    if given == "reliability":
-        return "reliability"
-    parts = [part.partition("=") for part in given.split(",")]
-    try:
-        if all(equals for _, equals, _ in parts):
-            return {name.strip(): float(weight) for name, _, weight in parts}
-        return [float(part) for part in given.split(",")]
-    except ValueError:
-        raise InputError(
-            f"--weights: '{given}' is neither reliability, nor numbers such as 2,1,1, nor numbers "
-            "by name such as gpt=2,claude=1"
-        ) from None
+    return parsed_weights(given) if isinstance(given, str) else given
 
 
 def _length_penalty(settings: GradeSettings) -> LengthPenalty | None:

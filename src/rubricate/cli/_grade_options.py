@@ -8,15 +8,24 @@ from typing import Annotated
 import typer
 
 from rubricate.cli._options import (
+    Attempts,
     BaseUrl,
     Cache,
     Concurrency,
+    Deadline,
     JudgePrompt,
     MaxCost,
+    MaxOutage,
+    MaxTime,
+    MinVotes,
+    Nominal,
     Prices,
     Replicates,
+    RequestsPerMinute,
     Temperature,
     Timeout,
+    TokensPerMinute,
+    Weights,
 )
 
 __all__ = ["grade"]
@@ -51,21 +60,12 @@ def grade(
         str | None,
         typer.Option(help="Votes on ordered options: mean, median, weighted_mean, mode, min, max."),
     ] = None,
-    nominal: Annotated[
-        str | None,
-        typer.Option(help="Votes on options without order: mode, weighted_mode, unanimous."),
-    ] = None,
+    nominal: Nominal = None,
     numeric: Annotated[
         str | None,
         typer.Option(help="Votes on metric criteria: mean, median, weighted_mean."),
     ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help="What each judge's vote counts: reliability, numbers such as 2,1,1, or by name: "
-            "gpt=0.7,claude=0.3."
-        ),
-    ] = None,
+    weights: Weights = None,
     mode: Annotated[
         str | None,
         typer.Option(help="explained (default): reasons, then verdict; or probability."),
@@ -84,9 +84,7 @@ def grade(
     samples: Annotated[
         int | None, typer.Option(help="Replies drawn where a model has no logprobs. [5]")
     ] = None,
-    min_votes: Annotated[
-        int | None, typer.Option(help="With fewer votes that decide, a verdict is failed. [1]")
-    ] = None,
+    min_votes: MinVotes = None,
     replicates: Replicates = None,
     map: Annotated[
         str | None,
@@ -159,30 +157,19 @@ def grade(
     ] = None,
     prices: Prices = None,
     max_cost: MaxCost = None,
-    max_time: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
+    max_time: MaxTime = None,
     config: Annotated[
         Path | None, typer.Option(help="A YAML file with these options; the command line wins.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Grade only the first N items.")] = None,
     concurrency: Concurrency = None,
-    requests_per_minute: Annotated[
-        float | None, typer.Option(help="What the endpoint may be sent. [as its answers tell]")
-    ] = None,
-    tokens_per_minute: Annotated[
-        float | None, typer.Option(help="What the endpoint may be asked for. [as above]")
-    ] = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
     temperature: Temperature = None,
     timeout: Timeout = None,
-    attempts: Annotated[
-        int | None, typer.Option(help="How often a failing request is sent, at most. [6]")
-    ] = None,
-    deadline: Annotated[
-        float | None, typer.Option(help="Seconds that one judgement may take in all. [600]")
-    ] = None,
-    max_outage: Annotated[
-        float | None,
-        typer.Option(help="Seconds without any answer after which a run is stopped. [120]"),
-    ] = None,
+    attempts: Attempts = None,
+    deadline: Deadline = None,
+    max_outage: MaxOutage = None,
     cannot_assess: Annotated[
         str | None, typer.Option(help="What an abstention scores: skip, zero, partial, fail.")
     ] = None,
@@ -206,7 +193,7 @@ def grade(
     ] = None,
     certificate: Annotated[
         str | None,
-        typer.Option(help="A certificate (see certify): say whether it holds for this run."),
+        typer.Option(help="A certificate (see certify): exit with 5 if it does not hold."),
     ] = None,
     json_output: Annotated[
         bool | None, typer.Option("--json", help="Print the summary as JSON.")
@@ -215,7 +202,7 @@ def grade(
         bool | None, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
     ] = None,
 ) -> int:
-    """Grade a dataset: judge every item by every criterion of its rubric."""
+    """Judge every item of a dataset by every criterion. What is known is not asked again."""
     from rubricate.cli._grade import grade_command
     from rubricate.cli._settings import load_settings
 

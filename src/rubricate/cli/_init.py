@@ -21,7 +21,7 @@ def init(
     force: Annotated[bool, typer.Option(help="Overwrite files that are there.")] = False,
     json_output: JsonOutput = False,
 ) -> int:
-    """Write a small dataset, rubric and configuration to start from."""
+    """Write a dataset, rubric and configuration to start from."""
     from importlib import resources
 
     present = [name for name in FILES if (folder / name).exists()]

@@ -11,7 +11,7 @@ __all__ = ["judges"]
 
 
 def judges(json_output: JsonOutput = False) -> int:
-    """List the judges: prefixes, addresses, which keys are set, which extras are installed."""
+    """List the judges: addresses, keys, and installed extras."""
     from rubricate.judge.models import GENERIC_KEY, PROVIDERS
 
     rows = [
@@ -42,6 +42,8 @@ def judges(json_output: JsonOutput = False) -> int:
         table.add_row(str(row["judge"]), state, str(row["key_variable"]), str(row["base_url"]))
     table.add_row("MODEL", "optional", GENERIC_KEY, "given by --base-url")
     console = Console()
+    if not console.is_terminal:  # for grep, an address in one piece
+        console.width = max(console.width, 120)
     console.print(table)
     for extra, installed in extras.items():
         console.print(f"extra {extra}: {'installed' if installed else 'not installed'}")

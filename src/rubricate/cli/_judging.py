@@ -7,10 +7,14 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rubricate.errors import InputError
 
-__all__ = ["NO_JUDGE", "cache_folder", "exit_code", "named_run_dir"]
+if TYPE_CHECKING:
+    from rubricate.judge import Weights
+
+__all__ = ["NO_JUDGE", "cache_folder", "exit_code", "named_run_dir", "parsed_weights"]
 
 NO_JUDGE = (
     "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
@@ -38,6 +42,26 @@ def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
+
+
+def parsed_weights(given: str) -> Weights:
+    """What `--weights` says: `reliability`, numbers, or numbers by name.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if given == "reliability":
+        return "reliability"
+    parts = [part.partition("=") for part in given.split(",")]
+    try:
+        if all(equals for _, equals, _ in parts):
+            return {name.strip(): float(weight) for name, _, weight in parts}
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--weights: '{given}' is neither reliability, nor numbers such as 2,1,1, nor numbers "
+            "by name such as gpt=2,claude=1"
+        ) from None
 
 
 def exit_code(

@@ -47,7 +47,7 @@ def label(
         bool, typer.Option("--no-browser", help="Only print the page's address.")
     ] = False,
 ) -> int:
-    """Label a dataset by hand, blind, on a page that only this machine can open."""
+    """Label a dataset by hand, blind, on a page of this machine."""
     import asyncio
 
     from rubricate.dataset import TableColumns, open_label_file
@@ -92,6 +92,11 @@ async def _serve(session: LabelSession, annotator: str, port: int, *, browser: b
     async with LabelServer(session, annotator=annotator, port=port) as server:
         print(server.url, flush=True)
         sys.stderr.write(f"Labels go into {session.file.path} with every key. Ctrl-C ends it.\n")
+        if session.file.loses_comments:
+            sys.stderr.write(
+                f"Comments of {session.file.path} cannot be kept: the file as it was will be "
+                "beside it, as NAME.before-labels.\n"
+            )
         if session.how == "worth":
             sys.stderr.write(
                 "The items worth most come first: good for finding errors, but no random sample.\n"

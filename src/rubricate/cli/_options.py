@@ -12,23 +12,32 @@ if TYPE_CHECKING:
     from rubricate import stats
 
 __all__ = [
+    "Attempts",
     "BaseUrl",
     "Cache",
     "Concurrency",
+    "Deadline",
     "Fresh",
     "Groups",
     "JsonFigures",
     "JsonOutput",
     "JudgePrompt",
     "MaxCost",
+    "MaxOutage",
+    "MaxTime",
+    "MinVotes",
     "NoCache",
+    "Nominal",
     "Prices",
     "Quiet",
     "Replicates",
+    "RequestsPerMinute",
     "RetryFailed",
     "Temperature",
     "Timeout",
+    "TokensPerMinute",
     "Undecided",
+    "Weights",
     "undecided_policy",
 ]
 
@@ -80,6 +89,37 @@ Replicates = Annotated[
 Temperature = Annotated[float | None, typer.Option(help="Sampling temperature. [0]")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds that one request may take. [120]")]
 Concurrency = Annotated[int | None, typer.Option(help="The most requests in flight at once. [32]")]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        help="What each judge's vote counts: reliability, numbers such as 2,1,1, or by name: "
+        "gpt=0.7,claude=0.3."
+    ),
+]
+Nominal = Annotated[
+    str | None,
+    typer.Option(help="Votes on options without order: mode, weighted_mode, unanimous."),
+]
+MinVotes = Annotated[
+    int | None, typer.Option(help="With fewer votes that decide, a verdict is failed. [1]")
+]
+RequestsPerMinute = Annotated[
+    float | None, typer.Option(help="What the endpoint may be sent. [as its answers tell]")
+]
+TokensPerMinute = Annotated[
+    float | None, typer.Option(help="What the endpoint may be asked for. [as above]")
+]
+Attempts = Annotated[
+    int | None, typer.Option(help="How often a failing request is sent, at most. [6]")
+]
+Deadline = Annotated[
+    float | None, typer.Option(help="Seconds that one judgement may take in all. [600]")
+]
+MaxOutage = Annotated[
+    float | None,
+    typer.Option(help="Seconds without any answer after which a run is stopped. [120]"),
+]
+MaxTime = Annotated[float | None, typer.Option(help="End after so many seconds.")]
 MaxCost = Annotated[
     float | None, typer.Option(help="End before more US dollars than these are spent.")
 ]

@@ -52,7 +52,7 @@ def redteam(
     json_output: JsonOutput = False,
     quiet: Quiet = False,
 ) -> int:
-    """Attack a judge: how often is it talked into passing a wrong answer?"""
+    """Attack a judge: is it talked into passing wrong answers?"""
     import asyncio
 
     from rich.console import Console

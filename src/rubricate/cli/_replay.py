@@ -26,7 +26,7 @@ def replay(
     ] = None,
     json_output: JsonOutput = False,
 ) -> int:
-    """Show how recorded judges, and panels of them, agree with people; asks nobody."""
+    """Show how recorded judges and panels agree. Asks nobody."""
     from rubricate.dataset import RubricDataset
     from rubricate.grading import grade
     from rubricate.judge import Panel, recorded_judges

@@ -28,7 +28,7 @@ def report(
     ] = None,
     json_output: JsonOutput = False,
 ) -> int:
-    """Write a run as one HTML page with all figures, plots, items and verdicts."""
+    """Write a run as one HTML page: figures, plots, every verdict."""
     from dataclasses import asdict
 
     from rubricate.report import write_report

@@ -71,7 +71,7 @@ def reports(
     json_output: JsonFigures = False,
     quiet: Quiet = False,
 ) -> int:
-    """Grade research reports by the weighted rubrics of their tasks; see docs/reports.md."""
+    """Grade research reports by the rubrics of their tasks. See docs/reports.md."""
     given = dict(locals())
     from rubricate.cli._reports import ReportSettings, reports_command
 

@@ -32,7 +32,7 @@ def show(
     ] = False,
     json_output: JsonOutput = False,
 ) -> int:
-    """Show the summary of a run again, or some of its verdicts with texts and reasons."""
+    """Show a run's summary again, or some of its verdicts."""
     from rubricate.report import Selection, read_summary
     from rubricate.run import read_run
 

@@ -21,7 +21,7 @@ def variance(
     groups: Groups = None,
     json_output: JsonFigures = False,
 ) -> int:
-    """Show how much of the spread is item, judge, prompt and sampling; list unstable criteria."""
+    """Show whether scores vary by item, judge, prompt or chance. List unstable criteria."""
     from rubricate.report import variance_report
     from rubricate.run import read_run
 

@@ -175,13 +175,22 @@ class RowReader:
         """What is wrong with the mapping in a table of these columns, if anything is."""
         missing = [column for column in self._columns.columns.values() if column not in names]
         unmapped = [name for name in names if name not in self._found.values()]
+        (only,) = names if len(names) == 1 else ("",)
+        if mark := next((mark for mark in ";\t|" if mark in only), None):
+            return InputError(
+                f"the only column is {only!r}, which looks like several separated by {mark!r}: "
+                "save the table with commas" + ("" if mark != "\t" else ", or name it .tsv")
+            )
         if missing:
+            near = suggestion(missing[0], list(names))
             what = f"there is no column {', '.join(map(repr, missing))}"
+            what += f" (did you mean {near!r}?)" if near else ""
         elif "submission" not in self._found:
             what = "no column is mapped to submission: give --map submission=COLUMN"
         else:
             return None
+        others = "; not mapped are " + (", ".join(map(repr, unmapped)) or "(none)")
         return InputError(
-            f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}; not mapped are "
-            f"{', '.join(map(repr, unmapped)) or '(none)'}"
+            f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}"
+            + (others if len(unmapped) < len(names) else "")
         )

@@ -245,7 +245,8 @@ def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: in
     """What to raise where `line` or one of the next lines is not in the encoding."""
     reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
     return InputError(
-        f"is not {encoding} text from about this line on ({reason}); give its encoding=",
+        f"is not {encoding} text from about this line on ({reason}); save it as "
+        "UTF-8, or in Python give its encoding=",
         file=source.shown,
         line=line,
     )

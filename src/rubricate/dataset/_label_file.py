@@ -186,6 +186,12 @@ class LabelFile:
             self.dataset.items[place] = item
             self.entries[place] = Entry(entry.id, item, entry.rubric, entry.prompt, entry.reference)
 
+    @property
+    def loses_comments(self) -> bool:
+        """Whether it is YAML with comments, which the first label will leave out."""
+        is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
+        return is_yaml and COMMENT.search(self.path.read_text("utf-8-sig")) is not None
+
     def _keep_comments(self, before: str) -> None:
         """YAML is written without its comments: keep the file as it was, once, if it has some."""
         copy = self.path.with_name(f"{self.path.name}.before-labels")

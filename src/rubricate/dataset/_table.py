@@ -138,6 +138,8 @@ class ItemTable:
                 yield self._entry(item.id, item)
 
         found = survey_of(noted())
+        if not found.items and not self.skipped:
+            raise InputError("has no rows to grade", file=self._shown)
         try:
             rows.check()
             ids.settle(lambda: self._names(limit))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,7 +24,7 @@ from rubricate.report._summary import (
     Summary,
     UsageFigures,
 )
-from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Failure, Usage, Verdict
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
 from rubricate.run import DocumentWork
 from rubricate.stats import agreement_of_counts
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tallies", "summarize"]
 
+NEVER = (sys.maxsize, 0, "")
+"""After every place."""
 STATUSES = ("judged", "abstained", "not_applicable", "failed")
 
 
@@ -89,11 +92,7 @@ class Tallies:
                 agreement.add(criterion, verdict, item.labels.get(name))
             if verdict.detail or verdict.votes:
                 self._documents.add(verdict)
-            if verdict.status == "abstained" and verdict.reason:
-                self._note_abstention(place, f"{name}: {verdict.reason}")
-            if verdict.error is not None:
-                self._errors[verdict.error.kind] += 1
-                self._note(place, verdict.error)
+            self._note(place, name, verdict)
         self._score.add(item.score.value)
         self._lowest.add(item.score.lowest)
         self._highest.add(item.score.highest)
@@ -113,15 +112,19 @@ class Tallies:
             self._mapped += 1
             self._changed += mapped["label"] != label
 
-    def _note(self, place: tuple[int, int], error: Failure) -> None:
-        if error.kind == "not_run":
-            return
-        if self._first_error is None or place < self._first_error[:2]:
-            self._first_error = (*place, f"{error.kind}: {error.message}")
-
-    def _note_abstention(self, place: tuple[int, int], reason: str) -> None:
-        if self._first_abstention is None or place < self._first_abstention[:2]:
-            self._first_abstention = (*place, reason)
+    def _note(self, place: tuple[int, int], name: str, verdict: Verdict) -> None:
+        """Keep the first cause of a failure, and the first reason of an abstention."""
+        error = verdict.error
+        if error is not None:
+            self._errors[error.kind] += 1
+            if error.kind != "not_run" and place < (self._first_error or NEVER)[:2]:
+                self._first_error = (*place, f"{error.kind}: {error.message}")
+        elif (
+            verdict.status == "abstained"
+            and verdict.reason
+            and place < (self._first_abstention or NEVER)[:2]
+        ):
+            self._first_abstention = (*place, f"{name}: {verdict.reason}")
 
     def summary(self, outcome: Outcome) -> Summary:
         """The figures of all items so far, and of the run that gave them."""

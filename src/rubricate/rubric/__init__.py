@@ -11,6 +11,7 @@ from rubricate.rubric._criterion import (
     Measurement,
 )
 from rubricate.rubric._distribution import Obtained, read_distribution, read_kept
+from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
 from rubricate.rubric._penalty import (
     LengthPenalty,
@@ -87,6 +88,7 @@ __all__ = [
     "confidence_of",
     "count_words",
     "document_counts",
+    "fingerprint",
     "read_distribution",
     "read_kept",
     "read_label",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from rubricate.errors import ModelError
 from rubricate.judge.models._model import Completion, Message, Request
-from rubricate.rubric import Usage, source_of
+from rubricate.rubric import Usage, fingerprint, source_of
 
 __all__ = ["PythonModel"]
+
+_FIRST_SEEN: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
+"""What callables were when they were first asked: one that notes its calls stays the same."""
 
 Reply = str | dict[str, Any] | Completion
 
@@ -29,8 +34,11 @@ class PythonModel:
 
     Args:
         function: the callable.
-        name: what the model is called in results. The journal tells two callables apart by name
-            and source text; change the name when a callable's answers change for another reason.
+        name: what the model is called in results. The journal tells two callables apart by name,
+            source text, compiled code and the plain values that they keep (a closure, `partial`
+            arguments, attributes of a callable object, constants of the module that are named);
+            change the name when a callable's answers change for another reason. Looked at is what
+            it keeps when it is first asked in a process: one that notes its calls stays the same.
     """
 
     def __init__(
@@ -43,11 +51,7 @@ class PythonModel:
         self.endpoint = self.name
 
     def fingerprint(self) -> dict[str, Any]:
-        source = source_of(self.function)
-        return {
-            "model": self.name,
-            "source": hashlib.blake2b(source.encode(), digest_size=16).hexdigest(),
-        }
+        return {"model": self.name, "source": _at_first(self.function)}
 
     async def complete(self, request: Request) -> Completion:
         begin = time.perf_counter()
@@ -66,3 +70,21 @@ class PythonModel:
 
     async def aclose(self) -> None:
         return None
+
+
+def _at_first(function: Callable[..., Any]) -> str:
+    """A hash of what a callable does and keeps, as it was when it was first asked."""
+    try:
+        known = _FIRST_SEEN.get(function)
+    except TypeError:  # not hashable, or nothing can refer to it weakly
+        return _hash(function)
+    if known is None:
+        known = _hash(function)
+        with contextlib.suppress(TypeError):
+            _FIRST_SEEN[function] = known
+    return known
+
+
+def _hash(function: Callable[..., Any]) -> str:
+    does = json.dumps([source_of(function), fingerprint(function)])
+    return hashlib.blake2b(does.encode(), digest_size=16).hexdigest()
