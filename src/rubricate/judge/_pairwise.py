@@ -13,7 +13,14 @@ import orjson
 
 from rubricate.judge._case import Case
 from rubricate.judge._judge import ModelJudge
-from rubricate.judge._prompts import code_for, request_schema, sendable, template, texts_of
+from rubricate.judge._prompts import (
+    asked_parts,
+    code_for,
+    request_schema,
+    sendable,
+    template,
+    texts_of,
+)
 from rubricate.judge._replies import Reply
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, CriterionOption
@@ -34,11 +41,7 @@ def pair_criterion(criterion: Criterion, name: str) -> Criterion:
     answer is worth 1 where the first is better, 0 where the second is, and 0.5 where neither is.
     """
     question = criterion.ask()
-    parts = [question.requirement]
-    if criterion.note:
-        parts.append(f"Note on this criterion:\n{criterion.note}")
-    if question.material:
-        parts.append(question.material)
+    parts = asked_parts(criterion)
     if criterion.measurement not in ("binary", "numeric"):
         levels = [
             f"- {answer.label}: {answer.meaning}" if answer.meaning else f"- {answer.label}"

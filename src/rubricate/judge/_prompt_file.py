@@ -31,6 +31,7 @@ from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._judge import ModelJudge
 from rubricate.judge._prompts import (
     answer_form,
+    asked_parts,
     examples_text,
     material_tag,
     prefix,
@@ -300,14 +301,9 @@ class _Asked(str):
 
     @classmethod
     def of(cls, criterion: Criterion) -> _Asked:
-        question = criterion.ask()
-        parts = [question.requirement]
-        if criterion.note:
-            parts.append(f"Note on this criterion:\n{criterion.note}")
-        if question.material:
-            parts.append(question.material)
+        parts = asked_parts(criterion)
         made = cls("\n\n".join(parts))
-        made.requirement = question.requirement
+        made.requirement = parts[0]
         made.note = criterion.note or ""
         return made
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROMPT_VERSION",
     "answer_form",
+    "asked_parts",
     "code_for",
     "examples_text",
     "material_tag",
@@ -209,6 +210,17 @@ def suffix(
     question = _question(criterion, order)
     text = _usual("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
+
+
+def asked_parts(criterion: Criterion) -> list[str]:
+    """What a criterion asks, part by part: the requirement, its note and its items."""
+    question = criterion.ask()
+    parts = [question.requirement]
+    if criterion.note:
+        parts.append(f"Note on this criterion:\n{criterion.note}")
+    if question.material:
+        parts.append(question.material)
+    return parts
 
 
 def answer_form(criterion: Criterion) -> str:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rubricate.report._markdown import estimate_text
-from rubricate.report._trust_views import plain_table
+from rubricate.report._plain_table import plain_table
 
 if TYPE_CHECKING:
     from rubricate.report._few_labels import FewLabelsReport

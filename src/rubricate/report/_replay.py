@@ -33,19 +33,12 @@ def replay_figures(majority: Summary, weighted: Summary) -> dict[str, Any]:
 
 def replay_view(majority: Summary, weighted: Summary) -> Table:
     """The same as a table."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
+    from rubricate.report._plain_table import plain_table
+
     figures = replay_figures(majority, weighted)
-    table = Table(
-        title=f"{figures['dataset'] or 'dataset'}: agreement with the human labels",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = plain_table(f"{figures['dataset'] or 'dataset'}: agreement with the human labels")
     table.add_column("judge", overflow="fold")
     for heading in ("weight", "failed", "tied", "accuracy", "kappa", "n"):
         table.add_column(heading, justify="right")

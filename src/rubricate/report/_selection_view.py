@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from rubricate.report._confidence import confidence
+from rubricate.report._plain_table import plain_table
 from rubricate.run import FinishedItem
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _excerpt(item: FinishedItem, longest: int) -> Text:
 
 
 def _verdicts(item: FinishedItem) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), expand=True)
+    table = plain_table(expand=True)
     table.add_column("criterion", overflow="fold", ratio=2, min_width=9)
     table.add_column("verdict", overflow="fold", max_width=14)
     labelled = any(row["human_label"] is not None for row in item.rows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubricate.report._plain_table import plain_table
 from rubricate.run import DocumentWork
 
 if TYPE_CHECKING:
@@ -81,14 +81,9 @@ def _certificate(figures: CertificateFigures) -> Text:
 
 def _criteria_table(summary: Summary) -> Table:
     name = summary.dataset or "dataset"
-    table = Table(
-        title=f"{name}: {summary.items} items x {len(summary.criteria)} criteria, "
-        f"judged by {summary.judge}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
+    table = plain_table(
+        f"{name}: {summary.items} items x {len(summary.criteria)} criteria, "
+        f"judged by {summary.judge}"
     )
     table.add_column("criterion", overflow="fold")
     table.add_column("weight", justify="right")
@@ -114,7 +109,7 @@ def _criteria_table(summary: Summary) -> Table:
 
 
 def _judges_table(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table()
     table.add_column("judge", overflow="fold")
     voted = ("weight", "votes", "abstained", "failed", "as verdict", "score alone")
     for heading in (*voted, "accuracy", "kappa", "n"):
@@ -135,7 +130,7 @@ def _judges_table(summary: Summary) -> Table:
 
 
 def _stages_table(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table()
     table.add_column("stage", overflow="fold")
     for heading in ("threshold", "asked", "decided", "cost", "accuracy", "kappa", "n"):
         table.add_column(heading, justify="right")

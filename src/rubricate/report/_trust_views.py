@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +16,7 @@ from rubricate.report._markdown import (
     other_texts,
     p_text,
 )
+from rubricate.report._plain_table import plain_table
 from rubricate.stats import Calibration, Estimate, LabelAgreement
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rubricate.report._annotators import CriterionAnnotators
     from rubricate.report._comparison import RunComparison
 
-__all__ = ["agreement_view", "comparison_view", "plain_table"]
+__all__ = ["agreement_view", "comparison_view"]
 
 SHOWN_FLIPS = 20
 _UNDECIDED = {
@@ -32,18 +32,6 @@ _UNDECIDED = {
     "label": "an abstention is a label, a failure is left out",
     "wrong": "a judge that does not decide is wrong",
 }
-
-
-def plain_table(title: str) -> Table:
-    """A table with a line below its headings and no other."""
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
 
 
 def agreement_view(report: AgreementReport) -> RenderableType:

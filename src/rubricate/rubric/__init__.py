@@ -21,7 +21,14 @@ from rubricate.rubric._penalty import (
     count_words,
     split_thinking,
 )
-from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading, read_label
+from rubricate.rubric._question import (
+    ABSTENTION,
+    Answer,
+    Question,
+    Reading,
+    read_label,
+    read_object,
+)
 from rubricate.rubric._regex import RegexCriterion
 from rubricate.rubric._rubric import Rubric
 from rubricate.rubric._scale import ScaleCriterion
@@ -92,6 +99,7 @@ __all__ = [
     "read_distribution",
     "read_kept",
     "read_label",
+    "read_object",
     "score",
     "source_of",
     "split_thinking",

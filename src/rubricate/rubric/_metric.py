@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import reprlib
 from collections import Counter
@@ -16,7 +14,14 @@ from pydantic import Field, model_validator
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._criterion import Criterion, Measurement
-from rubricate.rubric._question import ABSTENTION, Question, Reading, listed, read_share
+from rubricate.rubric._question import (
+    ABSTENTION,
+    Question,
+    Reading,
+    listed,
+    read_object,
+    read_share,
+)
 
 __all__ = ["ConfusionCounts", "MetricCriterion"]
 
@@ -203,17 +208,11 @@ class MetricCriterion(Criterion):
             UnreadableReply: an item is missing, unknown, there twice or said to be two things, or a
                 part has another form.
         """
-        if isinstance(answer, str):
-            if answer.strip().casefold() == ABSTENTION.casefold():
-                return Reading("abstained", ABSTENTION)
-            with contextlib.suppress(ValueError):
-                answer = json.loads(answer)
-        if not isinstance(answer, Mapping):
-            raise UnreadableReply(
-                f"the verdict {reprlib.repr(answer)} is not an object with 'items'"
-            )
-        entries = self._entries(answer)
-        others = self._others(answer, entries) if self.evaluation_mode == "tp_only" else []
+        given = read_object(answer, "an object with 'items'")
+        if given is None:
+            return Reading("abstained", ABSTENTION)
+        entries = self._entries(given)
+        others = self._others(given, entries) if self.evaluation_mode == "tp_only" else []
         cells, unmentioned = self._cells(entries, others)
         counts = ConfusionCounts(*(sum(times for _, times in cells[name]) for name in CELLS))
         detail: dict[str, Any] = {name: [item for item, _ in cells[name]] for name in CELLS}

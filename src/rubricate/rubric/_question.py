@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ __all__ = [
     "label_question",
     "listed",
     "read_label",
+    "read_object",
     "read_share",
     "unknown_label",
 ]
@@ -114,6 +117,26 @@ def read_label(answer: object, labels: Sequence[str]) -> str:
                 return label
     allowed = ", ".join(repr(label) for label in labels)
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")
+
+
+def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | None:
+    """An answer that is an object, or JSON text of one; None where the judge abstains.
+
+    Args:
+        answer: what the judge said.
+        form: what it should have been, in words.
+
+    Raises:
+        UnreadableReply: it is something else.
+    """
+    if isinstance(answer, str):
+        if answer.strip().casefold() == ABSTENTION.casefold():
+            return None
+        with contextlib.suppress(ValueError):
+            answer = json.loads(answer)
+    if isinstance(answer, Mapping):
+        return answer
+    raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not {form}")
 
 
 def read_share(given: object) -> float | None:

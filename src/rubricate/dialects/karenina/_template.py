@@ -5,8 +5,6 @@ A template is data. Code compares; nothing of a template is ever executed.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
 import re
 import reprlib
@@ -18,14 +16,13 @@ from pydantic import Field, model_validator
 
 from rubricate.dialects.karenina._settings import Settings
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric import ABSTENTION, Criterion, Question, Reading
+from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, read_object
 
 __all__ = ["CORRECTNESS", "Correctness", "Template", "TemplateField"]
 
 CORRECTNESS = "answer template"
 """What a template's criterion is called among the criteria of an answer."""
 Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
-Scalar = str | float | bool
 _STRIPPED = ".,;:!?'\"()[]“”‘’"
 
 
@@ -213,19 +210,15 @@ class Correctness(Criterion):
         Raises:
             UnreadableReply: a field is missing or of another type.
         """
-        if isinstance(answer, str):
-            if answer.strip().casefold() == ABSTENTION.casefold():
-                return Reading("abstained", ABSTENTION)
-            with contextlib.suppress(ValueError):
-                answer = json.loads(answer)
-        if not isinstance(answer, Mapping):
-            raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not an object")
+        given = read_object(answer)
+        if given is None:
+            return Reading("abstained", ABSTENTION)
         found: dict[str, Any] = {}
         detail: dict[str, Any] = {}
         for field in self.template.fields:
-            if field.name not in answer:
+            if field.name not in given:
                 raise UnreadableReply(f"the verdict lacks '{field.name}'")
-            found[field.name] = value = field.read(answer[field.name])
+            found[field.name] = value = field.read(given[field.name])
             expected = field.to_dict()["expected"]
             right = field.matches(value)
             detail[field.name] = {"extracted": value, "expected": expected, "right": right}
