@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,41 @@ def test_a_room_imports_only_rooms_above_it_and_by_their_door(path):
             assert room == "cli", f"{path} imports {module}"
             assert parts[0] in ("comparing", "grading", "redteaming"), f"{path} imports {module}"
         assert not any(part.startswith("_") for part in parts), f"{path} goes past {module}'s door"
+
+
+MIRRORS = SOURCE / "dialects"
+"""Modules in here without an underscore are named by a dialect's page."""
+
+
+def rows_of_the_architecture() -> dict[str, set[str]]:
+    """The modules that the table names, by the room or the file of a row."""
+    page = SOURCE.parents[1] / "docs" / "architecture.md"
+    rows: dict[str, set[str]] = {}
+    room = ""
+    for line in page.read_text("utf-8").splitlines():
+        if line.startswith("| "):
+            _, first, *cells = line.split("|")
+            room = first.strip(" `/") or room
+            rows.setdefault(room, set()).update(re.findall(r"`(\w+)`", " ".join(cells)))
+    return rows
+
+
+def test_the_architecture_names_every_module_in_its_room_and_no_other():
+    rows = rows_of_the_architecture()
+    modules: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        inside = path.relative_to(SOURCE)
+        if inside.name == "__init__.py" or (MIRRORS in path.parents and inside.name[0] != "_"):
+            continue
+        room = next(one for one in map(str, inside.parents) if one in rows or one == ".")
+        modules.setdefault(room, set()).add(inside.stem)
+    outside = {f"{one}.py" for one in modules.pop(".") if not one.startswith("_")}
+    assert outside - {"errors.py"} == {row for row in rows if row.endswith(".py")}
+    for room, names in modules.items():
+        private = {name for name in rows[room] if name.startswith("_")}
+        assert names - rows[room] == set(), f"not on the page, below {room}"
+        above = {other for one, found in modules.items() if one != room for other in found}
+        assert private - names - above == set(), f"on the page below {room}, and not there"
 
 
 def test_importing_the_package_loads_nothing_heavy():

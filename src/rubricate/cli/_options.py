@@ -9,7 +9,7 @@ import typer
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
-    from rubricate import stats
+    from rubricate.stats import Undecided as UndecidedPolicy
 
 __all__ = [
     "Attempts",
@@ -62,7 +62,7 @@ Undecided = Annotated[
 ]
 
 
-def undecided_policy(given: str) -> stats.Undecided:
+def undecided_policy(given: str) -> UndecidedPolicy:
     """What `--undecided` says.
 
     Raises:
