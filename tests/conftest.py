@@ -11,8 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from rubricate.testing import ScriptedEndpoint
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""The command's processes compile its modules once, as they do for users, not each time anew."""
+
+settings.register_profile("rubricate", deadline=None)
+settings.load_profile("rubricate")
+"""An example that takes long on a busy machine is not wrong."""
 
 COMMAND = Path(sys.executable).with_name("rubricate")
 KEY_VARIABLES = ("_API_KEY", "_BASE_URL")

@@ -76,9 +76,7 @@ class Document(BaseModel):
     Unknown keys are in `model_extra` and are written back.
     """
 
-    model_config = ConfigDict(
-        extra="allow", frozen=True, strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -14,6 +14,7 @@ import typer
 
 from rubricate._version import __version__
 from rubricate.cli._agree import agree
+from rubricate.cli._asked import asked
 from rubricate.cli._calibrate import calibrate
 from rubricate.cli._cascade import cascade
 from rubricate.cli._certify import certify
@@ -94,7 +95,7 @@ for _command in (
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
     try:
-        code = app(standalone_mode=False)
+        code = asked(app, sys.argv[1:])(standalone_mode=False)
     except typer.Abort:
         code = 130
     except KeyboardInterrupt:

@@ -6,19 +6,9 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import (
-    Progress as Bar,
-)
-
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as Bar
 
     from rubricate.run import Progress
 
@@ -41,17 +31,7 @@ class ProgressView:
         self._bar: Bar | None = None
         if console.is_terminal and not console.quiet:
             self._interval = REFRESH
-            self._bar = Bar(
-                TextColumn("judging"),
-                BarColumn(bar_width=20),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[state]}"),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[trouble]}", style="yellow"),
-                console=console,
-            )
+            self._bar = _bar(console)
             self._task = self._bar.add_task("judging", total=None, state="", trouble="")
 
     def __enter__(self) -> ProgressView:
@@ -98,6 +78,23 @@ class ProgressView:
             highlight=False,
             soft_wrap=True,
         )
+
+
+def _bar(console: Console) -> Bar:
+    """The live line; what draws it is loaded only on a terminal."""
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("judging"),
+        progress.BarColumn(bar_width=20),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[state]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[trouble]}", style="yellow"),
+        console=console,
+    )
 
 
 def state(progress: Progress, seconds: float) -> str:

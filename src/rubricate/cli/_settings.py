@@ -30,7 +30,7 @@ _PATHS = (
 class GradeSettings(BaseModel):
     """Everything that `rubricate grade` can be told. The file's keys have the same names."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     data: str | None = None
     """A dataset (.json, .jsonl, .yaml, .yml), or a table: .csv, .json, .jsonl, .parquet, an address

@@ -39,7 +39,7 @@ def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     return Transcript(value) if isinstance(value, list | tuple) else checked(value)
 
 
-@dataclass(config=ConfigDict(strict=True))
+@dataclass(config=ConfigDict(strict=True, defer_build=True))
 class DataItem:
     """A single item to be graded, optionally with ground truth.
 

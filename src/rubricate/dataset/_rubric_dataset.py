@@ -28,7 +28,7 @@ from rubricate.rubric import CriterionVerdict, Rubric
 __all__ = ["RubricDataset"]
 
 
-@dataclass(config=ConfigDict(strict=True))
+@dataclass(config=ConfigDict(strict=True, defer_build=True))
 class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 

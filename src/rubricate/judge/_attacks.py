@@ -20,7 +20,7 @@ SUITE = Path(__file__).with_name("attacks") / "suite.yaml"
 class AttackedQuestion(BaseModel):
     """A question with a wrong and a right answer."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     prompt: str
@@ -38,7 +38,7 @@ class AttackedQuestion(BaseModel):
 class AttackFamily(BaseModel):
     """One way to attack, in one or more wordings."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     what: str

@@ -37,7 +37,7 @@ kind."""
 class AttackFigures(BaseModel):
     """What came of one family of attacks. The first five numbers add up to all its texts."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
     family: str
     succeeded: int
@@ -63,7 +63,7 @@ class AttackFigures(BaseModel):
 class ControlFigures(BaseModel):
     """How clean answers were judged."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
     control: str
     """`wrong answer` (UNMET is right) or `right answer` (MET is right)."""
@@ -93,7 +93,7 @@ class DefenceFigures(BaseModel):
 class RedTeamReport(BaseModel):
     """Attack success rates beside clean controls. `print` shows it as a table."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
     judge: str
     note: str | None

@@ -37,7 +37,7 @@ FORMAT = "rubricate calibration 1"
 
 
 class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class HeldOut(_Figures):

@@ -23,7 +23,7 @@ __all__ = ["Certificate", "certify", "check_certificate", "read_certificate"]
 
 
 class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CertifiedFigure(_Figures):

@@ -23,7 +23,7 @@ MET_ALIKE = 1e-9
 
 
 class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class PairVerdict(_Figures):

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class AgreementFigures(_Figures):

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rubricate.judge.builtin._text import STOP_WORDS, stem
 from rubricate.rubric import Criterion
 
 __all__ = ["FEW", "SHARE", "Relevance", "is_about_all_parts", "selected"]
@@ -61,6 +60,8 @@ def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
 
 def terms(text: str) -> list[str]:
     """The stems of a text's words, without those that say nothing."""
+    from rubricate.judge.builtin._text import STOP_WORDS, stem  # loads the embedded judge, too
+
     words = (word.casefold() for word in _WORD.findall(text))
     return [stem(word) for word in words if word not in STOP_WORDS]
 

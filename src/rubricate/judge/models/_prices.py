@@ -18,7 +18,7 @@ _PRICE_TABLE_NAMES = {"gemini": "google"}
 class ModelPrice(BaseModel):
     """US dollars for a million tokens."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: float = Field(ge=0.0, allow_inf_nan=False)
     output: float = Field(ge=0.0, allow_inf_nan=False)
