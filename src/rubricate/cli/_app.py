@@ -112,12 +112,12 @@ def main() -> None:
             raise
         message = error.format_message()  # type: ignore[attr-defined]
         if message:
-            sys.stderr.write(f"Error: {_one_line(message)} (see {_command(error)} --help)\n")
+            sys.stderr.write(f"Error: {_one_line(message)} (see {_as_called(error)} --help)\n")
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _command(error: Exception) -> str:
+def _as_called(error: Exception) -> str:
     """The command that was told something wrong, as it is called."""
     context = getattr(error, "ctx", None)
     names = [context.info_name] if context is not None and context.parent is not None else []
