@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
-from rubricate import RubricDataset
+COMMAND = Path(sys.executable).with_name("rubricate")
+RESULTS = "runs/data-builtin-cascade/results.jsonl"
 
 
 def test_options_escalate_to_and_threshold_ask_another_judge_where_the_first_is_not_sure(
@@ -30,23 +38,67 @@ def test_options_escalate_to_and_threshold_ask_another_judge_where_the_first_is_
     assert "requests  0 to 4: 4 of m at most" in told or "requests  4" in told
 
 
-def test_people_label_a_file_and_the_same_command_reads_their_labels(
+def label_all(folder: Path, name: str, answers: dict[str, str]) -> list[Any]:
+    """Label a file on the page that the installed command serves; what the page was told before."""
+    command = [COMMAND, "label", name, "--no-browser", "--annotator", "ada"]
+    serving = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert serving.stdout is not None
+    try:
+        url = serving.stdout.readline().strip()
+        origin = f"http://{urlsplit(url).netloc}"
+        headers = {"Content-Type": "application/json", "Origin": origin}
+
+        def ask(path: str, body: Any = None) -> Any:
+            data = None if body is None else json.dumps(body).encode()
+            request = urllib.request.Request(url + path, data, headers)
+            return json.loads(urllib.request.urlopen(request, timeout=30).read())
+
+        shown = []
+        for one in ask("overview?annotator=ada")["items"]:
+            shown.append(ask(f"item?id={one['id']}&annotator=ada"))
+            for question in shown[-1]["questions"]:
+                label = {"annotator": "ada", "item": one["id"], "criterion": question["criterion"]}
+                ask("labels", {**label, "label": answers[question["criterion"]]})
+        serving.send_signal(signal.SIGINT)
+        assert "have all labels" in serving.communicate(timeout=30)[0]
+        return shown
+    finally:
+        serving.kill()
+
+
+def test_the_whole_round_people_label_on_the_page_and_the_same_command_reads_their_labels(
     rubricate, write_dataset, tmp_path
 ):
-    options = ["grade", write_dataset(), "--judge", "builtin", "--escalate-to", "people.jsonl"]
-    options += ["--threshold", "1"]
-    done = rubricate(*options)
-    assert done.returncode == 2
-    asked = RubricDataset.from_file(tmp_path / "people.jsonl")
-    waiting = sum(len(item.rubric or ()) for item in asked)
-    assert f"{waiting} verdicts wait for people in people.jsonl" in done.stderr
-    for item in asked:
-        item.annotations = {"ada": dict.fromkeys(item.rubric.names, "MET")}
-    asked.to_file(tmp_path / "people.jsonl")
+    answers = {"speed": "MET", "tone": "4", "sort": "a number"}
+    rubric = [
+        {"name": "speed", "requirement": "Gives roughly 300000 kilometres"},
+        {"name": "tone", "kind": "scale", "low": 1, "high": 5, "requirement": "Is friendly"},
+        {
+            "name": "sort",
+            "requirement": "What it is",
+            "scale_type": "nominal",
+            "options": [{"label": "a number", "value": 1}, {"label": "a joke", "value": 0}],
+        },
+    ]
+    items = [{"submission": text, "description": ""} for text in ("300000 km/s", "Fast!")]
+    options = ["grade", write_dataset(rubric=rubric, items=items), "--judge", "builtin"]
+    options += ["--escalate-to", "people.yaml", "--threshold", "1"]
     done = rubricate(*options, "--json")
-    assert done.returncode == 0
+    assert (done.returncode, "6 verdicts wait for people in people.yaml" in done.stderr) == (
+        2,
+        True,
+    )
     stages = json.loads(done.stdout)["stages"]
-    assert (stages[1]["name"], stages[1]["decided"]) == ("people", waiting)
+    assert [(one["asked"], one["decided"]) for one in stages] == [(6, 0), (6, 0)]
+    shown = label_all(tmp_path, "people.yaml", answers)
+    assert "builtin" not in json.dumps(shown)  # blind: what the judges said is in the file
+    done = rubricate(*options, "--json")
+    assert done.returncode == 0, done.stderr
+    stages = json.loads(done.stdout)["stages"]
+    assert (stages[1]["name"], stages[1]["asked"], stages[1]["decided"]) == ("people", 6, 6)
+    rows = [json.loads(line) for line in (tmp_path / RESULTS).read_text().splitlines()]
+    assert {row["criterion"]: row["label"] for row in rows} == answers
+    assert "0 (" in rubricate(*options).stdout.split("calls")[1]  # and nothing is asked again
 
 
 def test_a_configuration_file_has_all_of_a_cascade(rubricate, write_dataset, endpoint, tmp_path):

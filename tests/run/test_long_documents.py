@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 
 import rubricate
-from rubricate import Criterion, DataItem, Rubric, RubricDataset, RunStopped
+from rubricate import Criterion, DataItem, Rubric, RubricDataset, RunStopped, Verdict
+from rubricate.judge import DocumentJudge, HTTPModel, ModelJudge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 CRITERIA = [
@@ -241,3 +243,52 @@ def test_the_command_reads_in_parts_and_says_what_it_saves(rubricate, dataset, e
     assert row["detail"]["document"]["parts"] > 10
     assert "document" not in row
     assert "long documents" in rubricate("show", summary["run_dir"]).stdout
+
+
+class Unsure:
+    """A first stage of a cascade that is sure of nothing."""
+
+    name = "unsure"
+    note: str | None = None
+
+    def key(self, case: Any, criterion: Criterion) -> str:
+        return f"unsure {criterion.name}"
+
+    async def judge(self, case: Any, criterion: Criterion, send: Any) -> Verdict:
+        return Verdict(
+            criterion.name or "", "judged", "UNMET", 0.0, probability=0.6, judge="unsure"
+        )
+
+    async def aclose(self) -> None:
+        return None
+
+
+def test_the_last_stage_of_a_cascade_reads_in_parts_and_reads_none_twice(
+    dataset, tmp_path, endpoint
+):
+    reading = DocumentJudge(ModelJudge(HTTPModel("m", base_url=endpoint.url)), chunk_tokens=200)
+    alone = rubricate.grade(dataset, reading, run_dir=tmp_path / "alone")
+    asked = len(endpoint.requests)
+    dataset.add_item("It says zebra.", "fits")
+
+    def cascade(threshold: float, folder: str) -> rubricate.Result:
+        judge = rubricate.Cascade([Unsure(), reading], threshold)
+        return rubricate.grade(dataset, judge, run_dir=tmp_path / folder)
+
+    foreseen = rubricate.estimate(dataset, rubricate.Cascade([Unsure(), reading], 0.9))
+    found = cascade(0.9, "cascade")
+    again = len(endpoint.requests) - asked
+    assert again == asked + len(CRITERIA)
+    assert (foreseen.requests, foreseen.most_requests) == (0, again)
+    assert foreseen.documents.calls == again - len(CRITERIA)
+    labels = [[v.label for v in run.items[0].criteria.values()] for run in (alone, found)]
+    assert labels[0] == labels[1]
+    how = found.items[0].criteria["fault"].detail["document"]
+    assert (how["read"], len(how["asked"])) == ("parts", how["parts"])
+    figures = found.summary().documents
+    assert (figures.verdicts, figures.calls) == (len(CRITERIA), again - len(CRITERIA))
+    before = len(endpoint.requests)
+    assert cascade(0.9, "cascade").calls == 0
+    assert cascade(0.5, "sure").summary().stages[1].asked == 0
+    assert cascade(0.9, "alone").calls == 2 * len(CRITERIA)  # what it read alone is not read again
+    assert len(endpoint.requests) - before == len(CRITERIA)

@@ -119,7 +119,7 @@ class StageFigures(_Figures):
     asked: int
     """Criteria of items that came to it, failures not run left out."""
     decided: int
-    """Those whose verdict is its own."""
+    """Those whose verdict is its own; one that failed, or waits for people, is nobody's."""
     agreement: AgreementFigures | None
     """With the human labels, of the verdicts that are its own."""
     cost: float | None

@@ -61,6 +61,7 @@ class Tallies:
         self._judges: dict[str, _JudgeTally] = {}
         self._quotes: dict[str, _Quotes] = {}
         self._stages: dict[int, _Agreement] = {}
+        self._ended: Counter[int] = Counter()
         self._decided: Counter[int] = Counter()
         self._mapped = self._changed = 0
         self._documents = DocumentWork()
@@ -87,7 +88,8 @@ class Tallies:
                 judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
                 judge.add(criterion, place, vote, verdict, item.labels.get(name))
             if verdict.stage is not None:
-                self._decided[verdict.stage] += 1
+                self._ended[verdict.stage] += 1
+                self._decided[verdict.stage] += verdict.status != "failed"
                 agreement = self._stages.setdefault(verdict.stage, _Agreement())
                 agreement.add(criterion, verdict, item.labels.get(name))
             if verdict.detail or verdict.votes:
@@ -213,7 +215,7 @@ class Tallies:
         return StageFigures(
             name=stage.name,
             threshold=stage.threshold,
-            asked=sum(count for at, count in self._decided.items() if at >= place),
+            asked=sum(count for at, count in self._ended.items() if at >= place),
             decided=self._decided[place],
             agreement=self._stages.get(place, _Agreement()).figures(),
             cost=fsum(known) if len(known) == len(costs) else None,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["as_text", "summary_view"]
 
 _NONE = "–"
+AGREEMENT = ("accuracy", "kappa", "n")
+"""The columns that there are where people labelled."""
 
 
 def as_text(summary: Summary, width: int = 100) -> str:
@@ -94,7 +96,7 @@ def _criteria_table(summary: Summary) -> Table:
         table.add_column("met", justify="right", style="green")
         table.add_column("unmet", justify="right")
     votes = ("agree",) if summary.judges else ()
-    agreement = ("accuracy", "kappa", "n") if summary.agreement is not None else ()
+    agreement = AGREEMENT if summary.agreement is not None else ()
     for heading in ("abstained", "failed", "value", *votes, *agreement):
         table.add_column(heading, justify="right")
     for figures in summary.criteria:
@@ -111,20 +113,25 @@ def _criteria_table(summary: Summary) -> Table:
 def _judges_table(summary: Summary) -> Table:
     table = plain_table()
     table.add_column("judge", overflow="fold")
-    voted = ("weight", "votes", "abstained", "failed", "as verdict", "score alone")
-    for heading in (*voted, "accuracy", "kappa", "n"):
-        table.add_column(heading, justify="right")
+    weighted = any(figures.weight is not None for figures in summary.judges)
+    labelled = any(figures.agreement is not None for figures in summary.judges)
+    voted = ("weight",) if weighted else ()
+    agreement = AGREEMENT if labelled else ()
+    for heading in (*voted, "votes", "abstained", "failed", "as verdict", "score alone"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for heading in agreement:
+        table.add_column(heading, justify="right", overflow="fold")
     for figures in summary.judges:
         votes = figures.votes
         table.add_row(
             Text(figures.name),
-            _number(figures.weight),
+            *([_number(figures.weight)] if weighted else []),
             str(votes["judged"] + votes["not_applicable"]),
             str(votes["abstained"]),
             _failed(votes["failed"]),
             _number(figures.with_verdict),
             _number(figures.score),
-            *_agreement_cells(figures.agreement),
+            *(_agreement_cells(figures.agreement) if labelled else []),
         )
     return table
 
@@ -132,7 +139,8 @@ def _judges_table(summary: Summary) -> Table:
 def _stages_table(summary: Summary) -> Table:
     table = plain_table()
     table.add_column("stage", overflow="fold")
-    for heading in ("threshold", "asked", "decided", "cost", "accuracy", "kappa", "n"):
+    labelled = any(figures.agreement is not None for figures in summary.stages)
+    for heading in ("threshold", "asked", "decided", "cost", *(AGREEMENT if labelled else ())):
         table.add_column(heading, justify="right")
     for place, figures in enumerate(summary.stages, start=1):
         table.add_row(
@@ -141,7 +149,7 @@ def _stages_table(summary: Summary) -> Table:
             str(figures.asked),
             str(figures.decided),
             _NONE if figures.cost is None else f"${figures.cost:.4f}",
-            *_agreement_cells(figures.agreement),
+            *(_agreement_cells(figures.agreement) if labelled else []),
         )
     return table
 

@@ -55,7 +55,8 @@ class Estimate:
         input_tokens, output_tokens: of all requests together.
         cost: US dollars; None where the price of a model is not known.
         models: requests by model, the most of them.
-        documents: what reading long documents in parts takes, and would take if every part were
+        documents: what reading long documents in parts takes (by the last stages of a cascade, at
+            most), and would take if every part were
             read for every criterion.
     """
 
@@ -170,7 +171,11 @@ async def estimate(
                 calls = bench.calls(planned, stage, names)
                 for call, left, _ in _looked_up(calls, answers, only_failed):
                     if left:
-                        await call.judge.judge_group(planned.case, _criteria(left), possible)
+                        criteria = _criteria(left)
+                        for verdict in await call.judge.judge_group(
+                            planned.case, criteria, possible
+                        ):
+                            documents.add(verdict)
     low, high = sure.low, sure.high + possible.high
     priced = low.cost is not None and high.cost is not None
     return Estimate(

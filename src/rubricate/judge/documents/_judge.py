@@ -54,6 +54,10 @@ def check_chunk_tokens(given: int | None) -> int | None:
     raise InputError(f"chunk tokens must be a number from {LEAST_TOKENS}, found {given!r}")
 
 
+MOST_NAMED = 5
+"""How many parts that could not be read an error names."""
+
+
 class DocumentJudge:
     """A language model that reads a submission over its budget in parts.
 
@@ -188,8 +192,10 @@ class DocumentJudge:
     ) -> Verdict:
         """The verdict where what stands in a part is not known."""
         error = found[failed[0]].error or Failure("server", "no answer")
-        numbers = ", ".join(str(place + 1) for place in failed)
-        message = f"part {numbers} of {parts} could not be read: {error.message}"
+        which = ", ".join(str(place + 1) for place in failed[:MOST_NAMED])
+        more = len(failed) - MOST_NAMED
+        which += f" and {more} more" if more > 0 else ""
+        message = f"part {which} of {parts} could not be read: {error.message}"
         failure = Failure(error.kind, message)
         return Verdict(criterion.name or "", "failed", error=failure, judge=self.name)
 
