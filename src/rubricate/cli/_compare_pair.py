@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_text
-from rubricate.cli._judging import cache_folder, exit_code, named_run_dir
-from rubricate.cli._progress import ProgressView
-from rubricate.cli._signals import stop_on_signals
+from rubricate.cli._judging import cache_folder, named_run_dir, print_judged
 from rubricate.comparing import PairOptions, acompare_pair, estimate_pair
 from rubricate.dataset import Gradable, RubricDataset, TableColumns, is_table, open_items
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError
 from rubricate.report import PairReport, estimate_figures, estimate_text
 from rubricate.rubric import Rubric
+from rubricate.run import Progress
 
 __all__ = ["Compared", "compare_pair_command"]
 
@@ -136,17 +135,8 @@ def compare_pair_command(
         )
         return 0
 
-    async def asked() -> PairReport:
-        with ProgressView(notes) as view:
-            options["on_progress"] = view.update
-            return await acompare_pair(**arguments, stop=stop_on_signals(), **options)
+    async def asked(on_progress: Callable[[Progress], None], stop: asyncio.Event) -> PairReport:
+        options["on_progress"] = on_progress
+        return await acompare_pair(**arguments, stop=stop, **options)
 
-    try:
-        report = asyncio.run(asked())
-    except RunStopped as stopped:
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
-    if json_output:
-        print(report.model_dump_json(indent=2))
-    elif not quiet:
-        print(report)
-    return exit_code(folder, stopped=None, interrupted=False, failed=report.failed)
+    return print_judged(asked, folder, notes=notes, json_output=json_output, quiet=quiet)

@@ -6,15 +6,32 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.errors import InputError
+from rubricate.errors import InputError, RunStopped
 
 if TYPE_CHECKING:
-    from rubricate.judge import Weights
+    import asyncio
 
-__all__ = ["NO_JUDGE", "cache_folder", "exit_code", "named_run_dir", "parsed_weights"]
+    from rich.console import Console
+
+    from rubricate.judge import Weights
+    from rubricate.redteaming import RedTeamReport
+    from rubricate.report import PairReport
+    from rubricate.run import Progress
+
+    JudgedReport = PairReport | RedTeamReport
+
+__all__ = [
+    "NO_JUDGE",
+    "cache_folder",
+    "exit_code",
+    "named_run_dir",
+    "parsed_weights",
+    "print_judged",
+]
 
 NO_JUDGE = (
     "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
@@ -84,3 +101,40 @@ def exit_code(
     why = str(stopped).rstrip(".")
     sys.stderr.write(f"Error: {why}. {resume}\n")
     return 1
+
+
+def print_judged(
+    judge: Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[JudgedReport]],
+    run_dir: Path,
+    *,
+    notes: Console,
+    json_output: bool,
+    quiet: bool,
+) -> int:
+    """Run, showing how far it is, and print what comes of it; returns the exit code.
+
+    Args:
+        judge: the run, told where progress is shown and what stops it.
+        run_dir: its folder.
+        notes: where progress is shown.
+        json_output: print the report as JSON.
+        quiet: print nothing else.
+    """
+    import asyncio
+
+    from rubricate.cli._progress import ProgressView
+    from rubricate.cli._signals import stop_on_signals
+
+    async def judged() -> JudgedReport:
+        with ProgressView(notes) as view:
+            return await judge(view.update, stop_on_signals())
+
+    try:
+        report = asyncio.run(judged())
+    except RunStopped as stopped:
+        return exit_code(run_dir, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+    if json_output:
+        print(report.model_dump_json(indent=2))
+    elif not quiet:
+        print(report)
+    return exit_code(run_dir, stopped=None, interrupted=False, failed=report.failed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
+from rubricate.cli._judging import NO_JUDGE, cache_folder, named_run_dir, print_judged
 from rubricate.cli._options import (
     BaseUrl,
     Cache,
@@ -22,7 +23,11 @@ from rubricate.cli._options import (
     Temperature,
     Timeout,
 )
-from rubricate.errors import RunStopped
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from rubricate.run import Progress
 
 __all__ = ["redteam"]
 
@@ -53,12 +58,8 @@ def redteam(
     quiet: Quiet = False,
 ) -> int:
     """Attack a judge: is it talked into passing wrong answers?"""
-    import asyncio
-
     from rich.console import Console
 
-    from rubricate.cli._progress import ProgressView
-    from rubricate.cli._signals import stop_on_signals
     from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam
 
     notes = Console(stderr=True, quiet=quiet)
@@ -84,17 +85,10 @@ def redteam(
     if timeout is not None:
         options["timeout"] = timeout
 
-    async def attacked() -> RedTeamReport:
-        with ProgressView(notes) as view:
-            options["on_progress"] = view.update
-            return await aredteam(judge, limit=limit, stop=stop_on_signals(), **options)
+    async def attacked(
+        on_progress: Callable[[Progress], None], stop: asyncio.Event
+    ) -> RedTeamReport:
+        options["on_progress"] = on_progress
+        return await aredteam(judge, limit=limit, stop=stop, **options)
 
-    try:
-        report = asyncio.run(attacked())
-    except RunStopped as stopped:
-        return exit_code(folder, stopped=stopped, interrupted=stopped.interrupted, failed=False)
-    if json_output:
-        print(report.model_dump_json(indent=2))
-    elif not quiet:
-        print(report)
-    return exit_code(folder, stopped=None, interrupted=False, failed=report.failed)
+    return print_judged(attacked, folder, notes=notes, json_output=json_output, quiet=quiet)
