@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from rubricate import RubricDataset
-from rubricate._files import Replacement, write_durably
+from rubricate._files import Replacement, write_text
 from rubricate.errors import InputError
 
 OLD, NEW = "what people wrote\n", "the new one\n" * 10_000
 WRITERS = {
     "a file in parts": "with Replacement(path) as file:\n    file.write(b'x' * 100000)\n    end()",
-    "a file on the disk": "os.fsync = end\nwrite_durably(path, 'x' * 100000)",
+    "a file on the disk": "os.fsync = end\nwrite_text(path, 'x' * 100000, durable=True)",
     "a dataset": "os.fsync = end\nRubricDataset('p', items=[]).to_file(path)",
     "labels": (
         "file = LabelFile(path)\nos.fsync = end\nfile.apply([NewLabel('i', 'ann', 'c', 'MET')])"
@@ -38,7 +38,7 @@ def test_a_killed_writer_leaves_the_old_file_whole(what: str, tmp_path: Path):
     before = path.read_bytes()
     program = (
         "import os, sys\nfrom pathlib import Path\nfrom rubricate import RubricDataset\n"
-        "from rubricate._files import Replacement, write_durably\n"
+        "from rubricate._files import Replacement, write_text\n"
         "from rubricate.dataset import LabelFile, NewLabel\npath = Path(sys.argv[1])\n"
         f"def end(*_): os.kill(os.getpid(), {signal.SIGKILL:d})\n{WRITERS[what]}"
     )
@@ -56,7 +56,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(InputError, match="cannot be written: No space left on device"):
-        write_durably(path, NEW)
+        write_text(path, NEW, durable=True)
     assert path.read_text() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
@@ -76,7 +76,7 @@ def test_what_is_done_is_on_the_disk_where_that_is_promised(tmp_path, monkeypatc
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", lambda number: synced.append(os.fstat(number).st_ino))
     path = tmp_path / "data.json"
-    write_durably(path, NEW)
+    write_text(path, NEW, durable=True)
     assert synced == [path.stat().st_ino, tmp_path.stat().st_ino]  # its content, and its name
 
 
@@ -84,12 +84,12 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):
     path, link = tmp_path / "data.json", tmp_path / "link.json"
     path.write_text(OLD)
     link.symlink_to(path)
-    write_durably(link, NEW)
+    write_text(link, NEW, durable=True)
     assert (link.is_symlink(), path.read_text()) == (True, NEW)
 
 
 def test_what_is_no_ordinary_file_is_written_as_it_is(capfd):
-    write_durably(Path("/dev/stdout"), OLD)
+    write_text(Path("/dev/stdout"), OLD, durable=True)
     assert capfd.readouterr().out == OLD
 
 
@@ -98,5 +98,5 @@ def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
     path.write_text(OLD)
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(InputError, match="cannot be written: Permission denied"):
-        write_durably(path, NEW)
+        write_text(path, NEW, durable=True)
     assert path.read_text() == OLD

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from rubricate.errors import InputError
 
-__all__ = ["Replacement", "not_written", "write_durably"]
+__all__ = ["Replacement", "not_written", "write_text"]
 
 
 class Replacement:
@@ -79,13 +79,9 @@ class Replacement:
             raise not_written(self._path, error) from None
 
 
-def write_durably(path: Path, text: str) -> None:
-    """Put `text` in the place of a file, all at once, and onto the disk.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    with Replacement(path, durable=True) as file:
+def write_text(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a file with a `Replacement`."""
+    with Replacement(path, durable=durable) as file:
         file.write(text.encode())
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from rubricate.cli._printing import write_text
-
 if TYPE_CHECKING:
     from rubricate.report import CalibrationMethod
 
@@ -32,6 +30,7 @@ def calibrate(
     """Fit a map from probabilities to how often they were right."""
     import json
 
+    from rubricate._files import write_text
     from rubricate.report import fit_calibration
     from rubricate.run import read_run
 

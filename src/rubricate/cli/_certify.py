@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from rubricate.cli._options import Undecided, undecided_policy
-from rubricate.cli._printing import write_text
 
 __all__ = ["certify"]
 
@@ -24,6 +23,7 @@ def certify(
     """Write down how far judge, prompt and rubric agreed."""
     import json
 
+    from rubricate._files import write_text
     from rubricate.report import certify as certified
     from rubricate.run import read_run
 

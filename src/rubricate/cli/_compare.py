@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rubricate.cli._options import Groups, JsonFigures
-from rubricate.cli._printing import print_report, write_text
+from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def compare(
     least = MIN_COVERAGE if min_coverage is None else min_coverage
     if not 0 <= least <= 1:
         raise InputError(f"--min-coverage must be between 0 and 1, found {least:g}")
+    from rubricate._files import write_text
     from rubricate.report import compare_runs
     from rubricate.run import read_run
 

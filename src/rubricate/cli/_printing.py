@@ -1,13 +1,10 @@
-"""How commands print what they found, and write a file that they were asked for."""
+"""How commands print what they found."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from rubricate.errors import InputError
-
-__all__ = ["print_json", "print_report", "write_text"]
+__all__ = ["print_json", "print_report"]
 
 
 def print_report(report: Any, json_output: bool) -> None:
@@ -25,15 +22,3 @@ def print_json(data: Any) -> None:
     import json
 
     print(json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=path) from None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
-from rubricate._files import not_written, write_durably
+from rubricate._files import not_written, write_text
 from rubricate.dataset._columns import TableColumns
 from rubricate.dataset._entries import Entry
 from rubricate.dataset._rubric_dataset import RubricDataset
@@ -146,7 +146,9 @@ class LabelFile:
                 touched = {self._changed(change) for change in changes}
                 before = self.path.read_text("utf-8-sig")
                 self._keep_comments(before)
-                write_durably(self.path, document_text(self.path, self._document, before))
+                write_text(
+                    self.path, document_text(self.path, self._document, before), durable=True
+                )
                 self._seen = self._state()
                 self._reread(touched)
         except Timeout:
@@ -197,7 +199,7 @@ class LabelFile:
         copy = self.path.with_name(f"{self.path.name}.before-labels")
         is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
         if is_yaml and COMMENT.search(before) and not copy.exists():
-            copy.write_text(before, encoding="utf-8")
+            write_text(copy, before, durable=True)
 
     def _state(self) -> tuple[int, ...] | None:
         try:
@@ -264,5 +266,6 @@ def open_label_file(
         new = items
         dataset = RubricDataset("", rubric, items, name)
     if new or not path.exists():
-        write_durably(path, json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        write_text(path, text, durable=True)
     return LabelFile(path)

@@ -15,7 +15,7 @@ from rubricate._documents import (
     parse_yaml,
     read_text,
 )
-from rubricate._files import write_durably
+from rubricate._files import write_text
 from rubricate.dataset._item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -151,4 +151,4 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    write_durably(Path(path), document_text(path, document))
+    write_text(Path(path), document_text(path, document), durable=True)

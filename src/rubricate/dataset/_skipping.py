@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from rubricate._files import write_text
 from rubricate.errors import InputError
 
 __all__ = ["OnError", "SkippedRecord", "check_on_error", "write_skipped"]
@@ -46,7 +47,4 @@ def write_skipped(path: str | PathLike[str], skipped: Sequence[SkippedRecord]) -
         InputError: the file cannot be written.
     """
     lines = [json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in skipped]
-    try:
-        Path(path).write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=Path(path)) from None
+    write_text(Path(path), "".join(lines))

@@ -20,6 +20,7 @@ from rubricate._documents import (
     read_document,
     validate,
 )
+from rubricate._files import write_text
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._kinds import build_criterion
@@ -186,10 +187,16 @@ class Rubric(Document):
         return format_yaml(self.to_dict())
 
     def to_file(self, path: str | Path) -> None:
-        """Write the rubric to a file: YAML where the name ends in .yaml or .yml, else JSON."""
+        """Write the rubric to a file: YAML where the name ends in .yaml or .yml, else JSON.
+
+        A file that is there is replaced once the new one is whole.
+
+        Raises:
+            InputError (ValueError): it cannot be written.
+        """
         path = Path(path)
         text = self.to_yaml() if path.suffix.lower() in YAML_SUFFIXES else self.to_json() + "\n"
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
 
     # Grading one text: a door to the rooms below, hence the late imports
 
