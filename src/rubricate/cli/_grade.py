@@ -229,15 +229,16 @@ def _one_judge(
     votes: bool = False,
 ) -> GroupJudge | Panel:
     """A judge by name, or a panel of several; a stage behind the first does not vote."""
-    options: JudgingOptions = {"examples": examples}
+    options: JudgingOptions = {
+        "examples": examples,
+        "temperature": settings.temperature,
+        "timeout": settings.timeout,
+        "prices": settings.prices,
+        "judge_prompt": settings.judge_prompt,
+    }
     if names not in (None, ["builtin"]) or settings.escalate_to is None:
         options["base_url"] = settings.base_url
         options["criteria_per_call"] = settings.criteria_per_call
-    options["temperature"] = settings.temperature
-    options["timeout"] = settings.timeout
-    options["prices"] = settings.prices
-    options["judge_prompt"] = settings.judge_prompt
-    if names not in (None, ["builtin"]) or settings.escalate_to is None:
         options["mode"] = settings.mode
         options["permutations"] = settings.permutations
         options["shuffle"] = settings.shuffle
