@@ -323,6 +323,7 @@ def test_a_body_that_is_no_answer_may_be_asked_for_again(content: str):
         (429, "slow down", "rate_limit"),
         (500, "oops", "server"),
         (503, "down", "server"),
+        (503, "Loading model", "loading"),
         (529, "overloaded", "server"),
     ],
 )
@@ -330,6 +331,12 @@ def test_a_status_becomes_a_kind_of_error(status: int, message: str, kind: str):
     error = failure(lambda r: web.json_response({"error": {"message": message}}, status=status))
     assert (error.kind, error.status) == (kind, status)
     assert message in str(error)
+
+
+def test_a_model_that_llama_cpp_python_does_not_have_is_not_found():
+    problem = {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}
+    error = failure(lambda request: web.json_response(problem, status=400))
+    assert (error.kind, error.fatal) == ("not_found", True)
 
 
 def test_an_empty_account_is_not_waited_for():

@@ -224,7 +224,7 @@ def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
         kind = "bad_request"
     elif status >= 500:
         kind = "server"
-    elif status == 404:
+    elif status == 404 or "model_not_found" in raw.decode("utf-8", "replace"):
         kind = "not_found"
     else:
         kind = "bad_request"
