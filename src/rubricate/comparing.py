@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 VOTING = ("nominal", "min_votes", "weights", "replicates")
-TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices", *VOTING)
+TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", *VOTING)
 GIVEN, REVERSE = "first first", "second first"
 """The orders in which a pair is shown; what the ids of the run's items end in."""
 
@@ -302,6 +302,7 @@ def _model(judge: Any, options: PairOptions) -> Model:
         judge,
         base_url=options.get("base_url") if named else None,
         temperature=options.get("temperature", 0.0),
+        max_tokens=options.get("max_tokens"),
         timeout=options.get("timeout", TIMEOUT),
         prices=options.get("prices"),
     )

@@ -45,6 +45,7 @@ ModelErrorKind = Literal[
     "connection",  # no connection, or it broke before an answer came
     "timeout",  # no answer in time
     "rate_limit",  # 429
+    "loading",  # 503: the server has not loaded the model yet
     "server",  # 5xx, or an error object in place of an answer
     "truncated",  # the HTTP body ended early or was not the promised JSON
     "auth",  # 401, 403
@@ -55,7 +56,7 @@ ModelErrorKind = Literal[
 ]
 
 RETRYABLE: frozenset[str] = frozenset(
-    {"connection", "timeout", "rate_limit", "server", "truncated"}
+    {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 )
 FATAL: frozenset[str] = frozenset({"auth", "not_found"})
 

@@ -108,6 +108,7 @@ async def agrade(
     max_cost: float | None = None,
     max_time: float | None = None,
     temperature: float | None = 0.0,
+    max_tokens: int | None = None,
     timeout: float = TIMEOUT,
     prices: str | Path | None = None,
     attempts: int = ATTEMPTS,
@@ -168,6 +169,8 @@ async def agrade(
         max_cost: US dollars that this run may spend; it ends before they are exceeded.
         max_time: seconds that this run may take.
         temperature: sampling temperature, for a judge given by name; None for the endpoint's own.
+        max_tokens: the most tokens that a reply may have, for a judge given by name: bounds a model
+            that does not stop writing. Default: the endpoint's own limit, if it has one.
         timeout: seconds that one request may take, for a judge given by name.
         prices: a file of prices, for a judge given by name; see docs/running.md.
         attempts: how often a request that fails while others get through is sent, at most. One
@@ -227,6 +230,7 @@ async def agrade(
         max_cost=max_cost,
         max_time=max_time,
         temperature=temperature,
+        max_tokens=max_tokens,
         timeout=timeout,
         prices=prices,
         attempts=attempts,

@@ -50,7 +50,7 @@ TIMEOUT = 120.0
 ATTEMPTS = 6
 DEADLINE = 600.0
 MAX_OUTAGE = 120.0
-HOW_TO_SEND = {"temperature", "timeout", "prices"}
+HOW_TO_SEND = {"temperature", "max_tokens", "timeout", "prices"}
 """The settings of models given by name, which say nothing to any other judge."""
 
 
@@ -110,6 +110,7 @@ class AskingOptions(TypedDict, total=False):
 
     base_url: str | None
     temperature: float | None
+    max_tokens: int | None
     timeout: float
     prices: str | Path | None
     run_dir: str | Path | None

@@ -39,7 +39,7 @@ from rubricate.run import Result
 __all__ = ["RedTeamOptions", "RedTeamReport", "aredteam", "redteam"]
 
 CRITERION = "right"
-TOLD_TO_THE_JUDGE = ("base_url", "temperature", "timeout", "prices", "judge_prompt")
+TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", "judge_prompt")
 
 
 class RedTeamOptions(AskingOptions, total=False):
@@ -81,6 +81,7 @@ async def aredteam(
         judge,
         base_url=options.get("base_url"),
         temperature=options.get("temperature", 0.0),
+        max_tokens=options.get("max_tokens"),
         timeout=options.get("timeout", TIMEOUT),
         prices=options.get("prices"),
     )

@@ -34,6 +34,7 @@ OnFailure = Literal["none", "nan", "raise"]
 TOLD_TO_THE_JUDGE = (
     "base_url",
     "temperature",
+    "max_tokens",
     "timeout",
     "prices",
     "criteria_per_call",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
+import inspect
 import json
 import time
 from collections.abc import AsyncIterator, Callable
@@ -16,10 +17,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from rubricate import Criterion
-from rubricate.errors import ModelError
+from rubricate.errors import InputError, ModelError
 from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
-from rubricate.judge._prompts import render
-from rubricate.judge.models._http import _Form
+from rubricate.judge._prompts import render, render_group
+from rubricate.judge.models._http import _Form, _with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
@@ -45,6 +46,8 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         reply = handler(request)
+        if inspect.isawaitable(reply):
+            reply = await reply
         return reply if isinstance(reply, web.StreamResponse) else web.json_response(reply)
 
     application = web.Application()
@@ -140,7 +143,7 @@ def test_the_schema_is_sent_where_the_endpoint_knows_schemas(endpoint: ScriptedE
     ask_scripted(HTTPModel("m", base_url=endpoint.url))
     sent = endpoint.requests[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
-    assert sent["schema"] == REQUEST.schema
+    assert sent["schema"] == _with_few_quotes(REQUEST.schema)
 
 
 def test_a_refusal_for_another_reason_does_not_cost_the_better_way():
@@ -577,3 +580,77 @@ def test_claude_behind_openrouter_is_told_what_to_keep(monkeypatch: pytest.Monke
     assert first["text"].endswith("</submission-" + first["text"].rsplit("-", 1)[1])
     assert "Is short" in second["text"]
     assert "Is short" not in first["text"]
+
+
+@pytest.mark.parametrize("choices", [(), ("A", "B")])
+def test_the_most_tokens_of_a_reply_are_named_as_the_endpoint_names_them(choices):
+    asked: list[dict[str, Any]] = []
+
+    async def respond(request: web.Request) -> web.Response:
+        asked.append(await request.json())
+        if "max_tokens" in asked[-1]:
+            message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+            return web.json_response({"error": {"message": message}}, status=400)
+        return web.json_response(body())
+
+    request = replace(REQUEST, choices=choices, schema=None if choices else REQUEST.schema)
+
+    async def main() -> None:
+        async with serving(respond) as url:
+            model = HTTPModel("m", base_url=url, max_tokens=70)
+            await model.complete(request)
+            await model.aclose()
+
+    asyncio.run(main())
+    assert asked[-1]["max_completion_tokens"] == (4 if choices else 70)
+    assert "max_tokens" not in asked[-1]
+
+
+def test_the_most_tokens_of_a_reply_are_part_of_what_the_model_is():
+    free, bounded = (HTTPModel("m", base_url="http://x/v1", max_tokens=most) for most in (None, 70))
+    assert "max_tokens" not in free.fingerprint()
+    assert bounded.fingerprint()["max_tokens"] == 70
+    with pytest.raises(InputError, match="at least 1, found 0"):
+        HTTPModel("m", base_url="http://x/v1", max_tokens=0)
+
+
+def test_a_server_whose_model_was_loaded_without_logprobs_is_asked_without():
+    asked: list[dict[str, Any]] = []
+
+    async def respond(request: web.Request) -> web.Response:
+        asked.append(await request.json())
+        if "logprobs" in asked[-1]:  # llama-cpp-python
+            message = "logprobs is not supported for models created with logits_all=False"
+            error = {"message": message, "type": "internal_server_error"}
+            return web.json_response({"error": error}, status=500)
+        return web.json_response(body())
+
+    async def main() -> Completion:
+        async with serving(respond) as url:
+            model = HTTPModel("m", base_url=url)
+            completion = await model.complete(replace(REQUEST, choices=("A", "B"), schema=None))
+            await model.aclose()
+            return completion
+
+    completion = asyncio.run(main())
+    assert completion.probabilities is None
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "bounded"), [("m", "http://x/v1", True), ("openai/m", None, False)]
+)
+def test_a_server_of_ones_own_is_told_how_many_quotes_a_reply_may_have(
+    name: str, url: str | None, bounded: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    model = HTTPModel(name, base_url=url)
+    group = render_group(
+        Case("Light is fast."),
+        [Criterion(name=one, requirement="Says so") for one in "ab"],
+        orders=[None, None],
+    )
+    for request in (REQUEST, group):
+        sent = model._payload(request, model._form)["response_format"]["json_schema"]["schema"]
+        assert ('"maxItems": 8' in json.dumps(sent)) is bounded
+        assert "maxItems" not in json.dumps(request.schema)

@@ -70,6 +70,24 @@ def test_any_refusal_has_a_kind_and_a_message_of_one_line(status: int, raw: byte
     assert len(str(error).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it",
+        "This model's maximum context length is 4096 tokens, however you requested 6031 tokens",
+        "The decoder prompt (length 6031) is longer than the maximum model length of 4096",
+        "The input (6031 tokens) is longer than the model's context length (4096 tokens).",
+        "Your input exceeds the context window of this model.",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "The input token count (6031) exceeds the maximum number of tokens allowed (4096).",
+        "Please reduce the length of the messages or completion.",
+    ],
+)
+def test_every_way_to_say_that_a_prompt_does_not_fit_is_understood(message: str) -> None:
+    error = status_error(400, orjson.dumps({"error": {"message": message}}), None)
+    assert error.kind == "context_length"
+
+
 @PROPERTY
 @given(st.text() | st.floats().map(str))
 def test_any_retry_after_is_a_finite_wait_or_none(value: str):

@@ -186,6 +186,18 @@ def test_option_temperature_reaches_the_endpoint(make_dataset, endpoint, given: 
     assert sent == {given.get("temperature", 0.0)}
 
 
+@pytest.mark.parametrize("given", [{}, {"max_tokens": 50}])
+def test_option_max_tokens_reaches_the_endpoint_and_cuts_replies_off(make_dataset, given):
+    long = Rule(verdict="MET", reason="and so on " * 100)
+    with ScriptedEndpoint([long]) as endpoint:
+        result = rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, **given)
+        sent = {request.body.get("max_tokens") for request in endpoint.requests}
+    assert sent == {given.get("max_tokens")}
+    causes = {verdict.error.message for _, verdict in result.verdicts() if verdict.error}
+    wanted = "the reply was cut off after 50 tokens, before it ended: it was as long as a reply may"
+    assert causes == ({f"{wanted} be"} if given else set())
+
+
 def test_option_base_url_is_where_requests_go(make_dataset, endpoint):
     with ScriptedEndpoint() as other:
         rubricate.grade(make_dataset(1), "m", base_url=other.url)

@@ -13,7 +13,7 @@ from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.run import RetryPolicy
 
 PROPERTY = settings(derandomize=True, deadline=None)
-PASSING = {"connection", "timeout", "rate_limit", "server", "truncated"}
+PASSING = {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 POLICY = RetryPolicy(attempts=4, first_wait=0.5, longest_wait=8.0, deadline=60.0)
 
 

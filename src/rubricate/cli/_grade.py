@@ -232,6 +232,7 @@ def _one_judge(
     options: JudgingOptions = {
         "examples": examples,
         "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
         "timeout": settings.timeout,
         "prices": settings.prices,
         "judge_prompt": settings.judge_prompt,

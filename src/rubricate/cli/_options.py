@@ -25,6 +25,7 @@ __all__ = [
     "MaxCost",
     "MaxOutage",
     "MaxTime",
+    "MaxTokens",
     "MinVotes",
     "NoCache",
     "Nominal",
@@ -87,6 +88,9 @@ Replicates = Annotated[
     int | None, typer.Option(help="How often each judge is asked, a vote each time. [1]")
 ]
 Temperature = Annotated[float | None, typer.Option(help="Sampling temperature. [0]")]
+MaxTokens = Annotated[
+    int | None, typer.Option(help="The most tokens of a reply. [the endpoint's own limit]")
+]
 Timeout = Annotated[float | None, typer.Option(help="Seconds that one request may take. [120]")]
 Concurrency = Annotated[int | None, typer.Option(help="The most requests in flight at once. [32]")]
 Weights = Annotated[

@@ -17,6 +17,7 @@ from rubricate.cli._options import (
     JsonOutput,
     JudgePrompt,
     MaxCost,
+    MaxTokens,
     NoCache,
     Quiet,
     RetryFailed,
@@ -53,6 +54,7 @@ def redteam(
     ] = None,
     concurrency: Concurrency = None,
     temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
     timeout: Timeout = None,
     json_output: JsonOutput = False,
     quiet: Quiet = False,
@@ -82,6 +84,7 @@ def redteam(
         options["concurrency"] = concurrency
     if temperature is not None:
         options["temperature"] = temperature
+    options["max_tokens"] = max_tokens
     if timeout is not None:
         options["timeout"] = timeout
 

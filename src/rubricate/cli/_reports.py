@@ -62,6 +62,7 @@ class ReportSettings:
     limit: int | None
     max_cost: float | None
     temperature: float
+    max_tokens: int | None
     timeout: float
     prices: str | None
     json_output: bool
@@ -85,6 +86,7 @@ def reports_command(settings: ReportSettings) -> int:
         {
             "base_url": settings.base_url,
             "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
             "timeout": settings.timeout,
             "prices": settings.prices,
             "chunk_tokens": settings.chunk_tokens or None,

@@ -66,6 +66,9 @@ def reports(
     limit: Annotated[int | None, typer.Option(help="Grade only the first N reports.")] = None,
     max_cost: MaxCost = None,
     temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.0,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The most tokens of a reply. [the endpoint's own limit]")
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 120.0,
     prices: Prices = None,
     json_output: JsonFigures = False,

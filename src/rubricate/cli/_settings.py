@@ -119,6 +119,8 @@ class GradeSettings(BaseModel):
     """The tokens, of prompts and replies, that the endpoint may be asked for in a minute."""
     temperature: float | None = 0.0
     """Sampling temperature; null leaves it to the endpoint."""
+    max_tokens: int | None = None
+    """The most tokens that a reply may have. Default: the endpoint's own limit."""
     timeout: float = TIMEOUT
     """Seconds that one request may take."""
     attempts: int = ATTEMPTS

@@ -34,6 +34,7 @@ class JudgeSettings(TypedDict, total=False):
 
     base_url: str | None
     temperature: float | None
+    max_tokens: int | None
     timeout: float
     prices: str | Path | None
     criteria_per_call: CriteriaPerCall
@@ -61,6 +62,7 @@ def named_judge(
     *,
     base_url: str | None = None,
     temperature: float | None = 0.0,
+    max_tokens: int | None = None,
     timeout: float = 120.0,
     prices: str | Path | None = None,
     criteria_per_call: CriteriaPerCall = 1,
@@ -75,19 +77,24 @@ def named_judge(
 ) -> Judge:
     """The judge that is meant, for criteria that need one.
 
-    `base_url`, `temperature`, `timeout` and `prices` (a file of `read_prices`) are for judges given
-    by name; `criteria_per_call` and `shuffle` are for every language model. `examples` are shown to
-    a language model, and refit the embedded judge. `judge_prompt` is a prompt (or a file of one) in
-    place of the usual one. `mode` is for a language model and the embedded judge; `permutations`,
-    `correct_prior` and `samples` are for a language model in probability mode (see
-    `ProbabilityJudge`). `chunk_tokens` is for every language model with the usual prompt:
-    submissions with more tokens are read in parts (`DocumentJudge`).
+    `base_url`, `temperature`, `max_tokens`, `timeout` and `prices` (a file of `read_prices`) are
+    for judges given by name; `criteria_per_call` and `shuffle` are for every language model.
+    `examples` are shown to a language model, and refit the embedded judge. `judge_prompt` is a
+    prompt (or a file of one) in place of the usual one. `mode` is for a language model and the
+    embedded judge; `permutations`, `correct_prior` and `samples` are for a language model in
+    probability mode (see `ProbabilityJudge`). `chunk_tokens` is for every language model with the
+    usual prompt: submissions with more tokens are read in parts (`DocumentJudge`).
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
     """
     chosen = judge_or_model(
-        judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=prices
+        judge,
+        base_url=base_url,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        timeout=timeout,
+        prices=prices,
     )
     size, mode = check_criteria_per_call(criteria_per_call), check_mode(mode)
     check_chunk_tokens(chunk_tokens)
@@ -161,6 +168,7 @@ def judge_or_model(
     *,
     base_url: str | None = None,
     temperature: float | None = 0.0,
+    max_tokens: int | None = None,
     timeout: float = 120.0,
     prices: str | Path | None = None,
 ) -> Judge | Model:
@@ -177,7 +185,12 @@ def judge_or_model(
         return BuiltinJudge()
     if isinstance(judge, str):
         return HTTPModel(
-            judge, base_url=base_url, temperature=temperature, timeout=timeout, prices=own
+            judge,
+            base_url=base_url,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            prices=own,
         )
     if base_url is not None:
         raise InputError("a base URL goes with a judge given by name")

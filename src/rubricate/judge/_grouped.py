@@ -12,7 +12,7 @@ from rubricate.judge._examples import Examples
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._orders import criteria_order
 from rubricate.judge._prompts import render_group
-from rubricate.judge._replies import Reply, read_group
+from rubricate.judge._replies import Reply, read_group, what_was_wrong
 from rubricate.judge.models import Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 
@@ -135,7 +135,7 @@ class GroupedModelJudge(ModelJudge):
                         raise reply
                     reading = criteria[place].read(reply.answer)
                 except UnreadableReply as error:
-                    asked.wrong[place] = str(error)
+                    asked.wrong[place] = what_was_wrong(error, completion)
                 else:
                     found = self._verdict(case, criteria[place], reply, reading, asked.spent[place])
                     if self._shuffle is not None:

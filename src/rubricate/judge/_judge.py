@@ -16,8 +16,8 @@ from rubricate.judge._evidence import locate
 from rubricate.judge._examples import Example, Examples
 from rubricate.judge._orders import answer_order, shown_order
 from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
-from rubricate.judge._replies import Reply, read_reply
-from rubricate.judge.models import Message, Model, Request, Send
+from rubricate.judge._replies import Reply, read_reply, shown_again, what_was_wrong
+from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
 
 __all__ = ["Judge", "ModelJudge"]
@@ -154,8 +154,8 @@ class ModelJudge:
                 reply = self.read(completion.text)
                 reading = criterion.read(reply.answer)
             except UnreadableReply as error:
-                wrong = str(error)
-                request = _asked_again(request, completion.text, wrong, self.form)
+                wrong = what_was_wrong(error, completion)
+                request = _asked_again(request, completion, wrong, self.form)
             else:
                 return self._verdict(case, criterion, reply, reading, spent)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
@@ -209,7 +209,7 @@ def _suffix_bytes(criterion: Criterion, order: tuple[int, ...] | None) -> bytes:
     return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 
-def _asked_again(request: Request, reply: str, wrong: str, form: str) -> Request:
+def _asked_again(request: Request, completion: Completion, wrong: str, form: str) -> Request:
     """The request with the unreadable reply and what is wrong with it behind."""
     correction = (
         f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
@@ -217,7 +217,7 @@ def _asked_again(request: Request, reply: str, wrong: str, form: str) -> Request
     )
     first = request.messages[:2]
     again = (
-        Message(role="assistant", content=reply or "(empty)"),
+        Message(role="assistant", content=shown_again(completion)),
         Message(role="user", content=correction),
     )
     return replace(request, messages=(*first, *again))

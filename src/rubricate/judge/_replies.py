@@ -10,8 +10,17 @@ from typing import Any
 import orjson
 
 from rubricate.errors import UnreadableReply
+from rubricate.judge.models import Completion
 
-__all__ = ["Reply", "read_group", "read_reply", "reply_objects", "without_thinking"]
+__all__ = [
+    "Reply",
+    "read_group",
+    "read_reply",
+    "reply_objects",
+    "shown_again",
+    "what_was_wrong",
+    "without_thinking",
+]
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
@@ -25,6 +34,30 @@ class Reply:
     answer: Any
     reason: str
     quotes: tuple[str, ...]
+
+
+_SHOWN = 1000
+"""How many characters of a reply that was cut off are shown to the model again."""
+
+
+def what_was_wrong(error: UnreadableReply, completion: Completion) -> str:
+    """What is said of a reply that cannot be read, to the model and in the verdict."""
+    if not completion.cut_off:
+        return str(error)
+    tokens = completion.usage.output_tokens
+    after = f" after {tokens} tokens" if tokens else ""
+    return f"the reply was cut off{after}, before it ended: it was as long as a reply may be"
+
+
+def shown_again(completion: Completion) -> str:
+    """A reply as it is shown to the model that is asked again.
+
+    One that was cut off may fill all the room that there is, so only its beginning is shown.
+    """
+    text = completion.text or "(empty)"
+    if not completion.cut_off or len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]} [...]"
 
 
 def without_thinking(text: str) -> str:

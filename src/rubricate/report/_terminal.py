@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubricate.report._advice import advice
 from rubricate.report._plain_table import plain_table
 from rubricate.run import DocumentWork
 
@@ -67,6 +68,7 @@ def summary_view(summary: Summary) -> RenderableType:
         parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
         if summary.stopped is None or not summary.first_error.endswith(summary.stopped):
             parts.append(Text(f"First failure: {summary.first_error}", style="red"))
+        parts += [Text(line, style="yellow") for line in advice(summary.errors)]
     if summary.certificate is not None:
         parts.append(_certificate(summary.certificate))
     if summary.note is not None:

@@ -176,6 +176,11 @@ class Limiter:
         with self._lock:
             self.pacing.failed(sent)
 
+    def timed_out(self, sent: float, answered: int) -> None:
+        """A request sent then had no answer in time; so many others were answered meanwhile."""
+        with self._lock:
+            self.pacing.timed_out(sent, answered)
+
     def is_alive(self) -> None:
         """The endpoint answered, be it with an error: there is no outage."""
         with self._lock:

@@ -8,6 +8,9 @@ It starts at the concurrency that it is given and learns from there:
   each round of answers. Where 429s come all the same, they do not depend on the pace, and it is
   given up.
 - Headers that tell what is left of an allowance set the pace before there is any 429.
+- A request that has no answer in time, while few others were answered, tells that the endpoint
+  works them off one after another: so many go at once from then on as were answered in half the
+  time, and more only while answers are that quick.
 - Failures in a row, with no answer between, are an outage: one request at a time is let through to
   see whether it is over, after waits that double.
 """
@@ -108,6 +111,7 @@ class Pacing:
         self._first_window: tuple[int, float] | None = None
         self._row = self._stuck = 0
         self._pause = FIRST_PAUSE
+        self._quick = float("inf")  # seconds: slower answers give no more room
 
     @property
     def is_joined(self) -> bool:
@@ -201,7 +205,7 @@ class Pacing:
                 self._started, self._pace = True, None
             elif self._pace is not None:
                 self._pace.level += FIRST_MORE
-        if self._room < self._most:
+        if self._room < self._most and usage.seconds <= self._quick:
             self._room += 1.0 if self._room < self._threshold else 1.0 / self._room
         pace = self._pace
         if pace is not None and self._started:
@@ -265,6 +269,15 @@ class Pacing:
             rate = max(count / elapsed, 0.5 * self._measured)
         self._pace = Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
         self._mark, self._since_mark = now, 0
+
+    def timed_out(self, sent: float, answered: int) -> None:
+        """A request sent then had no answer in time; so many others were answered meanwhile."""
+        now = time.monotonic()
+        self._quick = min(self._quick, (now - sent) / 2)
+        if sent >= self._last_cut and answered < 2 * min(self._in_flight, self._room):
+            self._room = self._threshold = max(1.0, answered / 2)
+            self._last_cut = now
+            self._since_cut = 0
 
     def planned(self, quota: Quota) -> None:
         """Keep to what the endpoint's headers say is left, from half of the allowance on."""

@@ -9,6 +9,9 @@ from rubricate.errors import InputError, ModelError
 
 __all__ = ["RetryPolicy"]
 
+LONGEST_WHILE_LOADING = 5.0
+"""The longest wait, in seconds, for a server that loads its model: it says so at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -20,8 +23,9 @@ class RetryPolicy:
         first_wait: the longest wait before the second attempt, in seconds; it doubles.
         longest_wait: the longest wait that doubling leads to, in seconds.
         deadline: how long a call may take with all its attempts, in seconds.
-        max_outage: how long an endpoint that has answered may stay without any answer before it
-            is taken for dead, in seconds. Failures in an outage do not count as attempts.
+        max_outage: how long an endpoint that has answered, or says that it is loading its model,
+            may stay without any answer before it is taken for dead, in seconds. Failures in an
+            outage do not count as attempts.
 
     Raises:
         InputError: a value cannot be used.
@@ -55,9 +59,12 @@ class RetryPolicy:
         asked = error.retry_after or 0.0
         if not error.retryable or elapsed + asked > self.deadline:
             return None
-        if error.kind != "rate_limit" and attempt >= self.attempts:
+        if error.kind == "loading" and elapsed > self.max_outage:
+            return None
+        if error.kind not in ("rate_limit", "loading") and attempt >= self.attempts:
             return None
         if error.retry_after is not None:
             return asked + chance.uniform(0.0, self.first_wait)
-        longest = min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
+        soon = LONGEST_WHILE_LOADING if error.kind == "loading" else self.longest_wait
+        longest = min(soon, self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
         return chance.uniform(longest / 2, longest)

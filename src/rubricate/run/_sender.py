@@ -157,7 +157,7 @@ class Sender:
             if let_through:
                 limiter.release()
             raise self._repeated(ended, 0)
-        sent = time.monotonic()
+        sent, before = time.monotonic(), limiter.latencies.count
         late = None
         if not standing.is_open:
             late = asyncio.create_task(_open_late(standing))
@@ -166,6 +166,8 @@ class Sender:
                 completion = await self._watchdog.complete(model, request, limiter, patience)
                 span.answered(completion.usage)
         except ModelError as error:
+            if error.kind == "timeout" and not isinstance(error, LostRequest):
+                limiter.timed_out(sent, limiter.latencies.count - before)
             if error.kind == "rate_limit":
                 limiter.refused(sent, error.retry_after)
             elif not error.retryable:

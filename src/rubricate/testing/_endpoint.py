@@ -37,8 +37,7 @@ class ScriptedEndpoint:
     multi-choice criterion or a scale the label that stands in the submission, else the first;
     for a metric criterion the items that stand in the submission are positive. Where the reply is
     to be one token, the verdict has the probability 0.9, and the others share the rest.
-    for a metric criterion the items that stand in the submission are positive. In a part of a
-    long document those words are what is found.
+    In a part of a long document the criterion's words are what is found.
 
     Use it as a context manager; it runs in a thread of its own:
 
@@ -54,6 +53,10 @@ class ScriptedEndpoint:
         formats: the ways of structured output that the endpoint knows; others get a 400.
         logprobs: what becomes of a request for them: `given`, `ignored` (an answer without) or
             `refused` (a 400).
+        slots: how many requests are answered at once, as a server of one's own does it; the others
+            wait, and one whose client leaves is not answered. Default: all.
+        context_tokens: how many tokens (of 4 characters) prompt and reply may have together. A
+            longer prompt gets a 400, and a reply is cut off there. Default: as many as there are.
         host, port: where to listen; port 0 picks a free one.
 
     Attributes:
@@ -67,6 +70,8 @@ class ScriptedEndpoint:
         respond: Callable[[JudgeRequest], Rule | None] | None = None,
         formats: Sequence[str] = FORMATS,
         logprobs: Logprobs = "given",
+        slots: int | None = None,
+        context_tokens: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
@@ -75,6 +80,9 @@ class ScriptedEndpoint:
         self._respond = respond
         self._formats = tuple(formats)
         self._logprobs = logprobs
+        self._slots = slots
+        self._context = math.inf if context_tokens is None else context_tokens
+        self._turns: asyncio.Semaphore | contextlib.nullcontext[None] = contextlib.nullcontext()
         self._host = host
         self._port = port
         self._used: Counter[int] = Counter()
@@ -121,7 +129,11 @@ class ScriptedEndpoint:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         application = web.Application(client_max_size=64 * 2**20)
         application.router.add_post("/v1/chat/completions", self._complete)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        if self._slots is not None:
+            self._turns = asyncio.Semaphore(self._slots)
+        runner = web.AppRunner(
+            application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
+        )
         await runner.setup()
         try:
             site = web.TCPSite(runner, self._host, self._port)
@@ -149,7 +161,11 @@ class ScriptedEndpoint:
             rule = next((r for r in rules if r.verdict is None), _together(rules))
         else:
             rule = self._rule(request)
-        if rule.delay:
+        size = _tokens_in(request)
+        if size > self._context:
+            what = f"request ({size} tokens) exceeds the available context size"
+            return _error(400, f"{what} ({self._context} tokens), try increasing it", {})
+        async with self._turns:
             await asyncio.sleep(rule.delay)
         if rule.fault is not None:
             return await _broken(raw, rule)
@@ -180,7 +196,11 @@ class ScriptedEndpoint:
             content = f"<reason>{rule.reason}</reason>\n{quotes}<verdict>{verdict}</verdict>"
         elif content is None:
             content = json.dumps(_entry(rule))
-        size = sum(len(str(message.get("content"))) for message in request.body["messages"])
+        size = _tokens_in(request)
+        most = min(_most_tokens(request.body), self._context - size)
+        whole = len(content) <= 4 * most
+        if not whole:
+            content = content[: 4 * int(most)]
         self._prefixes.add(request.prefix)
         body = {
             "id": f"scripted-{len(self.requests)}",
@@ -189,18 +209,28 @@ class ScriptedEndpoint:
             "choices": [
                 {
                     "index": 0,
-                    "finish_reason": "stop",
+                    "finish_reason": "stop" if whole else "length",
                     "message": {"role": "assistant", "content": content},
                     "logprobs": logprobs if self._logprobs == "given" else None,
                 }
             ],
             "usage": {
-                "prompt_tokens": size // 4,
+                "prompt_tokens": size,
                 "completion_tokens": len(content) // 4,
                 "prompt_tokens_details": {"cached_tokens": cached},
             },
         }
         return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+def _tokens_in(request: JudgeRequest) -> int:
+    return sum(len(str(message.get("content"))) for message in request.body["messages"]) // 4
+
+
+def _most_tokens(body: dict[str, Any]) -> float:
+    """How many tokens the request allows for the reply."""
+    given = body.get("max_tokens", body.get("max_completion_tokens"))
+    return math.inf if given is None else float(given)
 
 
 def _drawn(request: JudgeRequest, rule: Rule) -> tuple[str, dict[str, Any] | None]:

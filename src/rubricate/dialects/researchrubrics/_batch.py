@@ -58,6 +58,7 @@ class JudgeOptions(TypedDict, total=False):
 
     base_url: str | None
     temperature: float | None
+    max_tokens: int | None
     timeout: float
     prices: str | Path | None
     chunk_tokens: int | None

@@ -24,6 +24,7 @@ from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
     completion_text,
+    is_cut_off,
     parse_body,
     quota,
     retry_after,
@@ -44,8 +45,9 @@ Rung = Literal["json_schema", "json_object", "text"]
 _LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
 _REFUSALS = (400, 415, 422, 501)
 """The statuses with which an endpoint refuses a parameter that it does not know."""
-_NOT_ALLOWED = 403
-"""With which OpenAI refuses logprobs of models that reason."""
+_NOT_ALLOWED = (403, 500)
+"""With which OpenAI refuses logprobs of models that reason, and llama-cpp-python those of models
+that are loaded without."""
 _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
@@ -56,6 +58,9 @@ CHOICE_TOKENS = 4
 CHOICE_TEMPERATURE = 1.0
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
+MOST_QUOTES = 8
+"""How many quotes a reply may have, where the server's grammar sees to it: small models repeat a
+quote without end."""
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
@@ -63,8 +68,9 @@ _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", 
 class _Form:
     """What a request asks for beside its messages; a temperature of None is not sent.
 
-    The others are for requests with choices: how many logprobs are asked for (0 for none), what
-    the endpoint calls the most tokens of a reply, and whether it takes a seed.
+    `most` is what the endpoint calls the most tokens of a reply; None where it takes no such limit.
+    The others are for requests with choices: how many logprobs are asked for (0 for none), and
+    whether it takes a seed.
     """
 
     rung: Rung
@@ -81,6 +87,8 @@ class HTTPModel:
         name: `provider/model` (see `rubricate judges`), or the model's own name with `base_url`.
         base_url: the address of the interface, up to and with `/v1`.
         temperature: sampling temperature; None leaves it to the endpoint.
+        max_tokens: the most tokens that a reply may have; None leaves it to the endpoint. (A reply
+            of one token, in probability mode, has a limit of its own.)
         timeout: seconds that one request may take.
         prices: what models cost, by the names that they are given by, where that is not what the
             price tables say (see `read_prices`).
@@ -99,11 +107,14 @@ class HTTPModel:
         *,
         base_url: str | None = None,
         temperature: float | None = 0.0,
+        max_tokens: int | None = None,
         timeout: float = 120.0,
         prices: Mapping[str, ModelPrice] | None = None,
     ) -> None:
         if not timeout > 0:
             raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
+        if max_tokens is not None and max_tokens < 1:
+            raise InputError(f"max_tokens must be at least 1, found {max_tokens}")
         self.name = name
         self._url, self._model = _address(name, base_url)
         self.endpoint = self._url
@@ -114,8 +125,10 @@ class HTTPModel:
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
         self._marks = name.startswith("openrouter/anthropic/") and base_url is None
+        self._bounds_quotes = self._provider is None or not self._provider.key_required
         self._own_price = (prices or {}).get(name)
         self._temperature = temperature
+        self._max_tokens = max_tokens
         self._timeout = timeout
         self.gives_probabilities = self._provider is None or self._provider.gives_logprobs
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
@@ -124,7 +137,8 @@ class HTTPModel:
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     def fingerprint(self) -> dict[str, Any]:
-        return {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
+        found = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
+        return found if self._max_tokens is None else found | {"max_tokens": self._max_tokens}
 
     async def complete(self, request: Request) -> Completion:
         form, free = self._form, request.schema is None
@@ -156,14 +170,17 @@ class HTTPModel:
             first["content"] = _marked(first["content"], request.shared)
         if form.temperature is not None:
             payload["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+        if self._max_tokens is not None and form.most:
+            payload[form.most] = self._max_tokens
         if request.choices:
             payload |= _chosen(form, request.sample)
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
+            schema = _with_few_quotes(request.schema) if self._bounds_quotes else request.schema
             payload["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {"name": "judgement", "strict": True, "schema": request.schema},
+                "json_schema": {"name": "judgement", "strict": True, "schema": schema},
             }
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
@@ -188,8 +205,12 @@ class HTTPModel:
         text = str(error).lower()
         if "temperature" in text and form.temperature is not None:
             return replace(form, temperature=None)
-        if free:
-            return None
+        if "max_tokens" in text and self._max_tokens and form.most == "max_tokens":
+            return replace(form, most="max_completion_tokens")
+        return None if free else self._simpler_rung(form, text)
+
+    def _simpler_rung(self, form: _Form, text: str) -> _Form | None:
+        """The next way of structured output after a refusal with this text."""
         if form.rung == "text":
             self._form_is_settled = True
             return None
@@ -235,7 +256,9 @@ class HTTPModel:
         read, cached, written, billed = token_counts(body)
         cost = self._price(read, cached, written) if billed is None else billed
         usage = Usage(1, read, cached, written, cost, seconds)
-        return Completion(text, usage, quota(headers), token_probabilities(body))
+        return Completion(
+            text, usage, quota(headers), token_probabilities(body), cut_off=is_cut_off(body)
+        )
 
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""
@@ -331,6 +354,15 @@ class HTTPModel:
             await self._sessions.pop(loop).close()
 
 
+def _with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a reply, or of several in one, with a bound to the quotes."""
+    properties = {
+        name: {**inner, "maxItems": MOST_QUOTES} if name == "evidence" else _with_few_quotes(inner)
+        for name, inner in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties} if properties else schema
+
+
 def _chosen(form: _Form, sample: int) -> dict[str, Any]:
     """What a request with choices asks for."""
     if not sample and form.logprobs:
@@ -342,7 +374,7 @@ def _chosen(form: _Form, sample: int) -> dict[str, Any]:
 def _choosing(form: _Form, error: ModelError) -> _Form | None:
     """The form to repeat a refused request with choices in; None where none would help."""
     text = str(error).lower()
-    if "logprobs" in text and form.logprobs and error.status in (*_REFUSALS, _NOT_ALLOWED):
+    if "logprobs" in text and form.logprobs and error.status in (*_REFUSALS, *_NOT_ALLOWED):
         fewer = "top_logprobs" in text and form.logprobs > FEW_LOGPROBS
         return replace(form, logprobs=FEW_LOGPROBS if fewer else 0)
     if error.kind != "bad_request" or error.status not in _REFUSALS:

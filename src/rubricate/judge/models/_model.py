@@ -68,12 +68,14 @@ class Completion:
         quota: what the endpoint says is left, if it does.
         probabilities: of the reply's first token, by what it could have been; None where the model
             does not say.
+        cut_off: whether it ended only because it was as long as it may be.
     """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     quota: Quota | None = None
     probabilities: Mapping[str, float] | None = None
+    cut_off: bool = False
 
 
 @runtime_checkable

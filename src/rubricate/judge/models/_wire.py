@@ -18,6 +18,7 @@ from rubricate.judge.models._model import Quota
 __all__ = [
     "TAGGED_INSTRUCTION",
     "completion_text",
+    "is_cut_off",
     "parse_body",
     "quota",
     "retry_after",
@@ -32,7 +33,18 @@ TAGGED_INSTRUCTION = (
     "<evidence>one quote</evidence> (repeat the tag for each quote; none if there is none)\n"
     "<verdict>...</verdict>"
 )
-_CONTEXT_WORDS = ("context_length", "context length", "maximum context", "too many tokens")
+_CONTEXT_WORDS = (
+    "context_length",
+    "context length",
+    "context size",  # llama.cpp
+    "context window",
+    "maximum context",
+    "maximum model length",  # vLLM
+    "maximum number of tokens",  # Gemini
+    "prompt is too long",  # Anthropic
+    "reduce the length",  # Groq
+    "too many tokens",
+)
 _KEY_WORDS = ("api key not valid", "api_key_invalid")
 """What Gemini says of a wrong key, with status 400."""
 
@@ -75,6 +87,13 @@ def completion_text(body: Mapping[str, Any]) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     return content if isinstance(content, str) else ""
+
+
+def is_cut_off(body: Mapping[str, Any]) -> bool:
+    """Whether the reply ended because it was as long as it may be (`finish_reason` `length`)."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(choice, dict) and choice.get("finish_reason") == "length"
 
 
 def token_probabilities(body: Mapping[str, Any]) -> dict[str, float] | None:
@@ -220,6 +239,8 @@ def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
         kind = "timeout"
     elif status == 413 or any(word in lower for word in _CONTEXT_WORDS):
         kind = "context_length"
+    elif status == 503 and "loading" in lower:  # llama.cpp and others, before the first request
+        kind = "loading"
     elif status == 501:
         kind = "bad_request"
     elif status >= 500:
