@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -9,10 +11,12 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
+from rubricate.cli import main
 from rubricate.testing import ScriptedEndpoint
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -23,6 +27,7 @@ settings.load_profile("rubricate")
 """An example that takes long on a busy machine is not wrong."""
 
 COMMAND = Path(sys.executable).with_name("rubricate")
+PLAIN = {"COLUMNS": "100", "NO_COLOR": "1"}
 KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 
@@ -51,20 +56,52 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def rubricate(tmp_path: Path) -> Command:
+def installed(tmp_path: Path) -> Command:
     """Run the installed command in `tmp_path`; keyword arguments are environment variables."""
 
     def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **variables}
         return subprocess.run(
             [COMMAND, *map(str, arguments)],
             cwd=tmp_path,
-            env=environment,
+            env={**os.environ, **PLAIN, **variables},
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def rubricate(tmp_path: Path) -> Command:
+    """As `installed`, in this process: for what a process of its own, a second each, adds nothing.
+
+    The arguments, exit code and both outputs are the command's; environment, folder and modules of
+    the test's own folder are as before when it ends.
+    """
+
+    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        given = [str(COMMAND), *map(str, arguments)]
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        with (
+            mock.patch.dict(os.environ, {**PLAIN, **variables}),
+            mock.patch.object(sys, "argv", given),
+            mock.patch.object(sys, "path", [*sys.path]),
+            contextlib.chdir(tmp_path),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as end,
+        ):
+            main()
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(f"{tmp_path}{os.sep}"):
+                del sys.modules[name]
+        written = []
+        for stream in (out, err):
+            stream.flush()
+            written.append(stream.buffer.getvalue().decode())
+        return subprocess.CompletedProcess(given, end.value.code, *written)
 
     return run
 

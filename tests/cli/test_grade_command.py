@@ -33,9 +33,9 @@ def one_error_line(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
-    rubricate, write_dataset, endpoint, tmp_path
+    installed, write_dataset, endpoint, tmp_path
 ):
-    done = rubricate("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url)
+    done = installed("grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url)
     assert done.returncode == 0, done.stderr
     for shown in ("speed", "boasting", "kappa", "1.00", "calls", "tokens", "seconds", "cost"):
         assert shown in done.stdout
@@ -65,10 +65,10 @@ def test_verdicts_change_when_the_submission_does(rubricate, write_dataset, endp
     assert len(endpoint.requests) == 6  # only the changed item was asked about again
 
 
-def test_the_same_command_again_asks_nothing(rubricate, write_dataset, endpoint):
+def test_the_same_command_again_asks_nothing(installed, write_dataset, endpoint):
     options = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url]
-    rubricate(*options)
-    again = rubricate(*options)
+    installed(*options)
+    again = installed(*options)
     assert again.returncode == 0
     assert "0 (4 more from the journal)" in again.stdout
     assert len(endpoint.requests) == 4

@@ -74,15 +74,15 @@ def test_judges_as_json(rubricate):
     assert told["extras"]["pandas"] is True
 
 
-def test_without_a_command_it_shows_its_help(rubricate):
-    done = rubricate()
+def test_without_a_command_it_shows_its_help(installed):
+    done = installed()
     assert done.returncode == 0
     told = " ".join(done.stdout.split())
-    assert "grade Grade a dataset" in told
+    assert "grade Judge every item of a dataset" in told
     assert "redteam Attack a judge" in told
 
 
-def test_version_is_the_packages(rubricate):
+def test_version_is_the_packages(installed):
     import rubricate as package
 
-    assert rubricate("--version").stdout == f"rubricate {package.__version__}\n"
+    assert installed("--version").stdout == f"rubricate {package.__version__}\n"

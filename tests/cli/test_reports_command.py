@@ -231,10 +231,10 @@ def test_bad_input_is_one_line_before_anything_is_sent(
     assert endpoint.requests == []
 
 
-def test_every_command_says_what_happens_if_asked(rubricate, endpoint, write_dataset):
+def test_every_command_says_what_happens_if_asked(installed, rubricate, endpoint, write_dataset):
     options = ["grade", write_dataset(), "--judge", "m", "--base-url", endpoint.url, "--no-cache"]
-    steps = rubricate(*options, "--run-dir", "b", "-v").stderr
-    each = rubricate(*options, "--run-dir", "c", "-vv").stderr
+    steps = installed(*options, "--run-dir", "b", "-v").stderr
+    each = installed(*options, "--run-dir", "c", "-vv").stderr
     assert "INFO rubricate.run._executor: 2 items, 4 judgements" in steps
     assert "DEBUG" not in steps
     assert each.count("DEBUG rubricate.run._executor") == 4

@@ -220,7 +220,7 @@ text = st.text(max_size=200)
 words = st.lists(st.sampled_from([*HELD.split(), "not", "5", "kg", "\n-", "slower"])).map(" ".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(submission=text | words, requirement=text | words, prompt=text, reference=st.none() | text)
 def test_no_text_makes_it_fail_and_every_probability_is_one(
     submission, requirement, prompt, reference
@@ -434,7 +434,7 @@ def test_judging_needs_no_numpy():
     assert done.stdout.strip() == "[]"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=60))
 def test_figures_agree_with_scikit_learn(pairs):
     numpy = pytest.importorskip("numpy")

@@ -362,14 +362,20 @@ def test_geminis_wrong_key_is_a_wrong_key():
         ({"Retry-After": "0.25"}, 0.25, 0.25),
         ({"Retry-After": "2", "retry-after-ms": "1500"}, 1.5, 1.5),
         ({"Retry-After": "-3"}, 0.0, 0.0),
-        ({"Retry-After": email.utils.formatdate(time.time() + 3600, usegmt=True)}, 3000, 3601),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0, 0.0),
     ],
-    ids=["seconds", "part_of_a_second", "milliseconds", "negative", "date", "past_date"],
+    ids=["seconds", "part_of_a_second", "milliseconds", "negative", "past_date"],
 )
 def test_the_wait_that_the_endpoint_asks_for_is_read(headers, low: float, high: float):
     error = failure(lambda request: web.json_response({}, status=429, headers=headers))
     assert low <= error.retry_after <= high
+
+
+def test_a_date_to_wait_for_is_read():
+    date = email.utils.formatdate(time.time() + 3600, usegmt=True)
+    headers = {"Retry-After": date}
+    error = failure(lambda request: web.json_response({}, status=429, headers=headers))
+    assert 3000 <= error.retry_after <= 3601
 
 
 @pytest.mark.parametrize("value", ["soon", "", "inf", "nan", "Wed, 21 Oct 99999999999 07:28:00"])

@@ -25,7 +25,7 @@ def drawn(seed: int, items: int, size: int, together: float) -> tuple[list, list
 def test_the_promise_holds_in_95_of_100_simulations(items: int, size: int, together: float):
     population, agrees, _ = drawn(999, 100_000, size, together)
     level, right = np.array(population), np.array(agrees)
-    broken, chosen, simulations = 0, 0, 500
+    broken, chosen, simulations = 0, 0, 300
     for seed in range(simulations):
         confidence, agreed, groups = drawn(seed, items, size, together)
         found = choose_threshold(

@@ -23,7 +23,7 @@ def draw(generator: np.random.Generator, n: int, labelled: int, share: float = T
 @pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
 def test_corrected_intervals_hold_the_truth_as_often_as_they_say(labelled, share):
     generator = np.random.default_rng(labelled)
-    rounds = 1000
+    rounds = 400  # a standard error of 0.011: the bounds are at 2.7 of them
     held = dict.fromkeys(("naive", "labelled_only", "prediction_powered", "rogan_gladen"), 0)
     for _ in range(rounds):
         found = corrected_mean(*draw(generator, 1000, labelled, share))
@@ -32,8 +32,8 @@ def test_corrected_intervals_hold_the_truth_as_often_as_they_say(labelled, share
             held[name] += estimate.low is None or estimate.low <= share <= estimate.high
     assert held["naive"] / rounds < 0.6
     for name in ("labelled_only", "prediction_powered"):
-        assert 0.93 <= held[name] / rounds <= 0.97, name
-    assert held["rogan_gladen"] / rounds >= 0.93  # somewhat wide, as its documentation says
+        assert 0.92 <= held[name] / rounds <= 0.98, name
+    assert held["rogan_gladen"] / rounds >= 0.92  # somewhat wide, as its documentation says
 
 
 @pytest.mark.parametrize("documents", [50, 200])
@@ -41,14 +41,14 @@ def test_corrected_intervals_of_clusters_hold_the_truth_as_often_as_they_say(doc
     generator = np.random.default_rng(documents)
     groups = np.repeat(np.arange(600), 3).tolist()
     held = 0
-    for _ in range(1000):
+    for _ in range(400):
         chance = generator.beta(0.8 * 7 / 3, 0.2 * 7 / 3, (600, 1))
         truth = (generator.random((600, 3)) < chance).ravel().astype(float)
         judge = np.where(generator.random(1800) < 0.85, truth, 1 - truth)
         human = [*truth[: 3 * documents].tolist(), *[None] * (1800 - 3 * documents)]
         found = corrected_mean(judge.tolist(), human, groups=groups).prediction_powered
         held += found.low <= 0.8 <= found.high
-    assert 0.93 <= held / 1000 <= 0.97
+    assert 0.92 <= held / 400 <= 0.98
 
 
 def test_a_good_judge_makes_labels_worth_more():

@@ -17,7 +17,7 @@ from sklearn import metrics
 from rubricate.errors import InputError
 from rubricate.stats import Bootstrap, intraclass_correlation, score_agreement
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=150)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
 decimals = st.integers(-40, 40).map(lambda number: number / 8)
 steps = st.integers(1, 5)
 
@@ -160,7 +160,7 @@ def test_intervals_of_ranks_match_those_of_scipy(method: str):
             lambda x, y, statistic=statistic: statistic(x, y).statistic,
             paired=True,
             vectorized=False,
-            n_resamples=1500,
+            n_resamples=600,
             method="BCa" if method == "bca" else "percentile",
             rng=np.random.default_rng(8),
         ).confidence_interval

@@ -85,7 +85,7 @@ def test_right(assert_rubric, number):
     pytest_run(source, "-n", "2").assert_outcomes(passed=4)
     first = len(endpoint.requests)
     assert first == 8
-    done = pytest_run(source, "-n", "2")
+    done = pytest_run(source, "-n", "0")
     done.assert_outcomes(passed=4)
     done.stdout.fnmatch_lines(["rubricate: 4 judged by m: 0 verdicts asked, 8 known, $0.0000"])
     assert len(endpoint.requests) == first
@@ -99,7 +99,7 @@ def test_right(assert_rubric):
     assert_rubric({RIGHT!r}, RUBRIC)
 """
     with ScriptedEndpoint([Rule(status=401)]) as refusing:
-        for arguments in ((), ("-n", "2")):
+        for arguments in ((), ("-n", "1")):
             done = pytest_run(source, *arguments, url=refusing.url)
             done.assert_outcomes(errors=1)
             assert done.ret == 1
