@@ -11,8 +11,9 @@ _BY_KIND = {
     "a model that does not stop writing needs --max-tokens",
     "context_length": "give the server more context, or send less: --chunk-tokens for long "
     "submissions, fewer examples, fewer --criteria-per-call",
-    "unreadable_reply": "a model that cannot keep to the form is too small for this, or needs "
-    "another way of asking: --criteria-per-call 1, the other --mode, your own --judge-prompt",
+    "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "
+    "to the form is too small for this, or needs another way of asking: --criteria-per-call 1, the "
+    "other --mode, your own --judge-prompt",
 }
 
 
