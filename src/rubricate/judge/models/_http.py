@@ -61,6 +61,7 @@ _VERSION = re.compile(r"/v\d")
 MOST_QUOTES = 8
 """How many quotes a reply may have, where the server's grammar sees to it: small models repeat a
 quote without end."""
+KEPT_FORMATS = 1024
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
 
 
@@ -134,6 +135,8 @@ class HTTPModel:
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
         self._form = _Form("json_schema", temperature, logprobs)
         self._form_is_settled = False
+        # By the schema's identity, which stays its own as long as it is kept here.
+        self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     def fingerprint(self) -> dict[str, Any]:
@@ -177,11 +180,7 @@ class HTTPModel:
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
-            schema = _with_few_quotes(request.schema) if self._bounds_quotes else request.schema
-            payload["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "judgement", "strict": True, "schema": schema},
-            }
+            payload["response_format"] = self._response_format(request.schema)
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
         elif request.tags:
@@ -191,6 +190,18 @@ class HTTPModel:
             else:
                 messages[-1]["content"] = last + "\n\n" + TAGGED_INSTRUCTION
         return payload
+
+    def _response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """What asks for replies of a schema; put together once for each schema."""
+        kept = self._formats.get(id(schema))
+        if kept is None:
+            if len(self._formats) >= KEPT_FORMATS:
+                self._formats.clear()
+            shown = _with_few_quotes(schema) if self._bounds_quotes else schema
+            inner = {"name": "judgement", "strict": True, "schema": shown}
+            kept = schema, {"type": "json_schema", "json_schema": inner}
+            self._formats[id(schema)] = kept
+        return kept[1]
 
     def _simpler(self, form: _Form, error: ModelError, free: bool) -> _Form | None:
         """The form to repeat a refused request in; None where none would help.
