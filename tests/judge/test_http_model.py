@@ -20,7 +20,7 @@ from rubricate import Criterion
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
 from rubricate.judge._prompts import render, render_group
-from rubricate.judge.models._http import _Form, _with_few_quotes
+from rubricate.judge.models._forms import Form, with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
@@ -143,7 +143,7 @@ def test_the_schema_is_sent_where_the_endpoint_knows_schemas(endpoint: ScriptedE
     ask_scripted(HTTPModel("m", base_url=endpoint.url))
     sent = endpoint.requests[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
-    assert sent["schema"] == _with_few_quotes(REQUEST.schema)
+    assert sent["schema"] == with_few_quotes(REQUEST.schema)
 
 
 def test_a_refusal_for_another_reason_does_not_cost_the_better_way():
@@ -578,8 +578,8 @@ def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[
 def test_claude_behind_openrouter_is_told_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     request = render(Case("a text", "a task"), Criterion(requirement="Is short"))
-    plain = HTTPModel("openrouter/openai/m")._payload(request, _Form("json_schema", 0.0))
-    marked = HTTPModel("openrouter/anthropic/m")._payload(request, _Form("json_schema", 0.0))
+    plain = HTTPModel("openrouter/openai/m")._payload(request, Form("json_schema", 0.0))
+    marked = HTTPModel("openrouter/anthropic/m")._payload(request, Form("json_schema", 0.0))
     first, second = marked["messages"][1]["content"]
     assert first["cache_control"] == {"type": "ephemeral"}
     assert first["text"] + second["text"] == plain["messages"][1]["content"]

@@ -11,12 +11,24 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
+from rubricate.judge.models._forms import (
+    CHOICE_TEMPERATURE,
+    FORMAT_WORDS,
+    LADDER,
+    REFUSALS,
+    TOP_LOGPROBS,
+    Form,
+    chosen,
+    marked,
+    simpler_choice,
+    with_few_quotes,
+)
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._prices import ModelPrice, price
 from rubricate.judge.models._providers import api_key, base_url, split_name
@@ -41,44 +53,13 @@ if TYPE_CHECKING:
 
 __all__ = ["HTTPModel"]
 
-Rung = Literal["json_schema", "json_object", "text"]
-_LADDER: tuple[Rung, ...] = ("json_schema", "json_object", "text")
-_REFUSALS = (400, 415, 422, 501)
-"""The statuses with which an endpoint refuses a parameter that it does not know."""
-_NOT_ALLOWED = (403, 500)
-"""With which OpenAI refuses logprobs of models that reason, and llama-cpp-python those of models
-that are loaded without."""
 _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
-TOP_LOGPROBS, FEW_LOGPROBS = 20, 5
-"""The most that the interface gives, and that all endpoints give which have any."""
-CHOICE_TOKENS = 4
-"""How long a reply of one token may be; some models put space before it."""
-CHOICE_TEMPERATURE = 1.0
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
-MOST_QUOTES = 8
-"""How many quotes a reply may have, where the server's grammar sees to it: small models repeat a
-quote without end."""
 KEPT_FORMATS = 1024
-_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured", "schema")
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """What a request asks for beside its messages; a temperature of None is not sent.
-
-    `most` is what the endpoint calls the most tokens of a reply; None where it takes no such limit.
-    The others are for requests with choices: how many logprobs are asked for (0 for none), and
-    whether it takes a seed.
-    """
-
-    rung: Rung
-    temperature: float | None
-    logprobs: int = TOP_LOGPROBS
-    most: Literal["max_tokens", "max_completion_tokens"] | None = "max_tokens"
-    seed: bool = True
+"""How many schemas are kept as they are sent."""
 
 
 class HTTPModel:
@@ -133,7 +114,7 @@ class HTTPModel:
         self._timeout = timeout
         self.gives_probabilities = self._provider is None or self._provider.gives_logprobs
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
-        self._form = _Form("json_schema", temperature, logprobs)
+        self._form = Form("json_schema", temperature, logprobs)
         self._form_is_settled = False
         # By the schema's identity, which stays its own as long as it is kept here.
         self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -153,7 +134,9 @@ class HTTPModel:
             except ModelError as error:
                 error.requests = requests
                 choosing = bool(request.choices)
-                simpler = _choosing(form, error) if choosing else self._simpler(form, error, free)
+                simpler = (
+                    simpler_choice(form, error) if choosing else self._simpler(form, error, free)
+                )
                 if simpler is None:
                     raise
                 form = simpler
@@ -165,18 +148,18 @@ class HTTPModel:
                     return completion
                 return replace(completion, usage=replace(completion.usage, requests=requests))
 
-    def _payload(self, request: Request, form: _Form) -> dict[str, Any]:
+    def _payload(self, request: Request, form: Form) -> dict[str, Any]:
         messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
         payload: dict[str, Any] = {"model": self._model, "messages": messages}
         if self._marks and request.shared:
             first = next(message for message in messages if message["role"] == "user")
-            first["content"] = _marked(first["content"], request.shared)
+            first["content"] = marked(first["content"], request.shared)
         if form.temperature is not None:
             payload["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
         if self._max_tokens is not None and form.most:
             payload[form.most] = self._max_tokens
         if request.choices:
-            payload |= _chosen(form, request.sample)
+            payload |= chosen(form, request.sample)
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
@@ -197,13 +180,13 @@ class HTTPModel:
         if kept is None:
             if len(self._formats) >= KEPT_FORMATS:
                 self._formats.clear()
-            shown = _with_few_quotes(schema) if self._bounds_quotes else schema
+            shown = with_few_quotes(schema) if self._bounds_quotes else schema
             inner = {"name": "judgement", "strict": True, "schema": shown}
             kept = schema, {"type": "json_schema", "json_schema": inner}
             self._formats[id(schema)] = kept
         return kept[1]
 
-    def _simpler(self, form: _Form, error: ModelError, free: bool) -> _Form | None:
+    def _simpler(self, form: Form, error: ModelError, free: bool) -> Form | None:
         """The form to repeat a refused request in; None where none would help.
 
         A request for `free` text has no form of a reply that could be simpler.
@@ -211,7 +194,7 @@ class HTTPModel:
         Until a form has worked, or every one has failed, any refusal may be due to it; afterwards
         only one that says so.
         """
-        if error.kind != "bad_request" or error.status not in _REFUSALS:
+        if error.kind != "bad_request" or error.status not in REFUSALS:
             return None
         text = str(error).lower()
         if "temperature" in text and form.temperature is not None:
@@ -220,14 +203,14 @@ class HTTPModel:
             return replace(form, most="max_completion_tokens")
         return None if free else self._simpler_rung(form, text)
 
-    def _simpler_rung(self, form: _Form, text: str) -> _Form | None:
+    def _simpler_rung(self, form: Form, text: str) -> Form | None:
         """The next way of structured output after a refusal with this text."""
         if form.rung == "text":
             self._form_is_settled = True
             return None
-        if self._form_is_settled and not any(word in text for word in _FORMAT_WORDS):
+        if self._form_is_settled and not any(word in text for word in FORMAT_WORDS):
             return None
-        return replace(form, rung=_LADDER[_LADDER.index(form.rung) + 1])
+        return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
 
     async def _post(self, payload: dict[str, Any]) -> Completion:
         import aiohttp
@@ -363,46 +346,6 @@ class HTTPModel:
             await session.close()
         for loop in [loop for loop in self._sessions if loop.is_closed()]:
             await self._sessions.pop(loop).close()
-
-
-def _with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a reply, or of several in one, with a bound to the quotes."""
-    properties = {
-        name: {**inner, "maxItems": MOST_QUOTES} if name == "evidence" else _with_few_quotes(inner)
-        for name, inner in schema.get("properties", {}).items()
-    }
-    return {**schema, "properties": properties} if properties else schema
-
-
-def _chosen(form: _Form, sample: int) -> dict[str, Any]:
-    """What a request with choices asks for."""
-    if not sample and form.logprobs:
-        asked: dict[str, Any] = {"logprobs": True, "top_logprobs": form.logprobs}
-        return asked | {form.most: CHOICE_TOKENS} if form.most else asked
-    return {"seed": sample} if form.seed else {}
-
-
-def _choosing(form: _Form, error: ModelError) -> _Form | None:
-    """The form to repeat a refused request with choices in; None where none would help."""
-    text = str(error).lower()
-    if "logprobs" in text and form.logprobs and error.status in (*_REFUSALS, *_NOT_ALLOWED):
-        fewer = "top_logprobs" in text and form.logprobs > FEW_LOGPROBS
-        return replace(form, logprobs=FEW_LOGPROBS if fewer else 0)
-    if error.kind != "bad_request" or error.status not in _REFUSALS:
-        return None
-    if form.most and form.most in text:
-        if form.most == "max_tokens":
-            return replace(form, most="max_completion_tokens")
-        return replace(form, most=None)
-    if "temperature" in text and form.temperature is not None:
-        return replace(form, temperature=None)
-    return replace(form, seed=False) if "seed" in text and form.seed else None
-
-
-def _marked(text: str, shared: int) -> list[dict[str, Any]]:
-    """A message in two parts, the first of which is marked to be kept in the endpoint's cache."""
-    kept = {"type": "text", "text": text[:shared], "cache_control": {"type": "ephemeral"}}
-    return [kept, {"type": "text", "text": text[shared:]}]
 
 
 def _address(name: str, given: str | None) -> tuple[str, str]:
