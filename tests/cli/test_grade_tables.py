@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from rubricate import InputError
+
 ROWS = [
     {"qid": "1", "question": "How fast?", "answer": "Roughly 300000 kilometres.", "human": "yes"},
     {"qid": "2", "question": "How fast?", "answer": "Shamelessly it praises itself.", "human": "0"},
@@ -163,3 +165,27 @@ def test_a_table_in_a_bucket_is_graded_with_what_the_environment_says(grade, tmp
         server.stop()
     assert done.returncode == 0, done.stderr
     assert [row["label"] for row in results(tmp_path)] == ["MET", "UNMET", "UNMET", "MET"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("semicolons.csv", "submission;prompt\na;b\n", "several separated by ';': save the table"),
+        ("empty.csv", "", "empty.csv: has no rows to grade"),
+        ("answers.xlsx", "PK", "is a spreadsheet: save it as CSV"),
+        ("answer.md", "# Light", "is one text, not a dataset"),
+        ("rubric.yaml", "- {requirement: x}\n", "a rubric is given by --rubric"),
+        ("tasks.jsonl", '{"sample_id": "a", "prompt": "p", "rubrics": []}\n', "rubricate reports"),
+    ],
+)
+def test_a_file_that_is_no_dataset_is_told_with_the_way_around(tmp_path, name, text, message):
+    from rubricate.cli._grade import grade_command
+    from rubricate.cli._settings import load_settings
+
+    (tmp_path / "r.yaml").write_text("- {requirement: Says something}\n")
+    (tmp_path / name).write_text(text)
+    given = {"data": str(tmp_path / name), "rubric": str(tmp_path / "r.yaml")}
+    given["run_dir"] = str(tmp_path / "run")
+    with pytest.raises(InputError) as caught:
+        grade_command(load_settings(given, None))
+    assert message in str(caught.value)

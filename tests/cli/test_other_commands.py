@@ -78,7 +78,8 @@ def test_without_a_command_it_shows_its_help(installed):
     done = installed()
     assert done.returncode == 0
     told = " ".join(done.stdout.split())
-    assert "grade Judge every item of a dataset" in told
+    assert "grade Judge every item of a dataset by every criterion. show" in told
+    assert "..." not in told.split("Commands:")[1]  # every line is whole at 80 columns
     assert "redteam Attack a judge" in told
 
 

@@ -385,6 +385,7 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
 
     with_it = ("--certificate", "certificate.json")
     done = rubricate(*grade, "--run-dir", "run", *with_it, **at)
+    assert done.returncode == 0
     assert "judge, prompt and rubric are as certified" in done.stdout
     assert "as certified" in rubricate("show", "run").stdout
     done = rubricate(*grade, "--run-dir", "warm", "--temperature", "1", "--json", *with_it, **at)
@@ -392,6 +393,8 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
     assert found["holds"] is False
     assert found["differences"] == ["the judge's prompt, address or sampling is another"]
     done = rubricate("grade", "data.json", "--run-dir", "builtin", *with_it)
+    assert done.returncode == 5
+    assert "does not hold: judged by builtin, certified is openai/some-model" in done.stderr
     assert "judged by builtin, certified is openai/some-model" in " ".join(done.stdout.split())
     rubric = [{"name": "speed", "weight": 9.0, "requirement": "Gives roughly 300000 kilometres"}]
     write_dataset(rubric=rubric, items=[{"submission": "It is fast.", "description": "one"}])
