@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 
 def test_show_prints_the_run_again(rubricate, write_dataset, endpoint):
@@ -81,6 +82,20 @@ def test_without_a_command_it_shows_its_help(installed):
     assert "grade Judge every item of a dataset by every criterion. show" in told
     assert "..." not in told.split("Commands:")[1]  # every line is whole at 80 columns
     assert "redteam Attack a judge" in told
+
+
+def test_the_help_of_a_command_with_many_options_has_each_once_in_a_group(rubricate):
+    told = rubricate("grade", "--help", COLUMNS="80").stdout
+    sections = dict(re.findall(r"^(\S.*):\n((?:  .*\n)+)", told, re.M))
+    found = {
+        title: re.findall(r"^  (?:-., )?--([a-z-]+)", text, re.M)
+        for title, text in sections.items()
+    }
+    assert found["Output"] == ["json", "quiet", "verbose", "help"]
+    assert "max-cost" in found["Limits"]
+    names = [name for names in found.values() for name in names]
+    assert len(names) == len(set(names)) > 50
+    assert "Options:" in rubricate("agree", "--help").stdout
 
 
 def test_version_is_the_packages(installed):

@@ -23,6 +23,7 @@ from rubricate.cli._compare_pair_options import compare_pair
 from rubricate.cli._export import export
 from rubricate.cli._few_labels import few_labels
 from rubricate.cli._grade_options import grade
+from rubricate.cli._grouped_help import GroupedCommand
 from rubricate.cli._init import init
 from rubricate.cli._judges import judges
 from rubricate.cli._label import label
@@ -89,7 +90,7 @@ for _command in (
     init,
     judges,
 ):
-    app.command()(_command)
+    app.command(cls=GroupedCommand)(_command)
 
 
 def main() -> None:

@@ -90,8 +90,8 @@ def grade(
     map: Annotated[
         str | None,
         typer.Option(
-            help="Which column of a table is what: submission=answer,prompt=question,"
-            "context=passages,label.CRITERION=column."
+            help="Which column of a table is what: submission=answer,prompt=question; also "
+            "reference, id, context and label.CRITERION."
         ),
     ] = None,
     on_error: Annotated[

@@ -41,6 +41,7 @@ def _verbose() -> Any:
                 count=True,
                 callback=_listen,
                 help="Say what happens: -v each step, -vv each judgement.",
+                show_default=False,
             ),
         ] = 0,
     ) -> None: ...

@@ -1,0 +1,50 @@
+"""Help in which many options stand in groups, by what they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+__all__ = ["GroupedCommand"]
+
+MANY = 15
+"""How many options a command has whose help is grouped."""
+GROUPS = {
+    "What is graded": "rubric map on_error columns texts prompt reference limit author_key "
+    "allow_code",
+    "Who judges": "judge base_url judge_prompt temperature examples examples_count examples_pick "
+    "escalate_to threshold",
+    "How they are asked": "mode permutations shuffle correct_prior samples criteria_per_call "
+    "chunk_tokens leader_first",
+    "Several judges, or one several times": "strategy ordinal nominal numeric weights min_votes "
+    "replicates",
+    "Scores": "cannot_assess partial length_penalty calibration certificate",
+    "The run": "config run_dir fresh retry_failed cache no_cache dry_run",
+    "Limits": "prices max_cost max_time concurrency requests_per_minute tokens_per_minute timeout "
+    "attempts deadline max_outage",
+}
+"""Options by what they are about; others stand last, under "Output"."""
+OUTPUT = "Output"
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose options, where they are many, stand in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options."""
+        options = [one for one in self.get_params(ctx) if one.param_type_name == "option"]
+        if len(options) <= MANY:
+            super().format_options(ctx, formatter)
+            return
+        group_of = {name: group for group, names in GROUPS.items() for name in names.split()}
+        sections: dict[str, list[Any]] = {"Arguments": []} | {group: [] for group in GROUPS}
+        for one in self.get_params(ctx):
+            is_option = one.param_type_name == "option"
+            group = group_of.get(one.name or "", OUTPUT) if is_option else "Arguments"
+            if (record := one.get_help_record(ctx)) is not None:
+                sections.setdefault(group, []).append(record)
+        for group, records in sections.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
