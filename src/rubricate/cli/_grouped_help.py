@@ -11,18 +11,18 @@ __all__ = ["GroupedCommand"]
 MANY = 15
 """How many options a command has whose help is grouped."""
 GROUPS = {
-    "What is graded": "rubric map on_error columns texts prompt reference limit author_key "
-    "allow_code",
-    "Who judges": "judge base_url judge_prompt temperature examples examples_count examples_pick "
-    "escalate_to threshold",
+    "What is graded": "rubric map on_error tasks system grading columns texts prompt reference "
+    "limit author_key allow_code",
+    "Who judges": "judge base_url judge_prompt temperature max_tokens examples examples_count "
+    "examples_pick escalate_to threshold",
     "How they are asked": "mode permutations shuffle correct_prior samples criteria_per_call "
     "chunk_tokens leader_first",
     "Several judges, or one several times": "strategy ordinal nominal numeric weights min_votes "
     "replicates",
     "Scores": "cannot_assess partial length_penalty calibration certificate",
-    "The run": "config run_dir fresh retry_failed cache no_cache dry_run",
-    "Limits": "prices max_cost max_time concurrency requests_per_minute tokens_per_minute timeout "
-    "attempts deadline max_outage",
+    "The run": "config run_dir fresh retry_failed resume cache no_cache dry_run",
+    "Limits": "prices max_cost max_time concurrency max_concurrent requests_per_minute "
+    "tokens_per_minute timeout attempts max_retries deadline max_outage",
 }
 """Options by what they are about; others stand last, under "Output"."""
 OUTPUT = "Output"
