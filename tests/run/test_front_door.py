@@ -40,7 +40,7 @@ def test_an_error_inside_a_running_loop_is_the_same_error(make_dataset):
     async def notebook() -> None:
         rubricate.grade(make_dataset(), "opneai/m")
 
-    with pytest.raises(rubricate.InputError, match="did you mean 'openai/gpt"):
+    with pytest.raises(rubricate.InputError, match="did you mean 'openai/m"):
         asyncio.run(notebook())
 
 

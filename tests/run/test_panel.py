@@ -29,11 +29,12 @@ class Judges:
 
     def __init__(self) -> None:
         self.calls: dict[str, int] = {}
+        self.failing: set[str] = set()
 
-    def __call__(self, name: str, met_if: str = "", *, fails: bool = False) -> PythonModel:
+    def __call__(self, name: str, met_if: str = "") -> PythonModel:
         def answer(messages: list[Any]) -> dict[str, Any]:
             self.calls[name] = self.calls.get(name, 0) + 1
-            if fails:
+            if name in self.failing:
                 raise ModelError("context_length", "too long")
             verdict = "MET" if met_if in messages[-1]["content"] else "UNMET"
             return {"reason": f"{name} says so", "evidence": [], "verdict": verdict}
@@ -103,7 +104,8 @@ def test_more_replicates_ask_only_for_those_that_are_missing(make_dataset, judge
 
 
 def test_a_failed_vote_is_no_vote_and_is_asked_again(make_dataset, judges, tmp_path):
-    panel = [judges("a"), judges("b", fails=True)]
+    panel = [judges("a"), judges("b")]
+    judges.failing.add("b")
     for _ in range(2):
         result = rubricate.grade(make_dataset(1), panel, run_dir=tmp_path)
         verdict = result.items[0].criteria["speed"]
@@ -113,7 +115,8 @@ def test_a_failed_vote_is_no_vote_and_is_asked_again(make_dataset, judges, tmp_p
 
 
 def test_votes_below_the_quorum_fail_the_verdict_with_the_cause(make_dataset, judges):
-    panel = [judges("a"), judges("b", fails=True)]
+    panel = [judges("a"), judges("b")]
+    judges.failing.add("b")
     result = rubricate.grade(make_dataset(1), panel, min_votes=2)
     verdict = result.items[0].criteria["speed"]
     assert verdict.status == "failed"
@@ -280,15 +283,15 @@ def test_an_estimate_counts_every_judges_requests_and_knows_what_is_known(
 
 
 def test_only_failed_votes_are_asked_again_where_that_is_wanted(make_dataset, judges, tmp_path):
-    def panel(*, fails: bool) -> list[PythonModel]:
-        return [judges("a"), judges("b", fails=fails)]
-
+    panel = [judges("a"), judges("b")]
     options = {"min_votes": 2, "run_dir": tmp_path}
-    assert rubricate.grade(make_dataset(1), panel(fails=True), **options).failed == 2
-    again = rubricate.grade(make_dataset(1), panel(fails=False), retry_failed=True, **options)
+    judges.failing.add("b")
+    assert rubricate.grade(make_dataset(1), panel, **options).failed == 2
+    judges.failing.clear()
+    again = rubricate.grade(make_dataset(1), panel, retry_failed=True, **options)
     assert again.failed == 0
     assert judges.calls == {"a": 2, "b": 4}
-    third = [*panel(fails=False), judges("c")]
+    third = [*panel, judges("c")]
     new = rubricate.grade(make_dataset(1), third, retry_failed=True, **options)
     assert [verdict.error.kind for _, verdict in new.verdicts()] == ["not_run", "not_run"]
 
