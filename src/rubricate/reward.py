@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -75,7 +77,8 @@ class RewardFunction:
 
     `reward(prompts=..., completions=...)` gives one score a completion; `await
     reward.acall(...)` does so without blocking. `score_batch` and `ascore_batch` give more.
-    Connections and limits are kept from batch to batch: `close` (or `with`) lets go of them.
+    Connections and limits are kept from batch to batch: `close` (or `with`) lets go of them, or the
+    end of the program.
 
     Args:
         rubric: what to judge by.
@@ -121,6 +124,7 @@ class RewardFunction:
         self._options = cast("GradingOptions", left)
         self._sender: tuple[asyncio.AbstractEventLoop, Sender] | None = None
         self._background: BackgroundLoop | None = None
+        self._closes_at_exit = False
 
     def __call__(
         self,
@@ -168,6 +172,9 @@ class RewardFunction:
         """Scores, values by criterion and the mask of failures; arguments as in a call."""
         if self._background is None:
             self._background = BackgroundLoop()
+            if not self._closes_at_exit:
+                self._closes_at_exit = True
+                atexit.register(_close, weakref.ref(self))
         return self._background.run(self.ascore_batch(completions, prompts, reference=reference))
 
     async def ascore_batch(
@@ -271,6 +278,13 @@ class RewardFunction:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _close(reward: weakref.ref[RewardFunction]) -> None:
+    """Close a reward function that is still there."""
+    found = reward()
+    if found is not None:
+        found.close()
 
 
 def _causes(batch: RewardBatch) -> str:
