@@ -17,6 +17,7 @@ def setup(job: dict[str, Any]) -> Any:
     import aiohttp  # noqa: F401  - the first call would import it
 
     import rubricate
+    import rubricate.grading  # loaded when it is first used, too
     from rubricate import Criterion, Rubric, RubricDataset
     from rubricate.judge import ModelJudge
     from rubricate.judge.models import HTTPModel
