@@ -14,7 +14,7 @@ from typing import Any
 
 def setup(job: dict[str, Any]) -> Any:
     """Import and build everything; timed apart from the run."""
-    import aiohttp  # noqa: F401  - the first call would import it
+    import httptools  # noqa: F401  - the first call would import it
 
     import rubricate
     import rubricate.grading  # loaded when it is first used, too
@@ -59,4 +59,4 @@ def run(ready: Any, job: dict[str, Any]) -> list[list[bool | None]]:
 
 def versions() -> dict[str, str]:
     """The versions that count."""
-    return {name: version(name) for name in ("rubricate", "aiohttp", "orjson")}
+    return {name: version(name) for name in ("rubricate", "httptools", "orjson")}

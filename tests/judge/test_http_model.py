@@ -514,8 +514,8 @@ def connections_of(*rounds: int) -> list[int]:
         async def one_round(times: int) -> None:
             for _ in range(times):
                 await model.complete(REQUEST)
-            (session,) = model._sessions.values()
-            counts.append(len(session.connector._conns))
+            (connections,) = model._connections.values()
+            counts.append(len(connections._all))
             await model.aclose()
 
         for times in rounds:

@@ -91,7 +91,7 @@ def test_every_way_to_say_that_a_prompt_does_not_fit_is_understood(message: str)
 @PROPERTY
 @given(st.text() | st.floats().map(str))
 def test_any_retry_after_is_a_finite_wait_or_none(value: str):
-    wait = retry_after({"Retry-After": value})
+    wait = retry_after({"retry-after": value})
     assert wait is None or 0 <= wait < float("inf")
 
 

@@ -49,7 +49,7 @@ from rubricate.rubric import Usage
 if TYPE_CHECKING:
     import ssl
 
-    import aiohttp
+    from rubricate.judge.models._connections import Connections
 
 __all__ = ["HTTPModel"]
 
@@ -118,7 +118,7 @@ class HTTPModel:
         self._form_is_settled = False
         # By the schema's identity, which stays its own as long as it is kept here.
         self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
-        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     def fingerprint(self) -> dict[str, Any]:
         found = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
@@ -213,32 +213,27 @@ class HTTPModel:
         return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
 
     async def _post(self, payload: dict[str, Any]) -> Completion:
-        import aiohttp
         import orjson
+
+        from rubricate.judge.models._connections import BrokenOff, ProxyRefused
 
         begin = time.perf_counter()
         try:
-            async with self._connected().post(
-                f"{self._url}/chat/completions",
-                data=aiohttp.BytesPayload(orjson.dumps(payload)),
-                allow_redirects=False,
-            ) as response:
-                status = response.status
-                raw = await response.read()
-                headers = response.headers
+            answer = await self._connected().post(orjson.dumps(payload), self._timeout)
         except TimeoutError:
             raise ModelError("timeout", f"no answer within {self._timeout:g} s") from None
-        except aiohttp.ClientPayloadError as error:
+        except BrokenOff as error:
             raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
-        except aiohttp.ClientHttpProxyError as error:
-            raise self._refused_by_proxy(error.status, error.message) from None
-        except aiohttp.InvalidURL as error:
+        except ProxyRefused as error:
+            raise self._refused_by_proxy(error.status) from None
+        except UnicodeError as error:  # a name that cannot be one
             raise ModelError("not_found", f"not a usable address: {error}") from None
-        except (aiohttp.ClientError, OSError) as error:
+        except OSError as error:
             reason = str(error) or type(error).__name__
             raise ModelError(
                 "connection", self._clean(f"cannot reach {self._url}: {reason}")
             ) from None
+        status, headers, raw = answer
         seconds = time.perf_counter() - begin
         if status != 200:
             raise self._refusal(status, raw, retry_after(headers))
@@ -265,7 +260,7 @@ class HTTPModel:
 
     def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
         if status == _PROXY_ASKS and self._proxy:
-            return self._refused_by_proxy(status, "")
+            return self._refused_by_proxy(status)
         refusal = self._redacted(status_error(status, raw, wait))
         if refusal.kind == "not_found":
             return ModelError(
@@ -283,7 +278,7 @@ class HTTPModel:
             status=status,
         )
 
-    def _refused_by_proxy(self, status: int, message: str) -> ModelError:
+    def _refused_by_proxy(self, status: int) -> ModelError:
         """What it means that the proxy does not let a request through."""
         if status == _PROXY_ASKS:
             return ModelError(
@@ -292,35 +287,35 @@ class HTTPModel:
                 "HTTPS_PROXY or HTTP_PROXY, as http://user:password@host:port",
                 status=status,
             )
-        text = self._clean(f"the proxy cannot reach {self._url}: HTTP {status} {message}".strip())
-        return ModelError("connection", text)
+        text = f"the proxy cannot reach {self._url}: HTTP {status}"
+        return ModelError("connection", self._clean(text))
 
-    def _connected(self) -> aiohttp.ClientSession:
-        """The session of the running loop, made on first use."""
-        import aiohttp
+    def _connected(self) -> Connections:
+        """The connections of the running loop, made on first use."""
+        from rubricate.judge.models._connections import Connections
 
         loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
-        if session is None or session.closed:
+        connections = self._connections.get(loop)
+        if connections is None:
             headers = {
+                "Accept": "application/json",
                 "Content-Type": "application/json",
                 "User-Agent": f"rubricate/{__version__}",
             }
             if self._key:
                 headers["Authorization"] = f"Bearer {self._key}"
-            session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=self._verified()),
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
-                headers=headers,
+            connections = self._connections[loop] = Connections(
+                f"{self._url}/chat/completions",
+                headers,
                 proxy=self._proxy,
-                cookie_jar=aiohttp.DummyCookieJar(),
+                context=self._verified(),
             )
-        return session
+        return connections
 
-    def _verified(self) -> ssl.SSLContext | bool:
+    def _verified(self) -> ssl.SSLContext | None:
         """How certificates are verified: by the system's authorities and `SSL_CERT_FILE`."""
-        if not self._url.startswith("https:"):
-            return True
+        if not (self._url.startswith("https:") or (self._proxy or "").startswith("https:")):
+            return None
         import ssl
 
         return ssl.create_default_context()
@@ -341,11 +336,11 @@ class HTTPModel:
         )
 
     async def aclose(self) -> None:
-        session = self._sessions.pop(asyncio.get_running_loop(), None)
-        if session is not None:
-            await session.close()
-        for loop in [loop for loop in self._sessions if loop.is_closed()]:
-            await self._sessions.pop(loop).close()
+        connections = self._connections.pop(asyncio.get_running_loop(), None)
+        if connections is not None:
+            await connections.aclose()
+        for loop in [loop for loop in self._connections if loop.is_closed()]:
+            del self._connections[loop]
 
 
 def _address(name: str, given: str | None) -> tuple[str, str]:

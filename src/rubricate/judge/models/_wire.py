@@ -160,7 +160,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     A date is compared with the answer's own `Date`, so that this machine's clock does not matter.
     """
     milliseconds = headers.get("retry-after-ms")
-    value = headers.get("Retry-After")
+    value = headers.get("retry-after")
     try:
         if milliseconds is not None:
             seconds = float(milliseconds) / 1000
@@ -172,7 +172,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         when = _date(value)
         if when is None:
             return None
-        seconds = when - (_date(headers.get("Date")) or time.time())
+        seconds = when - (_date(headers.get("date")) or time.time())
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
@@ -203,7 +203,7 @@ def _allowance(
     if limit is None or left is None or reset is None:
         return None
     try:
-        numbers = float(limit), float(left), _reset(reset, headers.get("Date"))
+        numbers = float(limit), float(left), _reset(reset, headers.get("date"))
     except ValueError:
         return None
     return numbers if all(math.isfinite(number) for number in numbers) else None

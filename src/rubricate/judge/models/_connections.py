@@ -1,0 +1,312 @@
+"""HTTP/1.1 to one address: POST over connections that are kept, and nothing else.
+
+General clients take more CPU time than all the rest of a judgement, for what judges never need
+(measured in benchmarks/README.md). What comes over the wire is read by llhttp, the parser of
+Node.js (`httptools`); encryption, certificates and name look-up are `asyncio`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+import httptools
+
+if TYPE_CHECKING:
+    import ssl
+
+__all__ = ["Answer", "BrokenOff", "Connections", "ProxyRefused"]
+
+LONGEST_IDLE = 15.0
+"""Seconds after which a connection is not used again: servers close those that idle."""
+NEXT_ADDRESS_AFTER = 0.25
+"""Seconds after which a name's next address is tried beside one that does not answer (RFC 8305)."""
+MOST_OF_A_PROXYS_ANSWER = 65536
+"""Bytes of a proxy's answer to a request for a tunnel that are read at most."""
+_SAFE = "/%:@!$&'()*+,;=~"
+
+
+class Answer(NamedTuple):
+    """What came back: status, headers by their names in lower case, and the body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class BrokenOff(Exception):
+    """The connection ended in the middle of an answer, or what came is not HTTP."""
+
+
+class ProxyRefused(Exception):
+    """The proxy does not make a tunnel.
+
+    Attributes:
+        status: what it answered.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+class Connections:
+    """Connections to one address, in one event loop; as many as there are requests at once.
+
+    Args:
+        url: what is posted to, http or https.
+        headers: sent with every request.
+        proxy: the URL of an HTTP proxy; None for none.
+        context: how certificates are verified; needed where the address or the proxy is https.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        headers: dict[str, str],
+        *,
+        proxy: str | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        self._context = context
+        self._encrypted = parts.scheme == "https"
+        self._host = _ascii(parts.hostname or "")
+        self._port = parts.port or (443 if self._encrypted else 80)
+        self._proxy = None if proxy is None else urlsplit(proxy)
+        self._free: list[_Connection] = []
+        self._all: set[_Connection] = set()
+        shown = f"[{self._host}]" if ":" in self._host else self._host
+        self._authority = f"{shown}:{self._port}"
+        usual = self._port == (443 if self._encrypted else 80)
+        target = quote(parts.path or "/", safe=_SAFE)
+        if parts.query:
+            target += "?" + quote(parts.query, safe=_SAFE + "?")
+        sent = {"Host": shown if usual else self._authority, **headers}
+        if self._proxy is not None and not self._encrypted:
+            target = f"http://{sent['Host']}{target}"
+            sent |= self._for_proxy()
+        lines = [f"POST {target} HTTP/1.1"] + [f"{name}: {text}" for name, text in sent.items()]
+        self._head = "\r\n".join([*lines, "Content-Length: "]).encode("latin-1")
+
+    async def post(self, body: bytes, seconds: float) -> Answer:
+        """Send a request and wait for its answer; redirects are answers, too.
+
+        Raises:
+            TimeoutError: there was none within so many seconds.
+            BrokenOff: only a part of it came.
+            ProxyRefused: the proxy does not let it through.
+            OSError: the address cannot be reached, or the connection ended before an answer.
+        """
+        async with asyncio.timeout(seconds):
+            connection = self._idle() or await self._connected()
+            try:
+                answer = await connection.ask(
+                    b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
+                )
+            except BaseException:  # also cancelled: what may still come is nobody's answer
+                self._drop(connection)
+                raise
+        if connection.keeps:
+            connection.idle_since = time.monotonic()
+            self._free.append(connection)
+        else:
+            self._drop(connection)
+        return answer
+
+    async def aclose(self) -> None:
+        """End all connections."""
+        for connection in list(self._all):
+            self._drop(connection)
+        self._free.clear()
+        await asyncio.sleep(0)  # they end in the loop's next round
+
+    def _idle(self) -> _Connection | None:
+        now = time.monotonic()
+        while self._free:
+            connection = self._free.pop()
+            if connection.is_open and now - connection.idle_since < LONGEST_IDLE:
+                return connection
+            self._drop(connection)
+        return None
+
+    def _drop(self, connection: _Connection) -> None:
+        self._all.discard(connection)
+        connection.end()
+
+    async def _connected(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        connection = _Connection(loop)
+        self._all.add(connection)
+        try:
+            if self._proxy is None:
+                await self._open(connection, self._host, self._port, self._encrypted)
+            else:
+                host, proxied = self._proxy.hostname or "", self._proxy.scheme == "https"
+                port = self._proxy.port or (443 if proxied else 80)
+                await self._open(connection, host, port, proxied)
+                if self._encrypted:
+                    await self._tunnel(connection)
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    async def _open(self, connection: _Connection, host: str, port: int, encrypted: bool) -> None:
+        await asyncio.get_running_loop().create_connection(
+            lambda: connection,
+            host,
+            port,
+            ssl=self._context if encrypted else None,
+            happy_eyeballs_delay=NEXT_ADDRESS_AFTER,
+        )
+
+    async def _tunnel(self, connection: _Connection) -> None:
+        """Have the proxy connect to the address, and encrypt what goes there."""
+        headers = {"Host": self._authority, **self._for_proxy()}
+        lines = [f"CONNECT {self._authority} HTTP/1.1"]
+        lines += [f"{name}: {text}" for name, text in headers.items()]
+        head = await connection.head_of_answer("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        status = head.split(None, 2)[1:2]
+        if not head.startswith(b"HTTP/") or not status or not status[0].isdigit():
+            raise BrokenOff("the proxy's answer is not HTTP")
+        if not 200 <= int(status[0]) < 300:
+            raise ProxyRefused(int(status[0]))
+        assert self._context is not None
+        connection.transport = await asyncio.get_running_loop().start_tls(
+            connection.transport, connection, self._context, server_hostname=self._host
+        )
+
+    def _for_proxy(self) -> dict[str, str]:
+        if self._proxy is None or self._proxy.username is None:
+            return {}
+        given = f"{unquote(self._proxy.username)}:{unquote(self._proxy.password or '')}"
+        code = base64.b64encode(given.encode()).decode()
+        return {"Proxy-Authorization": f"Basic {code}"}
+
+
+class _Connection(asyncio.Protocol):
+    """One connection, with one request at a time.
+
+    Attributes:
+        transport: what writes; None before it is connected.
+        is_open: whether it can be used.
+        keeps: whether it can be used again after the last answer.
+        idle_since: when it was last used (monotonic clock).
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.transport: Any = None
+        self.is_open = self.keeps = False
+        self.idle_since = 0.0
+        self._loop = loop
+        self._parser: Any = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._tunnel: asyncio.Future[bytes] | None = None
+        self._head = bytearray()
+        self._headers: dict[str, str] = {}
+        self._body: list[bytes] = []
+        self._has_begun = self._has_headers = False
+
+    def ask(self, request: bytes) -> asyncio.Future[Answer]:
+        """Send a request; what is awaited is its answer."""
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers, self._body = {}, []
+        self._has_begun = self._has_headers = self.keeps = False
+        self._answer = self._loop.create_future()
+        if self.is_open:
+            self.transport.write(request)
+        else:
+            self._fail(ConnectionResetError("the connection was closed"))
+        return self._answer
+
+    def head_of_answer(self, request: bytes) -> asyncio.Future[bytes]:
+        """Send a request to a proxy; what is awaited is its answer up to the empty line."""
+        self._tunnel = self._loop.create_future()
+        self.transport.write(request)
+        return self._tunnel
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self.is_open = False
+        if self.transport is not None and not self._loop.is_closed():
+            self.transport.abort()
+
+    # Of asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport, self.is_open = transport, True
+
+    def data_received(self, data: bytes) -> None:
+        if self._tunnel is not None:
+            self._of_proxy(data)
+        elif self._answer is None:  # nothing was asked
+            self.end()
+        else:
+            self._has_begun = True
+            try:
+                self._parser.feed_data(data)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                self._fail(BrokenOff(f"what came is not HTTP: {error}"))
+                self.end()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.is_open = self.keeps = False
+        if self._tunnel is not None and not self._tunnel.done():
+            self._tunnel.set_exception(error or ConnectionResetError("the proxy hung up"))
+        if self._answer is None:
+            return
+        if error is None and self._has_headers and self._ends_with_connection():
+            self._end()
+        elif self._has_begun:
+            came = sum(len(part) for part in self._body)
+            self._fail(BrokenOff(f"the connection ended after {came} bytes of the body"))
+        else:
+            self._fail(error or ConnectionResetError("the server closed the connection"))
+
+    # Of httptools
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._has_headers = True
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self._parser.get_status_code() < 200:  # more is to come
+            self._headers, self._body, self._has_headers = {}, [], False
+            return
+        self.keeps = self.is_open and self._parser.should_keep_alive()
+        self._end()
+
+    def _ends_with_connection(self) -> bool:
+        return not {"content-length", "transfer-encoding"} & self._headers.keys()
+
+    def _end(self) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            status = self._parser.get_status_code()
+            answer.set_result(Answer(status, self._headers, b"".join(self._body)))
+
+    def _fail(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+
+    def _of_proxy(self, data: bytes) -> None:
+        assert self._tunnel is not None
+        self._head += data
+        if b"\r\n\r\n" in self._head or len(self._head) > MOST_OF_A_PROXYS_ANSWER:
+            if not self._tunnel.done():
+                self._tunnel.set_result(bytes(self._head))
+            self._tunnel = None
+
+
+def _ascii(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode()
