@@ -44,6 +44,20 @@ def parts_asked(endpoint: ScriptedEndpoint) -> list[tuple[str, str]]:
     return [(r.submission, r.criterion) for r in endpoint.requests if "NOTHING" in r.labels]
 
 
+def test_a_reply_about_the_whole_that_cannot_be_read_is_asked_again_in_its_form(dataset):
+    rules = [Rule(criterion="structured by headings", times=1, reply="?")]
+    with ScriptedEndpoint(rules) as endpoint:
+        run = rubricate.grade(dataset, "m", base_url=endpoint.url, chunk_tokens=400)
+        again = [
+            request.body["messages"][-1]["content"]
+            for request in endpoint.requests
+            if "cannot be used" in request.body["messages"][-1]["content"]
+        ]
+    assert len(again) == 1
+    assert 'one JSON object {"reason": "...", "evidence": ["..."], "verdict": ...} and' in again[0]
+    assert run.items[0].criteria["structure"].status == "judged"
+
+
 def test_documents_that_fit_are_judged_as_without(dataset, tmp_path, endpoint):
     plain = rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path / "a")
     bodies = [request.body for request in endpoint.requests]

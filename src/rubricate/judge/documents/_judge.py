@@ -134,7 +134,7 @@ class DocumentJudge:
         if not self.reads_in_parts(case.submission):
             return self.whole.key(case, criterion)
         digest = hashlib.blake2b(self._reader.identity, digest_size=16)
-        asked = (self._findings.form, self.whole._shuffle, self._turn)
+        asked = (self._findings.known_as, self.whole._shuffle, self._turn)
         how = (DOCUMENT_PROMPTS, self.chunk_tokens, asked, criterion.tags)
         digest.update(repr(how).encode())
         text, schema = suffix(criterion)

@@ -35,7 +35,7 @@ class PartReader(ModelJudge):
 class WholeJudge(ModelJudge):
     """Judges what is seen of a document: its outline, or what was found in its parts."""
 
-    form = "_WholeJudge"
+    known_as = "_WholeJudge"
     """What keys have of it."""
 
     def __init__(self, model: Model, kind: str, shuffle: int | None) -> None:
@@ -52,7 +52,7 @@ class WholeJudge(ModelJudge):
 class ConfidentWholeJudge(ConfidentJudge, WholeJudge):
     """The same, and how sure it is."""
 
-    form = "_ConfidentWholeJudge"
+    known_as = "_ConfidentWholeJudge"
 
 
 class PartQuestion(Criterion):
