@@ -15,7 +15,7 @@ from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._computed import with_computed
 from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
-from rubricate.judge._panel import Panel, model_behind
+from rubricate.judge._panel import Panel, model_behind, modes_of
 from rubricate.judge._people import People
 from rubricate.rubric import Criterion, Usage, Verdict, confidence
 
@@ -128,8 +128,7 @@ class Cascade:
     @property
     def mode(self) -> str | None:
         """How the stages that are language models are asked, in words."""
-        modes = (getattr(stage.judge, "mode", None) for stage in self.stages)
-        return " and ".join(dict.fromkeys(filter(None, modes))) or None
+        return modes_of(stage.judge for stage in self.stages)
 
     @property
     def caches_prefixes(self) -> bool:

@@ -201,8 +201,7 @@ class Panel:
     @property
     def mode(self) -> str | None:
         """How the judges that are language models are asked, in words."""
-        modes = (getattr(member, "mode", None) for member in self.members)
-        return " and ".join(dict.fromkeys(filter(None, modes))) or None
+        return modes_of(self.members)
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
         """What votes come to, one a member in the members' order; all alike without weights."""
@@ -234,6 +233,12 @@ class Panel:
 
 _UNWEIGHTED = Aggregation()
 _WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_mean")
+
+
+def modes_of(judges: Iterable[object]) -> str | None:
+    """How those judges are asked that are language models, in words; None where none is."""
+    modes = (getattr(judge, "mode", None) for judge in judges)
+    return " and ".join(dict.fromkeys(filter(None, modes))) or None
 
 
 def model_behind(judge: GroupJudge) -> Model | None:

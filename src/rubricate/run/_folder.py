@@ -15,7 +15,7 @@ from rubricate._files import Replacement, not_written
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
-from rubricate.run._records import to_json
+from rubricate.run._records import said_beside, to_json
 from rubricate.run._results import ItemResult
 
 __all__ = [
@@ -213,13 +213,7 @@ def _vote(vote: Verdict) -> dict[str, Any]:
     return {
         "status": vote.status,
         "label": vote.label,
-        "probability": vote.probability,
-        "reason": vote.reason,
-        "evidence": vote.evidence,
-        "usage": vote.usage,
-        "error": vote.error,
-        "judge": vote.judge,
-        "order": vote.order,
+        **said_beside(vote),
         "value": vote.value,
         "detail": vote.detail,
         "resumed": vote.resumed,
@@ -244,13 +238,7 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             "value": verdict.value,
             "human_label": None if label is None else label.label,
             "human_value": None if label is None else label.value,
-            "probability": verdict.probability,
-            "reason": verdict.reason,
-            "evidence": verdict.evidence,
-            "usage": verdict.usage,
-            "error": verdict.error,
-            "judge": verdict.judge,
-            "order": verdict.order,
+            **said_beside(verdict),
             "detail": verdict.detail,
             "resumed": verdict.resumed,
             "votes": [_vote(vote) for vote in verdict.votes],

@@ -10,7 +10,7 @@ import orjson
 
 from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict, read_kept
 
-__all__ = ["DOCUMENT", "KEPT", "to_json", "verdict_from_record", "verdict_record"]
+__all__ = ["DOCUMENT", "KEPT", "said_beside", "to_json", "verdict_from_record", "verdict_record"]
 
 DOCUMENT = "document"
 """Where a verdict's detail has how a long document was read."""
@@ -27,6 +27,19 @@ def to_json(data: Any) -> bytes:
         return text.encode("utf-8", "replace")
 
 
+def said_beside(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict has beside its label and value, for records and for rows."""
+    return {
+        "probability": verdict.probability,
+        "reason": verdict.reason,
+        "evidence": verdict.evidence,
+        "usage": verdict.usage,
+        "error": verdict.error,
+        "judge": verdict.judge,
+        "order": verdict.order,
+    }
+
+
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
     """The judge's answer as orjson writes it: all of the verdict but its value and its source.
 
@@ -38,14 +51,8 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
     record = {
         "status": verdict.status,
         "label": verdict.label,
-        "probability": verdict.probability,
-        "reason": verdict.reason,
-        "evidence": verdict.evidence,
-        "usage": verdict.usage,
-        "error": verdict.error,
-        "judge": verdict.judge,
+        **said_beside(verdict),
         "answer": verdict.answer,
-        "order": verdict.order,
     }
     if verdict.detail:
         record |= {name: verdict.detail[name] for name in KEPT if name in verdict.detail}
