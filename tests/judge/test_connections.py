@@ -6,13 +6,15 @@ import asyncio
 import shutil
 import ssl
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rubricate.judge.models._connections import Answer, BrokenOff, Connections, ProxyRefused
 
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Thing: a\r\nx-thing: B\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
@@ -21,6 +23,18 @@ OLD = b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 LAST = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NO_BODY = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Runs a coroutine to its end, in each of the event loops that programs use."""
+    loops = asyncio if request.param == "asyncio" else pytest.importorskip("uvloop")
+
+    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        with asyncio.Runner(loop_factory=loops.new_event_loop) as runner:
+            return runner.run(coroutine)
+
+    return run
 
 
 async def request_of(reader: asyncio.StreamReader) -> bytes:
@@ -68,9 +82,9 @@ async def asked(serve: Serve, times: int = 1) -> list[Answer]:
 
 @pytest.mark.parametrize("size", [0, 1, 7])
 @pytest.mark.parametrize("answer", [LENGTH, CHUNKED, CONTINUE + LENGTH, CONTINUE + CHUNKED])
-def test_an_answer_is_whole_in_whatever_pieces_it_comes(answer: bytes, size: int):
+def test_an_answer_is_whole_in_whatever_pieces_it_comes(run: Run, answer: bytes, size: int):
     server = Server(answer, size=size)
-    found = asyncio.run(asked(server, 3))
+    found = run(asked(server, 3))
     assert [(one.status, one.body) for one in found] == [(200, b"hello")] * 3
     assert server.connections == 1
 
@@ -78,23 +92,23 @@ def test_an_answer_is_whole_in_whatever_pieces_it_comes(answer: bytes, size: int
 @pytest.mark.parametrize("size", [0, 1])
 @pytest.mark.parametrize("answer", [TO_THE_END, OLD, LAST])
 def test_an_answer_that_ends_with_its_connection_is_whole_and_the_next_gets_another(
-    answer: bytes, size: int
+    run: Run, answer: bytes, size: int
 ):
     server = Server(answer, size=size, hangs_up=True)
-    assert [one.body for one in asyncio.run(asked(server, 2))] == [b"hello"] * 2
+    assert [one.body for one in run(asked(server, 2))] == [b"hello"] * 2
     assert server.connections == 2
 
 
-def test_headers_are_found_by_their_names_in_lower_case_and_an_empty_body_is_one():
-    (found,) = asyncio.run(asked(Server(LENGTH)))
+def test_headers_are_found_by_their_names_in_lower_case_and_an_empty_body_is_one(run: Run):
+    (found,) = run(asked(Server(LENGTH)))
     assert found.headers == {"content-length": "5", "x-thing": "B"}
-    (found,) = asyncio.run(asked(Server(NO_BODY)))
+    (found,) = run(asked(Server(NO_BODY)))
     assert (found.status, found.body) == (204, b"")
 
 
-def test_a_request_has_its_host_headers_and_length():
+def test_a_request_has_its_host_headers_and_length(run: Run):
     server = Server(LENGTH)
-    asyncio.run(asked(server))
+    run(asked(server))
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     assert first == "POST /v1/x HTTP/1.1"
@@ -104,27 +118,27 @@ def test_a_request_has_its_host_headers_and_length():
 
 
 @pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
-def test_every_answer_that_ends_too_soon_is_broken_off(answer: bytes):
+def test_every_answer_that_ends_too_soon_is_broken_off(run: Run, answer: bytes):
     async def every_cut() -> None:
         for cut in range(1, len(answer)):
             with pytest.raises(BrokenOff):
                 await asked(Server(answer[:cut], hangs_up=True))
 
-    asyncio.run(every_cut())
+    run(every_cut())
 
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n", b"\0" * 64, b"HTTP/1.1 abc\r\n\r\n"])
-def test_what_is_not_http_is_broken_off(answer: bytes):
+def test_what_is_not_http_is_broken_off(run: Run, answer: bytes):
     with pytest.raises(BrokenOff):
-        asyncio.run(asked(Server(answer, hangs_up=True)))
+        run(asked(Server(answer, hangs_up=True)))
 
 
-def test_a_server_that_hangs_up_without_a_word_is_a_connection_error():
+def test_a_server_that_hangs_up_without_a_word_is_a_connection_error(run: Run):
     with pytest.raises(ConnectionResetError):
-        asyncio.run(asked(Server(b"", hangs_up=True)))
+        run(asked(Server(b"", hangs_up=True)))
 
 
-def test_a_kept_connection_that_the_server_has_closed_is_not_used_again():
+def test_a_kept_connection_that_the_server_has_closed_is_not_used_again(run: Run):
     server = Server(LENGTH, hangs_up=True)
 
     async def twice() -> None:
@@ -137,11 +151,11 @@ def test_a_kept_connection_that_the_server_has_closed_is_not_used_again():
         await connections.aclose()
         listening.close()
 
-    asyncio.run(twice())
+    run(twice())
     assert server.connections == 2
 
 
-def test_a_late_answer_is_nobodys_and_its_connection_is_not_used_again():
+def test_a_late_answer_is_nobodys_and_its_connection_is_not_used_again(run: Run):
     seen: list[int] = []
 
     async def slow_first(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -166,17 +180,17 @@ def test_a_late_answer_is_nobodys_and_its_connection_is_not_used_again():
         await connections.aclose()
         server.close()
 
-    asyncio.run(twice())
+    run(twice())
     assert len(seen) == 2
 
 
-def test_a_name_that_is_not_there_and_a_port_where_nobody_listens_are_os_errors():
+def test_a_name_that_is_not_there_and_a_port_where_nobody_listens_are_os_errors(run: Run):
     async def post(url: str) -> None:
         await Connections(url, {}).post(b"{}", 5.0)
 
     for url in ("http://judge.invalid/", "http://127.0.0.1:9/"):
         with pytest.raises(OSError):
-            asyncio.run(post(url))
+            run(post(url))
 
 
 def certificate_in(folder: Path, name: str) -> Path:
@@ -237,9 +251,11 @@ async def through_a_tunnel(certificate: Path, host: str, answer: bytes) -> tuple
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
-def test_an_encrypted_address_is_reached_through_a_tunnel_and_the_tunnel_is_kept(tmp_path: Path):
+def test_an_encrypted_address_is_reached_through_a_tunnel_and_the_tunnel_is_kept(
+    run: Run, tmp_path: Path
+):
     certificate = certificate_in(tmp_path, "judge.invalid")
-    heads, status = asyncio.run(through_a_tunnel(certificate, "judge.invalid", ESTABLISHED))
+    heads, status = run(through_a_tunnel(certificate, "judge.invalid", ESTABLISHED))
     assert status == 200
     assert heads == [
         b"CONNECT judge.invalid:443 HTTP/1.1\r\nHost: judge.invalid:443\r\n"
@@ -247,10 +263,10 @@ def test_an_encrypted_address_is_reached_through_a_tunnel_and_the_tunnel_is_kept
     ]
 
 
-def test_behind_a_tunnel_the_certificate_must_be_of_the_address(tmp_path: Path):
+def test_behind_a_tunnel_the_certificate_must_be_of_the_address(run: Run, tmp_path: Path):
     certificate = certificate_in(tmp_path, "judge.invalid")
     with pytest.raises(ssl.SSLCertVerificationError):
-        asyncio.run(through_a_tunnel(certificate, "other.invalid", ESTABLISHED))
+        run(through_a_tunnel(certificate, "other.invalid", ESTABLISHED))
 
 
 @pytest.mark.parametrize(
@@ -263,8 +279,8 @@ def test_behind_a_tunnel_the_certificate_must_be_of_the_address(tmp_path: Path):
     ],
 )
 def test_a_proxy_that_makes_no_tunnel_is_told(
-    tmp_path: Path, answer: bytes, error: type[Exception]
+    run: Run, tmp_path: Path, answer: bytes, error: type[Exception]
 ):
     certificate = certificate_in(tmp_path, "judge.invalid")
     with pytest.raises(error):
-        asyncio.run(through_a_tunnel(certificate, "judge.invalid", answer))
+        run(through_a_tunnel(certificate, "judge.invalid", answer))

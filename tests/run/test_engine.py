@@ -35,6 +35,18 @@ def test_every_item_is_judged_by_every_criterion_once(make_dataset, endpoint):
     assert [item.description for item in result] == [f"answer {n}" for n in range(20)]
 
 
+def test_a_program_of_another_event_loop_can_grade(make_dataset, endpoint):
+    uvloop = pytest.importorskip("uvloop")
+
+    async def graded() -> rubricate.Result:
+        return await rubricate.agrade(make_dataset(20), "m", base_url=endpoint.url)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        result = runner.run(graded())
+    assert (result.calls, result.failed) == (40, 0)
+    assert sum(asked(endpoint).values()) == 40
+
+
 def test_verdicts_and_scores_are_those_of_the_endpoint(make_dataset, endpoint):
     result = rubricate.grade(make_dataset(2), "m", base_url=endpoint.url)
     assert labels(result) == ["MET", "MET", "UNMET", "UNMET"]

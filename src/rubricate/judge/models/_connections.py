@@ -156,12 +156,16 @@ class Connections:
         return connection
 
     async def _open(self, connection: _Connection, host: str, port: int, encrypted: bool) -> None:
-        await asyncio.get_running_loop().create_connection(
+        loop = asyncio.get_running_loop()
+        options: dict[str, Any] = {}
+        if isinstance(loop, asyncio.BaseEventLoop):  # uvloop's has no such thing
+            options["happy_eyeballs_delay"] = NEXT_ADDRESS_AFTER
+        await loop.create_connection(
             lambda: connection,
             host,
             port,
             ssl=self._context if encrypted else None,
-            happy_eyeballs_delay=NEXT_ADDRESS_AFTER,
+            **options,
         )
 
     async def _tunnel(self, connection: _Connection) -> None:
