@@ -81,7 +81,7 @@ class ResultStream:
         stop: asyncio.Event,
         options: GradingOptions,
         sender: Sender | None = None,
-        on_verdict: OnVerdict = lambda item, name, verdict: None,
+        on_verdict: OnVerdict | None = None,
     ) -> None:
         check_options(options, GradingOptions)
         if options.get("fresh") and options.get("retry_failed"):

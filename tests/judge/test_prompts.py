@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate import Criterion, CriterionOption
-from rubricate.judge import Case, ModelJudge, PythonModel, Request, _prompts
+from rubricate.dataset import ContextDocument
+from rubricate.judge import Case, ModelJudge, PythonModel, Request, _judge, _prompts
 from rubricate.judge._prompts import render
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -272,6 +273,33 @@ def test_the_key_tells_callables_apart_by_source_and_by_name():
         PythonModel(first, "b"),
     ]
     assert len({ModelJudge(model).key(CASE, criterion()) for model in models}) == 3
+
+
+def test_the_key_changes_with_the_wording_of_the_templates(monkeypatch: pytest.MonkeyPatch):
+    before = key()
+    assert _prompts.templates_digest("grading-2") != _prompts.templates_digest("pairwise-1")
+    monkeypatch.setattr(_judge, "templates_digest", lambda folder: b"of other templates")
+    assert key() != before
+
+
+TEXTS = st.text(alphabet="ab\0\ud800", max_size=2)
+DOCUMENTS = st.builds(ContextDocument, TEXTS, st.none() | TEXTS)
+CASES = st.builds(
+    Case,
+    TEXTS,
+    prompt=TEXTS,
+    reference=st.none() | TEXTS,
+    guidelines=st.none() | TEXTS,
+    context=st.lists(DOCUMENTS, max_size=2).map(tuple),
+)
+
+
+@PROPERTY
+@given(CASES, CASES)
+def test_what_is_shown_otherwise_has_another_key(one: Case, other: Case):
+    if render(one, criterion()) != render(other, criterion()):
+        assert key(one) != key(other)
+    assert key(one) == key(one)
 
 
 @PROPERTY

@@ -154,7 +154,7 @@ class Cascade:
         return replace(
             found,
             judge=self.stages[place].name,
-            usage=sum((vote.usage for vote in votes), Usage()),
+            usage=Usage.total(vote.usage for vote in votes),
             resumed=all(vote.resumed for vote in votes),
             votes=tuple(votes),
             stage=place + 1,

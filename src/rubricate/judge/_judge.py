@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Protocol, Self, runtime_checkable
 
 import orjson
@@ -15,7 +15,13 @@ from rubricate.judge._case import Case
 from rubricate.judge._evidence import locate
 from rubricate.judge._examples import Example, Examples
 from rubricate.judge._orders import answer_order, shown_order
-from rubricate.judge._prompts import PROMPT_VERSION, prefix, render, suffix
+from rubricate.judge._prompts import (
+    PROMPT_VERSION,
+    material_digest,
+    question_digest,
+    render,
+    templates_digest,
+)
 from rubricate.judge._replies import Reply, read_reply, shown_again, what_was_wrong
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
@@ -92,6 +98,7 @@ class ModelJudge:
         self._fenced = fenced
         self._shuffle = shuffle
         self._turn = 0
+        self._begun: tuple[Case, hashlib.blake2b] | None = None
 
     def in_turn(self, turn: int) -> Self:
         """The same judge, with the answers in another order, the `turn`th from 0."""
@@ -127,9 +134,22 @@ class ModelJudge:
         return read_reply(text)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        digest = _prefix_digest(self._identity, case, self._shown(case), self._fenced).copy()
-        digest.update(_suffix_bytes(criterion, self._order(case, criterion)))
+        begun = self._begun
+        if begun is None or begun[0] is not case:  # criteria come item by item
+            begun = self._begun = (case, self._of_case(case))
+        digest = begun[1].copy()
+        digest.update(question_digest(criterion, self._order(case, criterion)))
         return digest.hexdigest()
+
+    def _of_case(self, case: Case) -> hashlib.blake2b:
+        """What the keys of all verdicts on a case begin with: all that `render` is given of it.
+
+        Nothing is rendered: the templates are in the key themselves.
+        """
+        digest = hashlib.blake2b(self._identity, digest_size=16)
+        digest.update(templates_digest(PROMPT_VERSION))
+        digest.update(material_digest(case, self._shown(case), self._fenced))
+        return digest
 
     def _key_of(self, request: Request) -> str:
         """The key of a request as it is sent; for judges that ask in another way."""
@@ -191,22 +211,6 @@ class ModelJudge:
 
     async def aclose(self) -> None:
         await self.model.aclose()
-
-
-@lru_cache(maxsize=256)
-def _prefix_digest(
-    identity: bytes, case: Case, examples: tuple[Example, ...], fenced: bool
-) -> hashlib.blake2b:
-    digest = hashlib.blake2b(identity, digest_size=16)
-    for part in prefix(case, False, examples, fenced):
-        digest.update(b"\0" + part.encode())
-    return digest
-
-
-@lru_cache(maxsize=4096)
-def _suffix_bytes(criterion: Criterion, order: tuple[int, ...] | None) -> bytes:
-    text, schema = suffix(criterion, order)
-    return b"\0" + text.encode() + b"\0" + orjson.dumps(schema)
 
 
 def _asked_again(request: Request, completion: Completion, wrong: str, form: str) -> Request:

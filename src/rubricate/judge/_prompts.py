@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.judge._case import Case
@@ -28,14 +29,17 @@ __all__ = [
     "asked_parts",
     "code_for",
     "examples_text",
+    "material_digest",
     "material_tag",
     "prefix",
+    "question_digest",
     "render",
     "render_group",
     "request_schema",
     "sendable",
     "suffix",
     "template",
+    "templates_digest",
     "texts_of",
 ]
 
@@ -210,6 +214,32 @@ def suffix(
     question = _question(criterion, order)
     text = _usual("criterion").render(question=question, note=criterion.note)
     return sendable(text), request_schema(question.verdict_schema)
+
+
+@cache
+def templates_digest(folder: str) -> bytes:
+    """A hash of all templates of a folder, for keys: whoever changes one has other keys."""
+    files = sorted((Path(__file__).parent / "prompts" / folder).glob("*.jinja"))
+    return _digest(repr([(file.name, file.read_bytes()) for file in files]))
+
+
+def material_digest(case: Case, examples: tuple[Example, ...], fenced: bool) -> bytes:
+    """A hash of what `prefix` is made of, for keys."""
+    texts = (*texts_of(case), case.guidelines or "")
+    lengths = [len(text) for text in texts]
+    absent = (case.reference is None, case.guidelines is None)
+    return _digest("".join((repr((fenced, examples, absent, lengths)), *texts)))
+
+
+@lru_cache(maxsize=4096)
+def question_digest(criterion: Criterion, order: tuple[int, ...] | None = None) -> bytes:
+    """A hash of what `suffix` is made of, for keys."""
+    question = _question(criterion, order)
+    return _digest(repr((question, criterion.note, request_schema(question.verdict_schema))))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def asked_parts(criterion: Criterion) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from rubricate._frozen import quickly_made
 from rubricate.errors import UnreadableReply
 from rubricate.judge.models import Completion
 
@@ -27,6 +28,7 @@ _FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
 _DECODER = json.JSONDecoder()
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply in parts: the answer as given, not yet checked against the criterion."""

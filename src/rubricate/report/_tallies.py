@@ -74,27 +74,19 @@ class Tallies:
         for position, (criterion, name) in enumerate(
             zip(item.rubric, item.rubric.names, strict=True)
         ):
-            place, verdict = (item.index, position), item.criteria[name]
+            place, verdict, human = (
+                (item.index, position),
+                item.criteria[name],
+                item.labels.get(name),
+            )
             tally = self._criteria.get(name)
             if tally is None:
                 tally = self._criteria[name] = _CriterionTally(name, criterion, place)
-            tally.add(criterion, place, verdict, item.labels.get(name))
-            for vote in verdict.votes or (verdict,):
-                if vote.evidence:
-                    self._quotes.setdefault(vote.judge or "", _Quotes()).add(vote)
-                if vote.detail:
-                    self._note_calibration(vote.detail, vote.label)
-            for vote in verdict.votes:
-                judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
-                judge.add(criterion, place, vote, verdict, item.labels.get(name))
-            if verdict.stage is not None:
-                self._ended[verdict.stage] += 1
-                self._decided[verdict.stage] += verdict.status != "failed"
-                agreement = self._stages.setdefault(verdict.stage, _Agreement())
-                agreement.add(criterion, verdict, item.labels.get(name))
-            if verdict.detail or verdict.votes:
-                self._documents.add(verdict)
-            self._note(place, name, verdict)
+            tally.add(criterion, place, verdict, human)
+            if verdict.votes or verdict.detail or verdict.evidence:
+                self._add_details(criterion, place, verdict, human)
+            if verdict.status != "judged":
+                self._note(place, name, verdict)
         self._score.add(item.score.value)
         self._lowest.add(item.score.lowest)
         self._highest.add(item.score.highest)
@@ -107,6 +99,29 @@ class Tallies:
         for warning in item.warnings.values():
             if self._first_warning is None or item.index < self._first_warning[0]:
                 self._first_warning = (item.index, f"item {item.id}: {warning}")
+
+    def _add_details(
+        self,
+        criterion: Criterion,
+        place: tuple[int, int],
+        verdict: Verdict,
+        human: Verdict | None,
+    ) -> None:
+        """Count in what stands behind a verdict: quotes, maps, votes, stages and parts."""
+        for vote in verdict.votes or (verdict,):
+            if vote.evidence:
+                self._quotes.setdefault(vote.judge or "", _Quotes()).add(vote)
+            if vote.detail:
+                self._note_calibration(vote.detail, vote.label)
+        for vote in verdict.votes:
+            judge = self._judges.setdefault(vote.judge or "", _JudgeTally())
+            judge.add(criterion, place, vote, verdict, human)
+        if verdict.stage is not None:
+            self._ended[verdict.stage] += 1
+            self._decided[verdict.stage] += verdict.status != "failed"
+            self._stages.setdefault(verdict.stage, _Agreement()).add(criterion, verdict, human)
+        if verdict.detail or verdict.votes:
+            self._documents.add(verdict)
 
     def _note_calibration(self, detail: Mapping[str, Any], label: str | None) -> None:
         mapped = detail.get("calibration")

@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 from rubricate._documents import suggestion
+from rubricate._frozen import quickly_made
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._verdict import CriterionVerdict, Status
 
@@ -73,6 +74,7 @@ class Question:
         return replace(self, answers=answers, verdict_schema=schema)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Reading:
     """An answer as understood.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rubricate._documents import did_you_mean
+from rubricate._frozen import quickly_made
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._verdict import Verdict
@@ -27,6 +28,7 @@ by the weight's sign.
 """
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Score:
     """One item's score and what it was made of.
@@ -55,6 +57,7 @@ class Score:
     before_penalty: float | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Sums over (weight, value) pairs."""
@@ -124,14 +127,17 @@ def score(
     judged = applicable = missing = 0
     points_missing = False
     for criterion, verdict in zip(criteria, verdicts, strict=True):
-        weight = criterion.weight
-        stand_in = _stand_in(weight, cannot_assess, partial)
-        value = verdict.value if verdict.status == "judged" else stand_in
-        if verdict.status == "failed":
-            value = None
+        weight, status = criterion.weight, verdict.status
+        if status == "judged":
+            judged += 1
+            value = verdict.value
+        else:
+            stand_in = _stand_in(weight, cannot_assess, partial)
+            value = None if status == "failed" else stand_in
         if value is not None:
             known.append((weight, value))
-        if verdict.status in ("abstained", "failed"):
+        if status in ("abstained", "failed"):
+            missing += 1
             low, high = criterion.value_range
             if stand_in is not None:
                 low, high = min(low, stand_in), max(high, stand_in)
@@ -139,9 +145,7 @@ def score(
             points_missing |= value is None and weight > 0
         elif value is not None:
             certain.append((weight, value, value))
-        missing += verdict.status in ("abstained", "failed")
-        judged += verdict.status == "judged"
-        applicable += verdict.status != "not_applicable"
+        applicable += status != "not_applicable"
     result = tally(known)
     value = result.normalized
     reachable = []

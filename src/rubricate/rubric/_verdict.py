@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
+
+from rubricate._frozen import quickly_made
 
 __all__ = ["NO_USAGE", "CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
 
@@ -20,6 +22,7 @@ class CriterionVerdict(StrEnum):
     CANNOT_ASSESS = "CANNOT_ASSESS"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A passage that a verdict rests on.
@@ -46,6 +49,7 @@ class Failure:
     message: str
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a verdict, or many, took.
@@ -83,6 +87,21 @@ class Usage:
             self.seconds - other.seconds,
         )
 
+    @staticmethod
+    def total(usages: Iterable[Usage]) -> Usage:
+        """The sum of usages; that of none is what takes nothing."""
+        requests = input_tokens = cached_tokens = output_tokens = 0
+        cost: float | None = 0.0
+        seconds = 0.0
+        for one in usages:
+            requests += one.requests
+            input_tokens += one.input_tokens
+            cached_tokens += one.cached_tokens
+            output_tokens += one.output_tokens
+            cost = None if cost is None or one.cost is None else cost + one.cost
+            seconds += one.seconds
+        return Usage(requests, input_tokens, cached_tokens, output_tokens, cost, seconds)
+
     def split(self, parts: int) -> list[Usage]:
         """The usage in equal parts that add up to it; what cannot be shared is in the first."""
         whole = (self.requests, self.input_tokens, self.cached_tokens, self.output_tokens)
@@ -98,6 +117,7 @@ NO_USAGE = Usage()
 """The usage of what took nothing."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A judge's answer for one item and one criterion.

@@ -125,7 +125,7 @@ def aggregate(
     verdict = Verdict(
         criterion.name or "",
         "failed",
-        usage=sum((vote.usage for vote in votes), Usage()),
+        usage=Usage.total(vote.usage for vote in votes),
         judge=judge,
         resumed=bool(votes) and all(vote.resumed for vote in votes),
         votes=tuple(votes),

@@ -6,7 +6,7 @@ from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._finished_items import FinishedItem, finished_items, finished_rows
-from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_rows
+from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_lines
 from rubricate.run._limits import Limits
 from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome, Result
@@ -43,6 +43,6 @@ __all__ = [
     "finished_rows",
     "goes_on_without",
     "read_run",
-    "result_rows",
+    "result_lines",
     "run",
 ]

@@ -14,10 +14,10 @@ __all__ = ["Answers", "Known"]
 
 
 class Known(NamedTuple):
-    """A record of an answer, and whether it is from the cache."""
+    """Records of answers by key, and the keys of those that are from the cache."""
 
-    record: dict[str, Any]
-    cached: bool
+    records: dict[str, dict[str, Any]]
+    cached: frozenset[str] = frozenset()
 
 
 class Answers:
@@ -58,22 +58,22 @@ class Answers:
         cache = self._cache.damaged if self._cache is not None else self._damaged_in_cache
         return self._journal.damaged + cache
 
-    def known(self, keys: Sequence[str]) -> dict[str, Known]:
+    def known(self, keys: Sequence[str]) -> Known:
         """The records under keys; the failed judgements of the journal are among them."""
-        found = {key: Known(record, False) for key, record in self._journal.get_many(keys).items()}
-        missing = [
-            key for key in keys if key not in found or found[key].record["status"] == "failed"
-        ]
-        if self._cache is not None and self._reads_cache and missing:
-            try:
-                records = self._cache.get_many(missing)
-            except JournalError as error:
-                self._give_up_cache(error)
-                return found
-            for key, record in records.items():
-                self._journal.put(key, record)
-                found[key] = Known(record, True)
-        return found
+        records = self._journal.get_many(keys)
+        if self._cache is None or not self._reads_cache:
+            return Known(records)
+        missing = [key for key in keys if key not in records or records[key]["status"] == "failed"]
+        if not missing:
+            return Known(records)
+        try:
+            cached = self._cache.get_many(missing)
+        except JournalError as error:
+            self._give_up_cache(error)
+            return Known(records)
+        for key, record in cached.items():
+            self._journal.put(key, record)
+        return Known(records | cached, frozenset(cached))
 
     def put(self, key: str, record: dict[str, Any], *, shared: bool) -> None:
         """Keep a record: in the journal, and, if it is to be shared, in the cache."""

@@ -37,8 +37,7 @@ class Asked(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
     `seat` is the judge's place on the bench.
@@ -141,8 +140,12 @@ class Bench:
         for seat in self._seats[stage]:
             judge = self._judges[seat]
             for criteria, called in self._groups(planned.rubric, seat):
-                one = len(criteria) == 1
-                keys = [judge.key(case, criteria[0])] if one else judge.keys(case, criteria)
+                if len(criteria) == 1:
+                    if names is None or called[0] in names:
+                        key = judge.key(case, criteria[0])
+                        calls.append(Call(seat, judge, [Asked(criteria[0], called[0], key)]))
+                    continue
+                keys = judge.keys(case, criteria)
                 asked = [
                     Asked(criterion, name, key)
                     for criterion, name, key in zip(criteria, called, keys, strict=True)

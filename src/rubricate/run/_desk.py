@@ -65,9 +65,9 @@ class Desk:
             RunEnds: it is not known, and the run may ask nothing more.
         """
         progress, name = self._progress, criterion.name or ""
-        found = self._answers.known([key]).get(key)
-        if found is not None and found.record["status"] != "failed":
-            verdict = verdict_from_record(found.record, criterion, name)
+        record = self._answers.known([key]).records.get(key)
+        if record is not None and record["status"] != "failed":
+            verdict = verdict_from_record(record, criterion, name)
             progress.parts_known += 1
             progress.saved += verdict.usage
         else:

@@ -115,9 +115,9 @@ class _Counting:
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
     ) -> Verdict:
         """What is known of a part of a judgement, else something in its place."""
-        found = self._answers.known([key]).get(key)
-        if found is not None and found.record["status"] != "failed":
-            return verdict_from_record(found.record, criterion, criterion.name or "")
+        record = self._answers.known([key]).records.get(key)
+        if record is not None and record["status"] != "failed":
+            return verdict_from_record(record, criterion, criterion.name or "")
         await ask()
         return Verdict(criterion.name or "", "judged", reason=NOTES)
 
@@ -196,14 +196,14 @@ def _looked_up(
     calls: Sequence[Call], answers: Answers, only_failed: bool
 ) -> Iterator[tuple[Call, list[Asked], list[tuple[Asked, Verdict]]]]:
     """Each call, what of it would be asked, and what is known."""
-    records = answers.known([asked.key for call in calls for asked in call.asked])
+    records = answers.known([asked.key for call in calls for asked in call.asked]).records
     for call in calls:
         left: list[Asked] = []
         found: list[tuple[Asked, Verdict]] = []
         for asked in call.asked:
             record = records.get(asked.key)
-            if record is not None and record.record["status"] != "failed":
-                verdict = verdict_from_record(record.record, asked.criterion, asked.name)
+            if record is not None and record["status"] != "failed":
+                verdict = verdict_from_record(record, asked.criterion, asked.name)
                 found.append((asked, verdict))
             elif asked.criterion.needs_judge and (record is not None or not only_failed):
                 left.append(asked)

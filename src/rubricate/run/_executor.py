@@ -12,7 +12,7 @@ from contextvars import Context
 from dataclasses import replace
 from typing import Any
 
-from rubricate.rubric import Verdict
+from rubricate.rubric import Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
@@ -52,7 +52,7 @@ class Execution:
             have in common in the endpoint's cache.
         progress: is kept up to date.
         on_progress: told whenever there are new verdicts.
-        on_verdict: told once of every verdict of an item, as soon as it is there.
+        on_verdict: told once of every verdict of an item, as soon as it is there; None for nobody.
         stop: ends the execution when it is set.
         context: what the calls are made in; None for the caller's own.
 
@@ -73,7 +73,7 @@ class Execution:
         leader_first: bool,
         progress: Progress,
         on_progress: Callable[[Progress], None],
-        on_verdict: OnVerdict,
+        on_verdict: OnVerdict | None,
         stop: asyncio.Event,
         context: Context | None,
     ) -> None:
@@ -101,6 +101,7 @@ class Execution:
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
         self._breathed = time.monotonic()
+        self._tells = on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
 
     async def judged(self) -> AsyncGenerator[JudgedItem]:
@@ -152,26 +153,29 @@ class Execution:
         """What is left of calls, and of those that follow, once the known verdicts are taken."""
         progress = self._progress
         unknown: list[Call] = []
-        known = self._answers.known([asked.key for call in calls for asked in call.asked])
+        saved: list[Usage] = []
+        known, cached = self._answers.known([one.key for call in calls for one in call.asked])
         for call in calls:
             left: list[Asked] = []
             for asked in call.asked:
-                found = known.get(asked.key)
-                if found is None and self._only_failed:
+                record = known.get(asked.key)
+                if record is None and self._only_failed:
                     not_run = Verdict(asked.name, "failed", error=NOT_RUN, judge=call.judge.name)
                     self._take(item, call.seat, asked, not_run)
                     progress.done += 1
-                elif found is None or found.record["status"] == "failed":
+                elif record is None or record["status"] == "failed":
                     left.append(asked)
                 else:
-                    verdict = verdict_from_record(found.record, asked.criterion, asked.name)
+                    verdict = verdict_from_record(record, asked.criterion, asked.name)
                     self._take(item, call.seat, asked, verdict)
                     progress.count(verdict)
-                    progress.resumed += not found.cached
-                    progress.cached += found.cached
-                    progress.saved += verdict.usage
+                    progress.cached += asked.key in cached
+                    progress.resumed += asked.key not in cached
+                    saved.append(verdict.usage)
             if left:
-                unknown.append(replace(call, asked=left))
+                unknown.append(call._replace(asked=left))
+        if saved:
+            progress.saved = Usage.total((progress.saved, *saved))
         return unknown + self._escalated(item)
 
     def _escalated(self, item: JudgedItem) -> list[Call]:
@@ -185,7 +189,7 @@ class Execution:
     def _take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
         """Note a judgement, and tell of the verdict if it is complete."""
         self._bench.take(item, seat, asked, verdict)
-        if asked.name in item.verdicts:
+        if self._tells and asked.name in item.verdicts:
             self._tell(item, asked.name)
 
     def _tell(self, item: JudgedItem, name: str) -> None:
@@ -195,7 +199,8 @@ class Execution:
             logger.info("%s: %s: %s: %s", item.planned.id, name, error.kind, error.message)
         else:
             logger.debug("%s: %s: %s", item.planned.id, name, verdict.label or verdict.status)
-        self._on_verdict(item.planned, name, verdict)
+        if self._on_verdict is not None:
+            self._on_verdict(item.planned, name, verdict)
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""

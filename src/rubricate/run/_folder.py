@@ -24,11 +24,13 @@ __all__ = [
     "ResultsFile",
     "RunFolder",
     "cache_file",
-    "result_rows",
+    "result_lines",
 ]
 
 JOURNAL_NAME = "journal.sqlite"
 CACHE_NAME = "cache.sqlite"
+BUFFER = 1 << 18
+"""Bytes of results that are written at once: every answer is in the journal already."""
 
 
 class RunFolder:
@@ -126,8 +128,7 @@ class ResultsFile:
 
     def add(self, found: ItemResult, planned: PlannedItem) -> None:
         """Write an item's verdicts, a line each, and its texts."""
-        rows = b"".join(to_json(row) + b"\n" for row in result_rows(found))
-        self._results.add(planned.index, rows)
+        self._results.add(planned.index, b"\n".join((*result_lines(found), b"")))
         self._items.add(planned.index, to_json(_texts(planned)) + b"\n")
 
     def finish(self) -> None:
@@ -174,7 +175,7 @@ class _OrderedLines:
         self._ends = array("Q")
         self._end = 0
         try:
-            self._file = path.open("wb")
+            self._file = path.open("wb", BUFFER)
         except OSError as error:
             raise not_written(path, error) from None
 
@@ -220,17 +221,34 @@ def _vote(vote: Verdict) -> dict[str, Any]:
     }
 
 
-def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """One object a verdict of an item: the lines of `results.jsonl`.
+def _annotations(item: ItemResult, name: str) -> dict[str, str]:
+    """The labels of several annotators by one criterion."""
+    given = item.annotations.items()
+    return {annotator: labels[name] for annotator, labels in given if name in labels}
 
-    `evidence`, `usage`, `error` and `item_score` are dataclasses, which orjson writes as objects.
+
+def result_lines(item: ItemResult) -> Iterator[bytes]:
+    """The lines of an item in `results.jsonl`, one object a verdict.
+
+    `evidence`, `usage`, `error` and scores are dataclasses, which orjson writes as objects. What
+    all lines of the item have is written once.
     """
-    human_score = None if item.human_score is None else item.human_score.value
+    begin = to_json({"item": item.id, "description": item.description})[:-1] + b","
+    end = (
+        b","
+        + to_json(
+            {
+                "item_score": item.score,
+                "human_score": None if item.human_score is None else item.human_score.value,
+                "judge_scores": item.judge_scores,
+                "warnings": item.warnings,
+                "metadata": item.metadata,
+            }
+        )[1:]
+    )
     for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
         verdict, label = item.criteria[name], item.labels.get(name)
-        yield {
-            "item": item.id,
-            "description": item.description,
+        of_verdict = {
             "criterion": name,
             "weight": criterion.weight,
             "status": verdict.status,
@@ -241,17 +259,9 @@ def result_rows(item: ItemResult) -> Iterator[dict[str, Any]]:
             **said_beside(verdict),
             "detail": verdict.detail,
             "resumed": verdict.resumed,
-            "votes": [_vote(vote) for vote in verdict.votes],
+            "votes": [_vote(vote) for vote in verdict.votes] if verdict.votes else (),
             "tied": verdict.tied,
             "stage": verdict.stage,
-            "item_score": item.score,
-            "human_score": human_score,
-            "judge_scores": item.judge_scores,
-            "warnings": item.warnings,
-            "annotations": {
-                annotator: labels[name]
-                for annotator, labels in item.annotations.items()
-                if name in labels
-            },
-            "metadata": item.metadata,
+            "annotations": _annotations(item, name) if item.annotations else {},
         }
+        yield b"".join((begin, to_json(of_verdict)[1:-1], end))

@@ -12,6 +12,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -120,16 +121,13 @@ class Journal:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
-        found = {key: self._waiting[key] for key in keys if key in self._waiting}
-        wanted = [key for key in keys if key not in found]
-        records = {key: orjson.loads(record) for key, record in found.items()}
+        waiting = self._waiting
+        records = {key: orjson.loads(waiting[key]) for key in keys if key in waiting}
+        wanted = [key for key in keys if key not in records] if records else keys
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
-            marks = ",".join("?" * len(part))
             try:
-                rows = self._database.execute(
-                    f"SELECT key, record, checksum FROM records WHERE key IN ({marks})", part
-                ).fetchall()
+                rows = self._database.execute(_lookup(len(part)), part).fetchall()
             except _TROUBLE as error:
                 raise self._problem(error) from None
             for key, record, checksum in rows:
@@ -179,6 +177,12 @@ class Journal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@cache
+def _lookup(keys: int) -> str:
+    marks = ",".join("?" * keys)
+    return f"SELECT key, record, checksum FROM records WHERE key IN ({marks})"
 
 
 def _checksum(key: str, record: bytes) -> int:

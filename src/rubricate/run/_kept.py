@@ -45,9 +45,9 @@ class Kept:
         if lock is None:
             lock = self._asking[key] = asyncio.Lock()
         async with lock:
-            known = self._answers.known([key]).get(key)
-            if known is not None:
-                return _completion(known.record)
+            record = self._answers.known([key]).records.get(key)
+            if record is not None:
+                return _completion(record)
             completion = await self._send(model, request)
             self._answers.put(key, _record(completion), shared=True)
             return completion

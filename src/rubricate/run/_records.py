@@ -61,12 +61,11 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
-    label, answer, usage = record["label"], record.get("answer"), Usage(**record["usage"])
-    evidence = tuple([Evidence(**evidence) for evidence in record["evidence"]])
-    status, value, detail, probability = record["status"], None, None, record["probability"]
+    label, answer, probability = record["label"], record.get("answer"), record["probability"]
+    status, value, detail, error = record["status"], None, None, record["error"]
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
-        reading = read_kept(criterion, label if answer is None else answer)
+        reading = criterion.read(label) if answer is None else read_kept(criterion, answer)
         status, label, detail = reading.status, reading.label, reading.detail
         if reading.probability is not None:
             probability = reading.probability
@@ -74,6 +73,7 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
             value = criterion.value(label) if reading.value is None else reading.value
     if kept := {name: record[name] for name in KEPT if name in record}:
         detail = {**(detail or {}), **kept}
+    quotes = record["evidence"]
     return Verdict(
         name,
         status,
@@ -81,12 +81,12 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
         value,
         probability,
         record["reason"],
-        evidence,
-        usage,
-        None if record["error"] is None else Failure(**record["error"]),
+        tuple([Evidence(**quote) for quote in quotes]) if quotes else (),
+        Usage(**record["usage"]),
+        None if error is None else Failure(**error),
         record["judge"],
-        resumed=True,
-        detail=detail,
-        answer=answer,
+        True,
+        detail,
+        answer,
         order=record.get("order"),
     )

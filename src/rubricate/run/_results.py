@@ -23,7 +23,6 @@ from rubricate.rubric import (
     Verdict,
     score,
 )
-from rubricate.run._records import to_json
 from rubricate.run._tabular import Tabular
 
 if TYPE_CHECKING:
@@ -278,10 +277,10 @@ class Result(Outcome, Tabular):
         return summarize(self)
 
     def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
-        from rubricate.run._folder import result_rows
+        from rubricate.run._folder import result_lines
 
         for item in self.items:
-            yield tuple([orjson.loads(to_json(row)) for row in result_rows(item)])
+            yield tuple([orjson.loads(line) for line in result_lines(item)])
 
     @property
     def plot(self) -> Plots:

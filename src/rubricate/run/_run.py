@@ -56,7 +56,7 @@ async def run(
     allow_code: bool,
     on_progress: Callable[[Progress], None],
     stop: asyncio.Event,
-    on_verdict: OnVerdict,
+    on_verdict: OnVerdict | None,
     on_item: Callable[[ItemResult], None],
     on_end: Callable[[Outcome], None],
     sender: Sender | None = None,
@@ -90,7 +90,7 @@ async def run(
         on_progress: told after every verdict and every retry.
         stop: set it to end the run early.
         on_verdict: told of every verdict as soon as it is there; where weights are learnt, when
-            the item's result is.
+            the item's result is. None for nobody.
         on_item: given every item's result before anybody else.
         on_end: given the outcome, complete or not, when all items have been given.
         sender: how models are reached, where several runs share it. Default: one of its own.
@@ -129,7 +129,7 @@ async def run(
             people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)
         if results:
             results.add(found, planned)
-        if held is not None:
+        if held is not None and on_verdict is not None:
             for name, verdict in found.criteria.items():
                 on_verdict(planned, name, verdict)
         on_item(found)
@@ -171,7 +171,7 @@ async def run(
             leader_first=leader_first,
             progress=progress,
             on_progress=on_progress,
-            on_verdict=on_verdict if held is None else lambda item, name, verdict: None,
+            on_verdict=on_verdict if held is None else None,
             stop=stop,
             context=span.context,
         )

@@ -131,7 +131,7 @@ class VerificationResult:
 
     def _judging(self) -> Usage:
         own = () if self.correctness is None else (self.correctness,)
-        return sum((verdict.usage for verdict in (*own, *self.verdicts.values())), Usage())
+        return Usage.total(verdict.usage for verdict in (*own, *self.verdicts.values()))
 
     @property
     def cost(self) -> float | None:
@@ -233,7 +233,7 @@ class VerificationResults:
             for result in self.results
         }
         judging = (result._judging() for result in self.results)
-        return sum((*answers.values(), *judging), Usage())
+        return Usage.total((*answers.values(), *judging))
 
     @property
     def cost(self) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
 
-from rubricate.rubric import Usage
+from rubricate._frozen import quickly_made
+from rubricate.rubric import NO_USAGE, Usage
 
 __all__ = ["Completion", "Message", "Model", "Quota", "Request", "Send"]
 
@@ -18,6 +19,7 @@ class Message(TypedDict):
     content: str
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Request:
     """One prompt.
@@ -58,6 +60,7 @@ class Quota:
     tokens: tuple[float, float, float] | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Completion:
     """One reply.
@@ -72,7 +75,7 @@ class Completion:
     """
 
     text: str
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     quota: Quota | None = None
     probabilities: Mapping[str, float] | None = None
     cut_off: bool = False

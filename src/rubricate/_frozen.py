@@ -1,0 +1,50 @@
+"""Frozen dataclasses of which there are several for every judgement."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+__all__ = ["quickly_made"]
+
+_T = TypeVar("_T")
+
+
+def quickly_made(cls: type[_T]) -> type[_T]:
+    """Give a frozen, slotted dataclass an `__init__` that goes straight to its slots.
+
+    That of `dataclasses` looks `object.__setattr__` up for every field: a `Verdict` takes 3.2 us
+    with it and 1.8 us with this (CPython 3.11). Everything else stays: signature, defaults, and
+    that a field cannot be set afterwards.
+
+        @quickly_made
+        @dataclass(frozen=True, slots=True)
+        class Usage: ...
+
+    Raises:
+        TypeError: a field has a `default_factory` or is set by keyword only.
+    """
+    given: dict[str, Any] = {}
+    parameters, body = [], []
+    for field in fields(cls):  # type: ignore[arg-type]
+        if field.default_factory is not MISSING or field.kw_only or not field.init:
+            raise TypeError(f"{cls.__name__}.{field.name}: has no plain default")
+        given[f"set_{field.name}"] = getattr(cls, field.name).__set__
+        given[f"default_{field.name}"] = field.default
+        has_default = field.default is not MISSING
+        parameters.append(f"{field.name}=default_{field.name}" if has_default else field.name)
+        body.append(f"set_{field.name}(self, {field.name})")
+    made: dict[str, Any] = {}
+    lines = "\n        ".join(body)
+    exec(  # as `dataclasses` itself does
+        f"def enclosing({', '.join(given)}):\n"
+        f"    def __init__(self, {', '.join(parameters)}):\n        {lines}\n"
+        "    return __init__",
+        made,
+    )
+    init = made["enclosing"](**given)
+    init.__annotations__ = cls.__init__.__annotations__
+    init.__qualname__ = cls.__init__.__qualname__
+    init.__module__ = cls.__module__
+    cls.__init__ = init  # type: ignore[method-assign]
+    return cls
