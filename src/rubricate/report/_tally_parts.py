@@ -1,0 +1,202 @@
+"""What a run's figures are added up in: a criterion, a judge, agreement, quotes, a mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import combinations
+from math import fsum
+
+from rubricate.report._confidence import answer_of
+from rubricate.report._summary import AgreementFigures, CriterionFigures, JudgeFigures
+from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
+from rubricate.stats import agreement_of_counts
+
+__all__ = ["STATUSES", "AgreementTally", "CriterionTally", "JudgeTally", "Mean", "QuoteTally"]
+
+STATUSES = ("judged", "abstained", "not_applicable", "failed")
+
+
+class QuoteTally:
+    """The quotes of verdicts, and how many of them are invented."""
+
+    def __init__(self) -> None:
+        self.count = self.invented = 0
+
+    def add(self, verdict: Verdict) -> None:
+        self.count += len(verdict.evidence)
+        self.invented += sum(evidence.invented for evidence in verdict.evidence)
+
+
+class CriterionTally:
+    """One criterion over the items so far; what it is comes from the first item that has it."""
+
+    def __init__(self, name: str, criterion: Criterion, place: tuple[int, int]) -> None:
+        self.place = place
+        self.statuses: Counter[str] = Counter()
+        self.agreement = AgreementTally()
+        self._name = name
+        self._criterion = criterion
+        self._labels: Counter[str] = Counter()
+        self._value = Mean()
+        self._tied = self._pairs = self._same_pairs = 0
+        self._quotes = QuoteTally()
+
+    def add(
+        self,
+        criterion: Criterion,
+        place: tuple[int, int],
+        verdict: Verdict,
+        human: Verdict | None,
+    ) -> None:
+        if place < self.place:
+            self.place, self._criterion = place, criterion
+        self.statuses[verdict.status] += 1
+        if verdict.label is not None:
+            self._labels[verdict.label] += 1
+        self._value.add(verdict.value)
+        self.agreement.add(criterion, verdict, human)
+        self._tied += verdict.tied
+        for vote in verdict.votes or (verdict,):
+            if vote.evidence:
+                self._quotes.add(vote)
+        if verdict.votes:
+            answers = [_answer(criterion, vote) for vote in verdict.votes]
+            for one, other in combinations([one for one in answers if one is not None], 2):
+                self._pairs += 1
+                self._same_pairs += one == other
+
+    def figures(self) -> CriterionFigures:
+        criterion = self._criterion
+        order = [*dict.fromkeys((*(criterion.labels or BINARY_LABELS), ABSTENTION))]
+        if criterion.labels:
+            order += sorted(self._labels.keys() - set(order))  # of another item's own criterion
+        return CriterionFigures(
+            name=self._name,
+            weight=criterion.weight,
+            binary=criterion.labels == BINARY_LABELS,
+            labels={label: self._labels[label] for label in order if self._labels[label]},
+            judged=self.statuses["judged"],
+            abstained=self.statuses["abstained"],
+            not_applicable=self.statuses["not_applicable"],
+            failed=self.statuses["failed"],
+            value=self._value.value,
+            agreement=self.agreement.figures(),
+            judges_agree=self._same_pairs / self._pairs if self._pairs else None,
+            tied=self._tied,
+            quotes=self._quotes.count,
+            invented_quotes=self._quotes.invented,
+        )
+
+
+class JudgeTally:
+    """The votes of one judge over the items so far."""
+
+    def __init__(self) -> None:
+        self.score = Mean()
+        self._statuses: Counter[str] = Counter()
+        self._with_verdict = Mean()
+        self._agreement = AgreementTally()
+        self._usage = Usage()
+        self._quotes = QuoteTally()
+        self._first_error: tuple[tuple[int, int], str] | None = None
+
+    def add(
+        self,
+        criterion: Criterion,
+        place: tuple[int, int],
+        vote: Verdict,
+        verdict: Verdict,
+        human: Verdict | None,
+    ) -> None:
+        error = vote.error
+        if error is not None and error.kind != "not_run":
+            told = (place, f"{error.kind}: {error.message}")
+            self._first_error = min(self._first_error or told, told)
+        self._statuses[vote.status] += 1
+        self._agreement.add(criterion, vote, human)
+        self._usage += vote.usage
+        self._quotes.add(vote)
+        answers = _answer(criterion, vote), _answer(criterion, verdict)
+        if None not in answers:
+            self._with_verdict.add(answers[0] == answers[1])
+
+    @property
+    def cost(self) -> float | None:
+        return self._usage.cost
+
+    def figures(self, name: str, weights: Mapping[str, float] | None) -> JudgeFigures:
+        return JudgeFigures(
+            name=name,
+            weight=None if weights is None else weights[name],
+            votes={status: self._statuses[status] for status in STATUSES},
+            with_verdict=self._with_verdict.value,
+            agreement=self._agreement.figures(),
+            score=self.score.value,
+            cost=self.cost,
+            seconds=self._usage.seconds,
+            quotes=self._quotes.count,
+            invented_quotes=self._quotes.invented,
+            first_error=self._first_error[1] if self._first_error else None,
+        )
+
+
+class AgreementTally:
+    """Pairs in which both decided; abstentions and failures are counted apart."""
+
+    def __init__(self) -> None:
+        self._pairs: Counter[tuple[str, str]] = Counter()
+        self._has_labels = False
+
+    def add(self, criterion: Criterion, verdict: Verdict, human: Verdict | None) -> None:
+        if human is None:
+            return
+        self._has_labels = True
+        pair = [_answer(criterion, one) for one in (verdict, human)]
+        if pair[0] is not None and pair[1] is not None:
+            self._pairs[pair[0], pair[1]] += 1
+
+    def include(self, other: AgreementTally) -> None:
+        self._pairs += other._pairs
+        self._has_labels |= other._has_labels
+
+    def figures(self) -> AgreementFigures | None:
+        if not self._has_labels:
+            return None
+        found = agreement_of_counts(self._pairs)
+        return AgreementFigures(
+            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
+        )
+
+
+def _answer(criterion: Criterion, verdict: Verdict) -> str | None:
+    return answer_of(criterion, verdict.status, verdict.label, verdict.value)
+
+
+class Mean:
+    """The mean of numbers, exactly rounded, whatever order they come in.
+
+    The partial sums are those of Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._partials: list[float] = []
+
+    def add(self, number: float | None) -> None:
+        """Count a number in; None is none."""
+        if number is None:
+            return
+        self.count += 1
+        kept = 0
+        for partial in self._partials:
+            larger, smaller = (number, partial) if abs(number) > abs(partial) else (partial, number)
+            number = larger + smaller
+            if rest := smaller - (number - larger):
+                self._partials[kept] = rest
+                kept += 1
+        self._partials[kept:] = [number]
+
+    @property
+    def value(self) -> float | None:
+        return fsum(self._partials) / self.count if self.count else None
