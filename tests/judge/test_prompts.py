@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -280,6 +281,24 @@ def test_the_key_changes_with_the_wording_of_the_templates(monkeypatch: pytest.M
     assert _prompts.templates_digest("grading-2") != _prompts.templates_digest("pairwise-1")
     monkeypatch.setattr(_judge, "templates_digest", lambda folder: b"of other templates")
     assert key() != before
+
+
+def test_a_judge_with_a_prompt_of_its_own_has_a_key_of_what_it_sends():
+    class Strict(ModelJudge):
+        words = "Be strict."
+
+        def request(self, case: Case, criterion: Criterion) -> Request:
+            request = super().request(case, criterion)
+            system, user = request.messages
+            return replace(request, messages=({**system, "content": self.words}, user))
+
+    class Stricter(Strict):
+        words = "Be stricter."
+
+    model = _Named(model="m")
+    keys = [kind(model).key(CASE, criterion()) for kind in (ModelJudge, Strict, Stricter)]
+    assert len(set(keys)) == 3
+    assert Strict(model).key(CASE, criterion()) == keys[1]
 
 
 TEXTS = st.text(alphabet="ab\0\ud800", max_size=2)

@@ -38,9 +38,6 @@ class ConfidentJudge(ModelJudge):
         schema = {**request.schema, "properties": properties, "required": list(properties)}
         return replace(request, messages=(*before, asked), schema=schema)
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))
-
     def read(self, text: str) -> Reply:
         reply = super().read(text)
         return _Reply(reply.answer, reply.reason, reply.quotes, _stated(text))

@@ -107,6 +107,11 @@ class ModelJudge:
         return other
 
     @property
+    def has_own_prompt(self) -> bool:
+        """Whether it asks in another way than `ModelJudge`: its key is then that of the request."""
+        return type(self).request is not ModelJudge.request
+
+    @property
     def caches_prefixes(self) -> bool:
         """Whether the model's endpoint is known to keep the beginning of prompts."""
         return getattr(self.model, "caches_prefixes", False)
@@ -134,6 +139,8 @@ class ModelJudge:
         return read_reply(text)
 
     def key(self, case: Case, criterion: Criterion) -> str:
+        if self.has_own_prompt:
+            return self._key_of(self.request(case, criterion))
         begun = self._begun
         if begun is None or begun[0] is not case:  # criteria come item by item
             begun = self._begun = (case, self._of_case(case))
@@ -152,7 +159,7 @@ class ModelJudge:
         return digest
 
     def _key_of(self, request: Request) -> str:
-        """The key of a request as it is sent; for judges that ask in another way."""
+        """The key of a request as it is sent; of judges that ask in another way."""
         digest = hashlib.blake2b(self._identity, digest_size=16)
         for message in request.messages:
             digest.update(b"\0" + message["content"].encode())

@@ -100,6 +100,3 @@ class PairJudge(ModelJudge):
     def read(self, text: str) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""
         return replace(super().read(text), quotes=())
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))

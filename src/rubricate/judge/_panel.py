@@ -252,7 +252,7 @@ def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]
     if permutations == 1:
         return [(judge, name)]
     asking = judge.whole if isinstance(judge, DocumentJudge) else judge
-    usual = isinstance(asking, ModelJudge) and type(asking).request is ModelJudge.request
+    usual = isinstance(asking, ModelJudge) and not asking.has_own_prompt
     averages = isinstance(asking, ProbabilityJudge)
     if not isinstance(judge, ModelJudge | DocumentJudge) or not usual or averages:
         raise InputError(

@@ -382,6 +382,3 @@ class PromptedJudge(ModelJudge):
         system, user = self._template.render(case, criterion, self._shown(case))
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, request_schema(criterion.ask().verdict_schema))
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))

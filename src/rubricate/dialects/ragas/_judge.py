@@ -75,9 +75,6 @@ class PromptJudge(ModelJudge):
         material = fenced(self._prompt.fill(metadata[FIELDS]))
         return Request((_message("system", system), _message("user", material)), schema)
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))
-
     def read(self, text: str) -> Reply:
         """Feedback and score; or reason and verdict, the form of endpoints that know no JSON."""
         found = reply_objects(text, "score")

@@ -28,9 +28,6 @@ class PartReader(ModelJudge):
         assert isinstance(criterion, PartQuestion)
         return render_part(case, case.place, criterion.asked)
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))
-
 
 class WholeJudge(ModelJudge):
     """Judges what is seen of a document: its outline, or what was found in its parts."""
@@ -44,9 +41,6 @@ class WholeJudge(ModelJudge):
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         return render_whole(case, self._kind, criterion, self._order(case, criterion))
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._key_of(self.request(case, criterion))
 
 
 class ConfidentWholeJudge(ConfidentJudge, WholeJudge):
