@@ -277,7 +277,7 @@ async def aestimate(
     Raises:
         InputError: something given cannot be used.
     """
-    check_options(options, GradingOptions)
+    check_options(options, GradingOptions, "dataset", "judge")
     fresh, limit = options.get("fresh", False), options.get("limit")
     dataset = chosen_dataset(dataset, options.get("rubric"))
     chosen = chosen_judge(judge, options)
@@ -334,6 +334,7 @@ async def agrade_one(
 
 def grade(dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]) -> Result:
     """`agrade` for plain code. Works in a script and inside a running loop (a notebook)."""
+    check_options(options, GradingOptions, "dataset", "judge")
     return run_sync(lambda: _closing(judge, agrade(dataset, judge, **options)))
 
 

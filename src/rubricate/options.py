@@ -128,11 +128,14 @@ class AskingOptions(TypedDict, total=False):
     on_progress: Callable[[Progress], None] | None
 
 
-def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Raise `TypeError` for an option that is not one of a class of options above."""
+def check_options(options: Mapping[str, Any], known: type, *arguments: str) -> None:
+    """Raise `TypeError` for an option that is not one of a class of options above.
+
+    `arguments` are the names of the function's other arguments, which may have been meant.
+    """
     for name in options:
         if name not in known.__annotations__:
-            hint = did_you_mean(name, known.__annotations__)
+            hint = did_you_mean(name, [*arguments, *known.__annotations__])
             raise TypeError(f"unexpected keyword argument '{name}'{hint}")
 
 

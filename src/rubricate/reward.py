@@ -108,7 +108,7 @@ class RewardFunction:
             raise InputError(
                 f"on_failure must be one of {', '.join(known)}, found {on_failure!r}{hint}"
             )
-        check_options(options, RewardOptions)
+        check_options(options, RewardOptions, "rubric", "judge", "prompt", "on_failure")
         if not isinstance(rubric, Rubric):
             raise InputError(
                 f"expected a Rubric, found {type(rubric).__name__}; a file is loaded by "

@@ -83,7 +83,7 @@ class ResultStream:
         sender: Sender | None = None,
         on_verdict: OnVerdict | None = None,
     ) -> None:
-        check_options(options, GradingOptions)
+        check_options(options, GradingOptions, "dataset", "judge", "stop")
         if options.get("fresh") and options.get("retry_failed"):
             raise InputError("fresh and retry_failed exclude each other: give one of them")
         partial = options.get("partial", 0.5)

@@ -38,6 +38,13 @@ def test_the_state_has_failures_rates_what_was_saved_and_the_cost():
     assert "cost unknown" in state(Progress(total=1, usage=Usage(cost=None)), 1.0)
 
 
+def test_the_state_has_the_parts_of_long_documents_read_and_those_that_were_known():
+    assert "parts" not in state(Progress(total=1), 1.0)
+    assert "7 parts of long documents read, " in state(Progress(total=1, parts=7), 1.0) + ", "
+    both = state(Progress(total=1, parts=7, parts_known=40), 1.0)
+    assert "7 parts of long documents read (40 more known)" in both
+
+
 def test_a_terminal_shows_one_live_line():
     line = shown(terminal=True)
     assert "100/200" in line

@@ -150,6 +150,8 @@ def test_what_a_reward_cannot_be_told_is_an_error():
         RewardFunction("rubric.yaml")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'run_dir'"):
         RewardFunction(RUBRIC, run_dir="x")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="did you mean 'on_failure'"):
+        RewardFunction(RUBRIC, on_failures="nan")  # type: ignore[call-arg]
 
 
 def test_an_empty_batch_has_no_scores():

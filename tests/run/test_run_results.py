@@ -216,3 +216,18 @@ def test_an_option_chosen_by_a_judge_is_spelt_as_in_the_rubric():
     rubric = Rubric([Criterion(name="a", requirement="r", options=options)])
     item = rubric.grade("t", judge=lambda m: {"reason": "r", "verdict": " very good "})
     assert (item.criteria["a"].label, item.criteria["a"].value) == ("Very Good", 1.0)
+
+
+def test_an_items_result_is_shown_in_one_short_line(make_dataset):
+    rules = [Rule(submission="Answer 0", criterion="kilometres", reply="?")]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(make_dataset(2), "m", base_url=endpoint.url)
+    broken, right = result
+    assert repr(right) == f"<ItemResult '{right.id}': score {right.score.value:.2f}, 2 judged>"
+    assert repr(broken).endswith(", 1 judged, 1 failed>")
+    dataset = make_dataset(1)
+    dataset.items[0].id = "line\n" * 100
+    lost = rubricate.grade(dataset, lambda messages: "?").items[0]
+    assert "no score, 2 failed>" in repr(lost)
+    assert len(repr(lost)) < 130
+    assert "\n" not in repr(lost)

@@ -187,6 +187,12 @@ def test_an_option_that_is_misspelt_is_an_error(make_dataset):
         rubricate.agrade_stream(make_dataset(), met, concurency=3)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("call", [rubricate.grade, rubricate.estimate])
+def test_a_misspelt_judge_is_told_apart_from_a_missing_one(make_dataset, call):
+    with pytest.raises(TypeError, match="'jugde'; did you mean 'judge'"):
+        call(make_dataset(), jugde="openai/gpt-4.1-mini")
+
+
 def test_an_error_before_anything_is_sent_comes_from_the_first_item(make_dataset, endpoint):
     dataset = make_dataset(2)
     dataset.items[1].ground_truth = ["MET"]

@@ -109,8 +109,9 @@ def state(progress: Progress, seconds: float) -> str:
     ]
     if tokens:
         parts.append(f"{tokens:.0f} tokens/s")
-    if progress.parts:
-        parts.append(f"{progress.parts} parts of long documents read")
+    if progress.parts or progress.parts_known:
+        known_parts = f" ({progress.parts_known} more known)" if progress.parts_known else ""
+        parts.append(f"{progress.parts} parts of long documents read{known_parts}")
     if known := progress.resumed + progress.cached:
         parts.append(f"{known} not asked again")
     if usage.cost is None:

@@ -22,7 +22,7 @@ class Progress:
         calls: judgements made in this run.
         in_flight: judgements being made.
         parts: parts of long documents that were read in this run.
-        parts_known: how many were known from the journal or the cache.
+        parts_known: how many more were known from the journal or the cache.
         usage: what the calls took.
         saved: what the answers from journal and cache took when they were asked for.
         trouble: the last request that had to be sent again, in words.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
@@ -19,6 +20,7 @@ from rubricate.rubric import (
     Rubric,
     Score,
     SpokenParts,
+    Status,
     Usage,
     Verdict,
     score,
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemResult", "Outcome", "Result"]
 
+LONGEST_ID = 60
+"""Characters of an item's id that its `repr` shows."""
 SHORT = 200
 """Characters of a text of metadata that is kept with the results."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ItemResult:
     """One graded item.
 
@@ -67,6 +71,18 @@ class ItemResult:
     warnings: dict[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        value = self.score.value
+        score = "no score" if value is None else f"score {value:.2f}"
+        counts = Counter(verdict.status for verdict in self.criteria.values())
+        shown = [
+            f"{counts[status]} {status.replace('_', ' ')}"
+            for status in get_args(Status)
+            if counts[status]
+        ]
+        id = self.id if len(self.id) <= LONGEST_ID else f"{self.id[:LONGEST_ID]}..."
+        return f"<ItemResult {id!r}: {', '.join([score, *shown])}>"
 
     @classmethod
     def scored(
