@@ -17,9 +17,12 @@ from rubricate._version import __version__
 if TYPE_CHECKING:
     from rubricate.comparing import (
         PairReport,
+        PairStream,
         acompare_pair,
+        acompare_pair_stream,
         aestimate_pair,
         compare_pair,
+        compare_pair_stream,
         estimate_pair,
     )
     from rubricate.dataset import (
@@ -64,7 +67,13 @@ if TYPE_CHECKING:
         People,
         PythonModel,
     )
-    from rubricate.redteaming import RedTeamReport, aredteam, redteam
+    from rubricate.redteaming import (
+        RedTeamReport,
+        aestimate_redteam,
+        aredteam,
+        estimate_redteam,
+        redteam,
+    )
     from rubricate.reward import RewardFunction
     from rubricate.rubric import (
         CodeCriterion,
@@ -111,6 +120,7 @@ __all__ = [
     "ModelError",
     "ModelJudge",
     "PairReport",
+    "PairStream",
     "Panel",
     "People",
     "Progress",
@@ -133,15 +143,19 @@ __all__ = [
     "Verdict",
     "__version__",
     "acompare_pair",
+    "acompare_pair_stream",
     "aestimate",
     "aestimate_pair",
+    "aestimate_redteam",
     "agrade",
     "agrade_stream",
     "aredteam",
     "compare_pair",
+    "compare_pair_stream",
     "csv_dataset",
     "estimate",
     "estimate_pair",
+    "estimate_redteam",
     "file_dataset",
     "grade",
     "grade_stream",
@@ -155,9 +169,12 @@ __all__ = [
 _ROOMS = {
     "rubricate.comparing": (
         "PairReport",
+        "PairStream",
         "acompare_pair",
+        "acompare_pair_stream",
         "aestimate_pair",
         "compare_pair",
+        "compare_pair_stream",
         "estimate_pair",
     ),
     "rubricate.dataset": (
@@ -202,7 +219,13 @@ _ROOMS = {
         "People",
         "PythonModel",
     ),
-    "rubricate.redteaming": ("RedTeamReport", "aredteam", "redteam"),
+    "rubricate.redteaming": (
+        "RedTeamReport",
+        "aestimate_redteam",
+        "aredteam",
+        "estimate_redteam",
+        "redteam",
+    ),
     "rubricate.reward": ("RewardFunction",),
     "rubricate.rubric": (
         "CodeCriterion",

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from pathlib import Path
+from types import TracebackType
 from typing import Any, Unpack, cast
 
-from rubricate._sync import run_sync
-from rubricate.dataset import ContextDocument, DataItem, Entry, Gradable, RubricDataset
-from rubricate.errors import InputError
-from rubricate.grading import aestimate, agrade
+from rubricate._files import Replacement, not_written
+from rubricate._sync import BackgroundLoop, run_sync
+from rubricate.dataset import ContextDocument, Gradable
+from rubricate.errors import InputError, RunStopped
+from rubricate.grading import aestimate, agrade_stream
 from rubricate.judge import (
-    OTHER,
     Judge,
     JudgesLike,
     Model,
@@ -29,29 +29,34 @@ from rubricate.judge import (
     Panel,
     Weights,
     judge_or_model,
-    pair_criterion,
+    pair_id,
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
-from rubricate.report import PairReport, pair_result
-from rubricate.rubric import Criterion, Rubric
-from rubricate.run import Estimate, Result
+from rubricate.pairing import Pairs, pairs_of
+from rubricate.report import PairReport, PairResult, PairSummary, PairTallies, finished_pairs
+from rubricate.rubric import Rubric
+from rubricate.run import Estimate, ItemResult
 
 __all__ = [
+    "PAIRS_NAME",
     "PairOptions",
     "PairReport",
+    "PairStream",
     "acompare_pair",
+    "acompare_pair_stream",
     "aestimate_pair",
     "compare_pair",
+    "compare_pair_stream",
     "estimate_pair",
 ]
 
+PAIRS_NAME = "pairs.jsonl"
+"""The run folder's file of pairs."""
 VOTING = ("nominal", "min_votes", "weights", "replicates")
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", *VOTING)
-GIVEN, REVERSE = "first first", "second first"
-"""The orders in which a pair is shown; what the ids of the run's items end in."""
 
 
-class PairOptions(AskingOptions, total=False):
+class AskingPairOptions(AskingOptions, total=False):
     """How to judge; the arguments of these names of `agrade`."""
 
     nominal: str | None
@@ -60,13 +65,15 @@ class PairOptions(AskingOptions, total=False):
     replicates: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two submissions for one task; both entries share everything else."""
+class PairOptions(AskingPairOptions, total=False):
+    """What to compare by, and how; the arguments of these names of `acompare_pair`."""
 
-    id: str
-    first: Entry
-    second: Entry
+    rubric: Rubric | None
+    prompt: str
+    reference: str | None
+    context: Sequence[ContextDocument | str]
+    judge: JudgesLike
+    limit: int | None
 
 
 async def acompare_pair(
@@ -80,7 +87,7 @@ async def acompare_pair(
     judge: JudgesLike = None,
     limit: int | None = None,
     stop: asyncio.Event | None = None,
-    **options: Unpack[PairOptions],
+    **options: Unpack[AskingPairOptions],
 ) -> PairReport:
     """Ask a language model which of two submissions is better, by each criterion, in both orders.
 
@@ -99,172 +106,235 @@ async def acompare_pair(
         limit: compare only so many pairs, from the first.
         stop: set this to end early and cleanly.
         options: those of `agrade` that concern how is asked. Into the same `run_dir`, nothing that
-            has been answered is asked again.
+            has been answered is asked again; its `pairs.jsonl` has a line a pair.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
-        RunStopped: the run ended before all was judged.
+        RunStopped: the run ended before all was judged; its `report` has what was judged.
     """
-    asked = _asked(first, second, rubric, prompt, reference, context, judge, limit, options)
-    try:
-        result = await agrade(asked.dataset, asked.judge, stop=stop, **asked.options)
-    finally:
-        await asked.aclose()
-    return _report(result, asked.rubrics)
-
-
-async def aestimate_pair(
-    first: str | Gradable,
-    second: str | Gradable,
-    *,
-    rubric: Rubric | None = None,
-    prompt: str = "",
-    reference: str | None = None,
-    context: Sequence[ContextDocument | str] = (),
-    judge: JudgesLike = None,
-    limit: int | None = None,
-    **options: Unpack[PairOptions],
-) -> Estimate:
-    """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
-
-    Raises:
-        InputError: something given cannot be used.
-    """
-    asked = _asked(first, second, rubric, prompt, reference, context, judge, limit, options)
-    try:
-        return await aestimate(asked.dataset, asked.judge, **asked.options)
-    finally:
-        await asked.aclose()
-
-
-def estimate_pair(
-    first: str | Gradable,
-    second: str | Gradable,
-    *,
-    rubric: Rubric | None = None,
-    prompt: str = "",
-    reference: str | None = None,
-    context: Sequence[ContextDocument | str] = (),
-    judge: JudgesLike = None,
-    limit: int | None = None,
-    **options: Unpack[PairOptions],
-) -> Estimate:
-    """`aestimate_pair` for plain code."""
-    return run_sync(
-        lambda: aestimate_pair(
-            first,
-            second,
-            rubric=rubric,
-            prompt=prompt,
-            reference=reference,
-            context=context,
-            judge=judge,
-            limit=limit,
-            **options,
-        )
+    stream = acompare_pair_stream(
+        first,
+        second,
+        rubric=rubric,
+        prompt=prompt,
+        reference=reference,
+        context=context,
+        judge=judge,
+        limit=limit,
+        stop=stop,
+        **options,
     )
+    pairs: list[PairResult] = []
+    async with stream:
+        try:
+            async for pair in stream:
+                pairs.append(pair)
+        except RunStopped as stopped:
+            report = PairReport.of(stream.summary(), pairs)
+            raise RunStopped(str(stopped), report=report, interrupted=stopped.interrupted) from None
+    return PairReport.of(stream.summary(), pairs)
 
 
 def compare_pair(
-    first: str | Gradable,
-    second: str | Gradable,
-    *,
-    rubric: Rubric | None = None,
-    prompt: str = "",
-    reference: str | None = None,
-    context: Sequence[ContextDocument | str] = (),
-    judge: JudgesLike = None,
-    limit: int | None = None,
-    **options: Unpack[PairOptions],
+    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
 ) -> PairReport:
     """`acompare_pair` for plain code. Works in a script and inside a running loop (a notebook)."""
 
     async def whole() -> PairReport:
         try:
-            return await acompare_pair(
-                first,
-                second,
-                rubric=rubric,
-                prompt=prompt,
-                reference=reference,
-                context=context,
-                judge=judge,
-                limit=limit,
-                **options,
-            )
+            return await acompare_pair(first, second, **options)
         finally:
-            for one in _listed(judge):
-                if isinstance(one, Judge | Model):  # connections belong to the loop that now ends
-                    await one.aclose()
+            await _close(options.get("judge"))
 
     return run_sync(whole)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A comparison as a run: two items a pair, and who judges them.
+def acompare_pair_stream(
+    first: str | Gradable,
+    second: str | Gradable,
+    *,
+    stop: asyncio.Event | None = None,
+    **options: Unpack[PairOptions],
+) -> PairStream:
+    """Compare, and give what came of each pair as soon as it is there; holds none of them.
 
-    Attributes:
-        dataset: the items.
-        judge: who is asked about them.
-        options: what the run is told.
-        rubrics: what is asked.
-        own: the models that were made here, and are let go of here.
+    Every pair comes once, in the order in which they get done. A run that ends early gives the
+    pairs that are left too, with what is known of them, before `RunStopped` is raised.
+
+        async with rubricate.acompare_pair_stream(before, after, judge=judge) as stream:
+            async for pair in stream:
+                ...
+        print(stream.summary())
+
+    Args:
+        first, second, stop: as for `acompare_pair`.
+        options: the others of `acompare_pair`.
+
+    Raises:
+        InputError: something given cannot be used; nothing has been sent.
     """
+    check_options(options, PairOptions, "first", "second", "stop")
+    return PairStream(_pairs(first, second, options), stop or asyncio.Event(), options)
 
-    dataset: RubricDataset
-    judge: PairJudge | Panel
-    options: GradingOptions
-    rubrics: _Rubrics
-    own: list[Model]
 
-    async def aclose(self) -> None:
-        """Let go of connections."""
-        for model in self.own:
+def compare_pair_stream(
+    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
+) -> Iterator[PairResult]:
+    """`acompare_pair_stream` for plain code: what came of the pairs, as they get done.
+
+    Judging goes on, in a thread of its own, while a pair is looked at.
+    """
+    with BackgroundLoop() as loop:
+        stream = acompare_pair_stream(first, second, **options)
+
+        async def following() -> PairResult | None:
+            return await anext(stream, None)
+
+        async def close() -> None:
+            try:
+                await stream.aclose()
+            finally:
+                await _close(options.get("judge"))
+
+        try:
+            while (pair := loop.run(following())) is not None:
+                yield pair
+        finally:
+            loop.run(close())
+
+
+async def aestimate_pair(
+    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
+) -> Estimate:
+    """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
+
+    A pair is two items, one for each order.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    check_options(options, PairOptions, "first", "second")
+    own, asked = _judges(options)
+    try:
+        return await aestimate(_pairs(first, second, options), asked, **_running(options))
+    finally:
+        for model in own:
             await model.aclose()
 
 
-def _asked(
-    first: str | Gradable,
-    second: str | Gradable,
-    rubric: Rubric | None,
-    prompt: str,
-    reference: str | None,
-    context: Sequence[ContextDocument | str],
-    judge: JudgesLike,
-    limit: int | None,
-    options: PairOptions,
-) -> _Asked:
-    """What is asked, and of whom; arguments and errors as for `acompare_pair`."""
-    check_options(options, PairOptions)
-    if isinstance(first, str) and isinstance(second, str):
-        if rubric is None:
-            raise InputError("two texts need a rubric: give one (--rubric, rubric=)")
-        documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
-        first, second = (
-            RubricDataset(
-                prompt,
-                rubric,
-                [DataItem(text, id="pair", reference_submission=reference, context=documents)],
-            )
-            for text in (first, second)
+def estimate_pair(
+    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
+) -> Estimate:
+    """`aestimate_pair` for plain code."""
+    return run_sync(lambda: aestimate_pair(first, second, **options))
+
+
+class PairStream:
+    """The pairs of a comparison on their way; see `acompare_pair_stream`."""
+
+    def __init__(self, pairs: Pairs, stop: asyncio.Event, options: PairOptions) -> None:
+        self._pairs = pairs
+        self._own, asked = _judges(options)
+        pairs.survey()
+        self._items = agrade_stream(pairs, asked, stop=stop, **_running(options))
+        self._halves: dict[int, ItemResult] = {}
+        self._tallies = PairTallies()
+        folder = options.get("run_dir")
+        self._file = None if folder is None else Path(folder) / PAIRS_NAME
+        self._begun = self._written = False
+
+    def summary(self) -> PairSummary:
+        """The figures of the pairs, once the run has ended."""
+        return self._tallies.summary(self._items.outcome, self._pairs.not_compared)
+
+    def __aiter__(self) -> PairStream:
+        return self
+
+    async def __anext__(self) -> PairResult:
+        try:
+            async for item in self._items:
+                self._begin()
+                other = self._halves.pop(item.index ^ 1, None)
+                if other is not None:
+                    return self._compared(*sorted((item, other), key=lambda half: half.index))
+                self._halves[item.index] = item
+        except BaseException:
+            await self.aclose()
+            raise
+        await self.aclose()
+        raise StopAsyncIteration
+
+    def _begin(self) -> None:
+        """Take away the pairs of an earlier run, once this one has the folder."""
+        if not self._begun and self._file is not None:
+            try:
+                self._file.unlink(missing_ok=True)
+            except OSError as error:
+                raise not_written(self._file, error) from None
+        self._begun = True
+
+    def _compared(self, given: ItemResult, reverse: ItemResult) -> PairResult:
+        weights = [criterion.weight for criterion in given.rubric]
+        return self._tallies.add(
+            given.index // 2,
+            pair_id(given.id),
+            dict(zip(given.rubric.names, weights, strict=True)),
+            given.criteria,
+            reverse.criteria,
         )
-    elif isinstance(first, str) or isinstance(second, str):
-        raise InputError("compare two texts, or two datasets: one of each was given")
-    elif prompt or reference or context:
-        raise InputError("prompt, reference and context are for two texts; datasets have their own")
-    pairs = list(_pairs(first, second, limit))
-    rubrics = _Rubrics(rubric)
-    items = [item for pair in pairs for item in _items(pair, rubrics.of(pair.first.rubric))]
-    models, asked = _judges(judge, options)
-    running = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
-    return _Asked(
-        RubricDataset("", None, items, name=first.name),
-        asked,
-        cast("GradingOptions", running),
-        rubrics,
-        [model for model in models if model not in _listed(judge)],
+
+    async def aclose(self) -> None:
+        """End the run if it has not ended, and let go of connections that it made."""
+        try:
+            await self._items.aclose()
+            self._write()
+        finally:
+            for model in self._own:
+                await model.aclose()
+
+    def _write(self) -> None:
+        """Write the pairs in their order, once the run's results are written."""
+        try:
+            folder = self._items.outcome.run_dir
+        except RuntimeError:  # the run did not begin, or could not write its results
+            return
+        if folder is None or self._written:
+            return
+        self._written = True
+        with Replacement(folder / PAIRS_NAME) as file:
+            for pair in finished_pairs(folder):
+                file.write(pair.model_dump_json().encode() + b"\n")
+
+    async def __aenter__(self) -> PairStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _pairs(first: str | Gradable, second: str | Gradable, options: PairOptions) -> Pairs:
+    """The pairs that are meant."""
+    return pairs_of(
+        first,
+        second,
+        rubric=options.get("rubric"),
+        prompt=options.get("prompt", ""),
+        reference=options.get("reference"),
+        context=options.get("context", ()),
+        limit=options.get("limit"),
     )
+
+
+def _running(options: PairOptions) -> GradingOptions:
+    """Of the options, those that concern the run and not the judge."""
+    running = AskingOptions.__annotations__.keys() - set(TOLD_TO_THE_JUDGE)
+    found = {name: value for name, value in options.items() if name in running}
+    return cast("GradingOptions", found)
 
 
 def _listed(judge: JudgesLike) -> list[Any]:
@@ -273,9 +343,18 @@ def _listed(judge: JudgesLike) -> list[Any]:
     return list(cast("Sequence[Any]", judge)) if several else [judge]
 
 
-def _judges(judge: JudgesLike, options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
-    """The models that are meant, and who judges pairs with them."""
-    models = [_model(one, options) for one in _listed(judge)]
+async def _close(judge: JudgesLike) -> None:
+    """Close judges' connections behind a call: they belong to the loop that now ends."""
+    for one in _listed(judge):
+        if isinstance(one, Judge | Model):
+            await one.aclose()
+
+
+def _judges(options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
+    """The models that are made here, and let go of here; and who judges pairs."""
+    given = _listed(options.get("judge"))
+    models = [_model(one, options) for one in given]
+    own = [model for model in models if model not in given]
     pairing = [PairJudge(model) for model in models]
     voting = cast(
         "PanelOptions",
@@ -286,10 +365,10 @@ def _judges(judge: JudgesLike, options: PairOptions) -> tuple[list[Model], PairJ
         },
     )
     if len(pairing) > 1 or "replicates" in voting:
-        return models, Panel(pairing, **voting)
+        return own, Panel(pairing, **voting)
     if voting:
         raise InputError(f"{next(iter(voting))} is for several judges, or replicates of one")
-    return models, pairing[0]
+    return own, pairing[0]
 
 
 def _model(judge: Any, options: PairOptions) -> Model:
@@ -311,116 +390,4 @@ def _model(judge: Any, options: PairOptions) -> Model:
     raise InputError(
         f"{found.name} judges one text at a time: name a language model (--judge "
         "openai/gpt-4.1-mini); or grade both and compare the two runs (rubricate compare)"
-    )
-
-
-def _pairs(first: Gradable, second: Gradable, limit: int | None) -> Iterator[_Pair]:
-    """The pairs, in the order of the first.
-
-    Raises:
-        InputError: an item has no other, or the two have different prompts.
-    """
-    if limit is not None and limit < 1:
-        raise InputError(f"the limit must be at least 1, found {limit}")
-    left, right = ([*one.entries()] for one in (first, second))
-    if not left or not right:
-        raise InputError("there is nothing to compare: a dataset has no items", path=("items",))
-    if any(_has_own_id(entry) for entry in (*left, *right)):
-        others = {entry.id: entry for entry in right}
-        lacking = [entry.id for entry in left if entry.id not in others]
-        lacking += sorted(others.keys() - {entry.id for entry in left})
-        if lacking:
-            shown = ", ".join(f"'{name}'" for name in lacking[:5])
-            more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-            raise InputError(f"items that only one of the two has: {shown}{more}")
-        found = [_Pair(entry.id, entry, others[entry.id]) for entry in left]
-    elif len(left) != len(right):
-        raise InputError(
-            f"{len(left)} items and {len(right)} items without ids cannot be paired: give them ids"
-        )
-    else:
-        zipped = zip(left, right, strict=True)
-        found = [_Pair(str(number), *pair) for number, pair in enumerate(zipped, start=1)]
-    for pair in found[:limit]:
-        if pair.first.prompt != pair.second.prompt:
-            raise InputError("the two submissions have different prompts", path=("items", pair.id))
-        yield pair
-
-
-def _has_own_id(entry: Entry) -> bool:
-    return entry.item.id != entry.item.content_id()
-
-
-class _Rubrics:
-    """Rubrics and what is asked by them; each is made once.
-
-    Args:
-        own: the rubric in place of all others, if one is given.
-
-    Attributes:
-        left_out: the criteria that no judge is asked about.
-    """
-
-    def __init__(self, own: Rubric | None) -> None:
-        self._own = own
-        self._made: list[tuple[Rubric, Rubric]] = []
-        self.left_out: dict[str, None] = {}
-
-    def of(self, rubric: Rubric) -> Rubric:
-        """The questions which of two is better by a rubric; `InputError` if there are none."""
-        rubric = self._own or rubric
-        for known, asked in self._made:
-            if known is rubric:
-                return asked
-        named = list(zip(rubric.names, rubric, strict=True))
-        self.left_out |= dict.fromkeys(name for name, one in named if not one.needs_judge)
-        questions = [pair_criterion(one, name) for name, one in named if one.needs_judge]
-        if not questions:
-            raise InputError("the rubric has no criterion that a judge is asked about")
-        asked = Rubric(questions, guidelines=rubric.guidelines)
-        self._made.append((rubric, asked))
-        return asked
-
-    @property
-    def questions(self) -> dict[str, Criterion]:
-        """All questions by name; of a name that several rubrics have, the first."""
-        return {
-            name: criterion
-            for _, asked in reversed(self._made)
-            for name, criterion in zip(asked.names, asked, strict=True)
-        }
-
-
-def _items(pair: _Pair, rubric: Rubric) -> Iterator[DataItem]:
-    """A pair's two items, one for each order."""
-    for order, shown, other in (
-        (GIVEN, pair.first, pair.second),
-        (REVERSE, pair.second, pair.first),
-    ):
-        yield DataItem(
-            shown.item.submission,
-            rubric=rubric,
-            reference_submission=pair.first.reference,
-            id=f"{pair.id}/{order}",
-            prompt=pair.first.prompt,
-            context=pair.first.item.context,
-            metadata={"pair": pair.id, OTHER: other.item.submission},
-        )
-
-
-def _report(result: Result, rubrics: _Rubrics) -> PairReport:
-    found = []
-    for given, reverse in zip_longest(result.items[::2], result.items[1::2]):
-        questions = dict(zip(given.rubric.names, given.rubric, strict=True))
-        id = given.id.removesuffix(f"/{GIVEN}")
-        found.append(pair_result(id, questions, given.criteria, reverse.criteria))
-    return PairReport.of(
-        found,
-        rubrics.questions,
-        judge=result.judge,
-        note=result.note,
-        not_compared=list(rubrics.left_out),
-        calls=result.calls,
-        known=result.resumed + result.cached,
-        cost=result.usage.cost,
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rubricate.report import PairReport, RedTeamReport
     from rubricate.rubric import Verdict
     from rubricate.run import Result
 
@@ -219,12 +220,19 @@ class RunStopped(RubricateError):
     Attributes:
         result: the result with what was judged; also in the run folder, if there is one. None
             where results were streamed: all of them have been given by then.
+        report: of a comparison of pairs or of attacks, the report on what was judged.
         interrupted: whether somebody stopped it, not an error.
     """
 
     def __init__(
-        self, message: str, *, result: Result | None = None, interrupted: bool = False
+        self,
+        message: str,
+        *,
+        result: Result | None = None,
+        report: PairReport | RedTeamReport | None = None,
+        interrupted: bool = False,
     ) -> None:
         super().__init__(message)
         self.result = result
+        self.report = report
         self.interrupted = interrupted

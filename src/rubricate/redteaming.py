@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack, cast
 
 from rubricate._sync import run_sync
 from rubricate.dataset import DataItem, RubricDataset
-from rubricate.errors import InputError
-from rubricate.grading import TIMEOUT, agrade
+from rubricate.errors import InputError, RunStopped
+from rubricate.grading import aestimate, agrade_stream
 from rubricate.judge import (
     AttackedQuestion,
     Case,
@@ -31,12 +32,19 @@ from rubricate.judge import (
     load_attacks,
     named_judge,
 )
-from rubricate.options import AskingOptions, GradingOptions, check_options
-from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport, defence_figures
+from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
+from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
-from rubricate.run import Result
+from rubricate.run import Estimate, ItemResult, Outcome
 
-__all__ = ["RedTeamOptions", "RedTeamReport", "aredteam", "redteam"]
+__all__ = [
+    "RedTeamOptions",
+    "RedTeamReport",
+    "aestimate_redteam",
+    "aredteam",
+    "estimate_redteam",
+    "redteam",
+]
 
 CRITERION = "right"
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", "judge_prompt")
@@ -70,13 +78,81 @@ async def aredteam(
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
-        RunStopped: the run ended before all was judged.
+        RunStopped: the run ended before all was judged; its `report` has what was judged.
     """
-    check_options(options, RedTeamOptions)
-    questions = load_attacks().questions
+    attack = _attack(judge, limit, options)
+    stopped: RunStopped | None = None
+    found: list[ItemResult] = []
+    stream = agrade_stream(attack.dataset, attack.judge, stop=stop, **_running(options))
+    try:
+        async with stream:
+            try:
+                async for item in stream:
+                    found.append(item)
+            except RunStopped as error:
+                stopped = error
+    finally:
+        if not isinstance(judge, Judge | Model):
+            await attack.judge.aclose()
+    report = _report(attack, found, stream.outcome)
+    if stopped is not None:
+        raise RunStopped(str(stopped), report=report, interrupted=stopped.interrupted)
+    return report
+
+
+def redteam(
+    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
+) -> RedTeamReport:
+    """`aredteam` for plain code. Works in a script and inside a running loop (a notebook)."""
+
+    async def whole() -> RedTeamReport:
+        try:
+            return await aredteam(judge, limit=limit, **options)
+        finally:
+            if isinstance(judge, Judge | Model):  # connections belong to the loop that now ends
+                await judge.aclose()
+
+    return run_sync(whole)
+
+
+async def aestimate_redteam(
+    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
+) -> Estimate:
+    """What `aredteam` with these arguments would take; sends nothing and writes nothing.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    attack = _attack(judge, limit, options)
+    try:
+        return await aestimate(attack.dataset, attack.judge, **_running(options))
+    finally:
+        if not isinstance(judge, Judge | Model):
+            await attack.judge.aclose()
+
+
+def estimate_redteam(
+    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
+) -> Estimate:
+    """`aestimate_redteam` for plain code."""
+    return run_sync(lambda: aestimate_redteam(judge, limit=limit, **options))
+
+
+@dataclass(frozen=True, slots=True)
+class _Attack:
+    """What is judged, by whom, and the states of the defence."""
+
+    dataset: RubricDataset
+    judge: Judge
+    defences: list[Defence]
+
+
+def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _Attack:
+    """What is meant; arguments and errors as for `aredteam`."""
+    check_options(options, RedTeamOptions, "judge", "limit", "stop")
     if limit is not None and limit < 1:
         raise InputError(f"the limit must be at least 1, found {limit}")
-    questions = questions[:limit]
+    questions = load_attacks().questions[:limit]
     chosen = judge_or_model(
         judge,
         base_url=options.get("base_url"),
@@ -94,29 +170,13 @@ async def aredteam(
         attacked, defences = _TwoPrompts(chosen), ["on", "off"]
     else:
         attacked = chosen
-    running = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
-    dataset = _dataset(questions, defences)
-    try:
-        result = await agrade(dataset, attacked, stop=stop, **cast(GradingOptions, running))
-    finally:
-        if not isinstance(judge, Judge | Model):
-            await chosen.aclose()
-    return _report(dataset, result, defences)
+    return _Attack(_dataset(questions, defences), attacked, defences)
 
 
-def redteam(
-    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> RedTeamReport:
-    """`aredteam` for plain code. Works in a script and inside a running loop (a notebook)."""
-
-    async def whole() -> RedTeamReport:
-        try:
-            return await aredteam(judge, limit=limit, **options)
-        finally:
-            if isinstance(judge, Judge | Model):  # connections belong to the loop that now ends
-                await judge.aclose()
-
-    return run_sync(whole)
+def _running(options: RedTeamOptions) -> GradingOptions:
+    """Of the options, those that concern the run and not the judge."""
+    found = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
+    return cast("GradingOptions", found)
 
 
 class _TwoPrompts:
@@ -172,22 +232,12 @@ def _texts(question: AttackedQuestion) -> Iterator[tuple[str, int, str]]:
             yield family.name, number, text
 
 
-def _report(dataset: RubricDataset, result: Result, defences: list[Defence]) -> RedTeamReport:
-    by_defence: dict[str, dict[tuple[str, str], list[Verdict]]] = {
-        defence: {} for defence in defences
+def _report(attack: _Attack, results: list[ItemResult], outcome: Outcome) -> RedTeamReport:
+    outcomes: dict[Defence, dict[tuple[str, str], list[Verdict]]] = {
+        defence: {} for defence in attack.defences
     }
-    for item in result:
-        told = dataset.items[item.index].metadata
-        outcomes = by_defence[told["defence"]]
-        outcomes.setdefault((told["question"], told["kind"]), []).append(item.criteria[CRITERION])
-    families = [family.name for family in load_attacks().families]
-    return RedTeamReport(
-        judge=result.judge,
-        note=result.note,
-        questions=len({question for question, _ in by_defence[defences[0]]}),
-        defences=[defence_figures(one, families, by_defence[one]) for one in defences],
-        calls=result.calls,
-        known=result.resumed + result.cached,
-        failed=result.failed,
-        cost=result.usage.cost,
-    )
+    for item in sorted(results, key=lambda item: item.index):
+        told = attack.dataset.items[item.index].metadata
+        kinds = outcomes[told["defence"]]
+        kinds.setdefault((told["question"], told["kind"]), []).append(item.criteria[CRITERION])
+    return RedTeamReport.of(outcome, [family.name for family in load_attacks().families], outcomes)

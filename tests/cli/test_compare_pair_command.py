@@ -62,8 +62,9 @@ def test_a_dry_run_says_what_it_takes_and_sends_nothing(compare, endpoint, tmp_p
     done = compare("good.txt", "bad.md", "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["items"], found["verdicts"], found["known"]) == (2, 4, 0)
-    assert "verdicts  4 of 2 items" in compare("good.txt", "bad.md", "--dry-run").stdout
+    assert (found["pairs"], found["items"], found["verdicts"], found["known"]) == (1, 2, 4, 0)
+    shown = compare("good.txt", "bad.md", "--dry-run").stdout
+    assert shown.startswith("pairs     1, each asked about in both orders\nverdicts  4 of 2 items")
     assert not endpoint.requests
     assert not (tmp_path / "runs").exists()
 
@@ -88,7 +89,9 @@ def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
         done = rubricate("compare-pair", "good.txt", "bad.md", *options)
     assert done.returncode == 2
     assert "failed 2" in done.stdout
-    assert "first failure: unreadable_reply" in done.stdout
+    assert "failed by cause: unreadable_reply 2\nfirst failure: unreadable_reply" in done.stdout
+    assert "need more --max-tokens" in done.stdout
+    assert "run folder runs/pair-good-bad-m" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -102,17 +105,41 @@ def test_a_failed_answer_ends_with_exit_code_2_and_is_told(rubricate, compare):
         (["rubric.json", "--columns", "a"], "not of the form old,new"),
         (["rubric.json", "rubric.json", "--prompt", "x"], "a dataset has its own"),
         (["rubric.json", "--columns", "old,new"], "there is no column 'old'"),
+        (["twice.json", "twice.json"], "twice.json: items share an id: 'x'"),
+        (["book.xlsx", "book.xlsx"], "book.xlsx: is a spreadsheet: save it as CSV"),
+        (["rows.jsonl", "rows.jsonl"], "which column has the texts (--map submission=COLUMN)"),
+        (["rows.jsonl", "--columns", "answer,q", "--map", "promt=q"], "did you mean 'prompt'?"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_is_sent(compare, endpoint, arguments, problem):
+def test_bad_input_is_one_line_before_anything_is_sent(
+    compare, endpoint, tmp_path, arguments, problem
+):
+    item = {"submission": "s", "description": "d", "id": "x"}
+    twice = {"prompt": "p", "rubric": RUBRIC, "items": [item, item]}
+    (tmp_path / "twice.json").write_text(json.dumps(twice))
+    (tmp_path / "rows.jsonl").write_text('{"q": "?", "answer": "a"}\n')
+    (tmp_path / "book.xlsx").write_text("PK")
     done = compare(*arguments)
     assert done.returncode == 1
     assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not endpoint.requests
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dataset_without_a_rubric_is_told_which_option_to_give(rubricate, tmp_path):
+    item = {"submission": "s", "description": "d"}
+    for rubric in ({}, {"rubric": None}):
+        (tmp_path / "bare.json").write_text(json.dumps({"prompt": "p", **rubric, "items": [item]}))
+        done = rubricate("compare-pair", "bare.json", "bare.json", "--judge", "openai/m")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "give --rubric" in done.stderr
 
 
 def test_it_needs_a_language_model(rubricate, compare):
     for judge in ([], ["--judge", "builtin"]):
         done = rubricate("compare-pair", "good.txt", "bad.md", "--rubric", "rubric.json", *judge)
         assert (done.returncode, "language model" in done.stderr) == (1, True)
+    told = ("--rubric", "rubric.json", "--judge", "opnai/m")
+    done = rubricate("compare-pair", "good.txt", "bad.md", *told)
+    assert (done.returncode, "did you mean 'openai/m'?" in done.stderr) == (1, True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 RULES = [Rule(submission="</submission", verdict="MET"), Rule(verdict="UNMET")]
 
@@ -71,6 +71,7 @@ def test_failed_judgements_are_told_by_the_exit_code(rubricate):
         done = rubricate("redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1")
     assert done.returncode == 2
     assert "failed 4" in done.stdout
+    assert "failed by cause: bad_request 4\nfirst failure: bad_request: " in done.stdout
 
 
 def test_without_a_judge_the_embedded_one_is_attacked_and_it_says_so(rubricate):
@@ -109,3 +110,27 @@ def test_a_prompt_of_ones_own_is_attacked_as_it_is(rubricate, tmp_path):
     assert [figures["defence"] for figures in report["defences"]] == ["own"]
     assert all("Own: " in one.body["messages"][1]["content"] for one in endpoint.requests)
     assert (tmp_path / "runs/redteam-m-own").exists()
+
+
+def test_a_dry_run_says_what_it_takes_and_sends_nothing(rubricate, endpoint, tmp_path):
+    (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
+    options = ["redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1", "--dry-run"]
+    found = json.loads(rubricate(*options, "--prices", "prices.json", "--json").stdout)
+    assert (found["verdicts"], found["requests"], found["known"]) == (36, 36, 0)
+    assert found["cost"]["high"] > 0
+    assert "requests  36: 36 of m" in rubricate(*options).stdout
+    assert not endpoint.requests
+    assert not (tmp_path / "runs").exists()
+
+
+def test_its_limits_are_those_of_grade(rubricate):
+    def respond(request: JudgeRequest) -> Rule:
+        return Rule(status=500) if "Ignore" in request.submission else Rule(verdict="UNMET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        options = ["--base-url", endpoint.url, "--limit", "1", "--json", "--attempts", "1"]
+        limits = ["--requests-per-minute", "60000", "--tokens-per-minute", "9000000"]
+        done = rubricate("redteam", "--judge", "m", *options, *limits, "--max-outage", "60")
+    report = json.loads(done.stdout)
+    assert report["errors"] == {"server": 4}
+    assert len(endpoint.requests) == 36

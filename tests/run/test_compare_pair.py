@@ -147,6 +147,7 @@ def test_a_rubric_that_only_code_answers_is_refused():
 
 STATES = ("FIRST", "SECOND", "EQUAL", "CANNOT_ASSESS", None)
 QUESTIONS = {c.name or "": pair_criterion(c, c.name or "") for c in (SPEED, FAULT)}
+WEIGHTS = {name: question.weight for name, question in QUESTIONS.items()}
 
 
 def verdict(name: str, label: str | None) -> Verdict:
@@ -163,9 +164,7 @@ def test_exchanging_the_two_exchanges_the_outcome(labels):
     named = list(zip(QUESTIONS, labels, strict=True))
     one = {name: verdict(name, pair[0]) for name, pair in named}
     other = {name: verdict(name, pair[1]) for name, pair in named}
-    result, turned = (
-        pair_result("id", QUESTIONS, *order) for order in ((one, other), (other, one))
-    )
+    result, turned = (pair_result("id", WEIGHTS, *order) for order in ((one, other), (other, one)))
     mirror = {"first": "second", "second": "first"}
     assert turned.outcome == mirror.get(result.outcome, result.outcome)
     for name in QUESTIONS:
@@ -180,7 +179,7 @@ def test_exchanging_the_two_exchanges_the_outcome(labels):
 def test_an_outcome_stands_only_where_no_lost_answer_could_have_turned_it(labels):
     named = list(zip(QUESTIONS, labels, strict=True))
     both = [{name: verdict(name, pair[side]) for name, pair in named} for side in (0, 1)]
-    result = pair_result("id", QUESTIONS, *both)
+    result = pair_result("id", WEIGHTS, *both)
     found = {name: one.outcome for name, one in result.criteria.items()}
     lost = [name for name, outcome in found.items() if outcome == "failed"]
     decided = [name for name, outcome in found.items() if outcome in WORTH]

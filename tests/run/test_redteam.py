@@ -152,9 +152,29 @@ def test_a_second_run_into_the_same_folder_asks_nothing_and_says_the_same(tmp_pa
     assert len(asked) == len(set(asked)) == 72
 
 
-def test_a_run_that_cannot_go_on_says_so():
-    with pytest.raises(RunStopped, match="401"):
-        attacked(lambda request: Rule(status=401))
+def test_a_run_that_cannot_go_on_says_so_and_has_what_was_judged():
+    def respond(request: JudgeRequest) -> Rule:
+        return robust(request) if len(endpoint.requests) <= 20 else Rule(status=401)
+
+    with (
+        ScriptedEndpoint(respond=respond) as endpoint,
+        pytest.raises(RunStopped, match="401") as caught,
+    ):
+        rubricate.redteam("m", base_url=endpoint.url, limit=2, concurrency=1)
+    report = caught.value.report
+    assert isinstance(report, RedTeamReport)
+    assert "401" in (report.stopped or "")
+    assert (report.questions, report.calls, report.not_run) == (2, 21, 72 - 21)
+    assert (report.defences[0].all.n, report.defences[0].all.succeeded) == (16, 0)
+    assert "auth: " in (report.first_error or "")
+    assert "Stopped early: " in str(report)
+
+
+def test_an_estimate_counts_what_would_be_asked_and_sends_nothing(tmp_path):
+    estimate = rubricate.estimate_redteam(lambda messages: "", limit=1, run_dir=tmp_path / "run")
+    assert (estimate.items, estimate.requests) == (36, 36)
+    assert rubricate.estimate_redteam("builtin", limit=1).requests == 0
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_judge_of_another_kind_is_attacked_as_it_is():

@@ -45,8 +45,16 @@ from rubricate.dialects.ragas import (
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.judge import Message, ProbabilityJudge
 from rubricate.labelling import LabelServer, LabelSession
-from rubricate.report import ReportPage, Summary, agreement_report, compare_runs, write_report
-from rubricate.run import read_run
+from rubricate.report import (
+    PairResult,
+    PairSummary,
+    ReportPage,
+    Summary,
+    agreement_report,
+    compare_runs,
+    write_report,
+)
+from rubricate.run import Estimate, read_run
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, assert_rubric
 
@@ -95,6 +103,10 @@ async def grade() -> None:
         async for item in stream:
             assert_type(item, ItemResult)
     assert_type(stream.summary(), Summary)
+    async with rubricate.acompare_pair_stream(dataset, dataset, judge=answer) as comparing:
+        async for pair in comparing:
+            assert_type(pair.index, int)
+    assert_type(comparing.summary(), PairSummary)
 
 
 for item in rubricate.grade_stream(open_items("t.csv", rubric), answer, run_dir="run"):
@@ -152,6 +164,10 @@ Criterion(name="c", requirement="x", note="y")
 pairs = rubricate.compare_pair("a", "b", rubric=rubric, judge=["openai/gpt", answer], replicates=2)
 assert_type(pairs, PairReport)
 assert_type(pairs.overall.win_rate, float | None)
+assert_type(rubricate.estimate_pair("a", "b", rubric=rubric, judge=answer), Estimate)
+assert_type(rubricate.estimate_redteam("m", limit=1), Estimate)
+for pair in rubricate.compare_pair_stream(dataset, dataset, judge=answer, run_dir="run"):
+    assert_type(pair, PairResult)
 assert_type(rubricate.compare_pair(dataset, dataset, judge=answer).pairs, int)
 assert_type(LengthPenalty(max_cap=9000).of("text"), float)
 

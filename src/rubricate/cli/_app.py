@@ -8,6 +8,7 @@ verdicts failed; 3 a comparison found the second run worse; 4 too little could b
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -95,6 +96,8 @@ for _command in (
 
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what it has no character for is no error
     try:
         code = asked(app, sys.argv[1:])(standalone_mode=False)
     except typer.Abort:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rubricate._documents import read_text
-from rubricate.cli._judging import cache_folder, named_run_dir, print_judged
-from rubricate.comparing import PairOptions, acompare_pair, estimate_pair
-from rubricate.dataset import Gradable, RubricDataset, TableColumns, is_table, open_items
-from rubricate.errors import InputError
-from rubricate.report import PairReport, estimate_figures, estimate_text
+from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._judging import cache_folder, named_run_dir, print_estimate, print_judged
+from rubricate.cli._progress import ProgressView
+from rubricate.comparing import PAIRS_NAME, PairOptions, acompare_pair_stream, estimate_pair
+from rubricate.dataset import Gradable, TableColumns, is_table, open_items
+from rubricate.errors import InputError, RunStopped
+from rubricate.report import PairSummary
 from rubricate.rubric import Rubric
-from rubricate.run import Progress
 
 __all__ = ["Compared", "compare_pair_command"]
 
@@ -37,8 +37,8 @@ class Compared:
     prompt: str | None
     reference: str | None
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `acompare_pair`.
+    def arguments(self) -> tuple[str | Gradable, str | Gradable, PairOptions]:
+        """The two sides, and the options of `acompare_pair` that go with them.
 
         Raises:
             InputError: they do not go together, or a file cannot be used.
@@ -56,13 +56,15 @@ class Compared:
         if one_text:
             texts = [one if self.texts else _text(one) for one in (self.first, self.second)]
             reference = None if self.reference is None else read_text(self.reference)
-            told = {"rubric": rubric, "prompt": self.prompt or "", "reference": reference}
-            return {"first": texts[0], "second": texts[1], **told}
+            told: PairOptions = {"rubric": rubric, "reference": reference}
+            return texts[0], texts[1], {**told, "prompt": self.prompt or ""}
         columns = TableColumns.parse(self.map or {})
         first, second = (_items(one, rubric, columns) for one in (self.first, self.second))
-        return {"first": first, "second": second, "rubric": rubric}
+        return first, second, {"rubric": rubric}
 
-    def _of_one_table(self, columns: str, rubric: Rubric | None) -> dict[str, Any]:
+    def _of_one_table(
+        self, columns: str, rubric: Rubric | None
+    ) -> tuple[Gradable, Gradable, PairOptions]:
         names = [name.strip() for name in columns.split(",")]
         if self.second is not None:
             raise InputError("--columns names two columns of one table; two files were given")
@@ -73,7 +75,7 @@ class Compared:
             _items(self.first, rubric, TableColumns({**others, "submission": name}))
             for name in names
         )
-        return {"first": first, "second": second, "rubric": rubric}
+        return first, second, {"rubric": rubric}
 
     @property
     def run_name(self) -> str:
@@ -97,11 +99,17 @@ def _text(name: str) -> str:
 def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
     if _is_text(data):
         raise InputError("a dataset and a text cannot be compared", file=data)
-    if not columns.columns and not is_table(data):
-        return RubricDataset.from_file(data, rubric=rubric)
-    if rubric is None:
-        raise InputError("a table has no rubric: give --rubric", file=data)
-    return open_items(data, rubric, columns)
+    check_kind(data)
+    if columns.columns or is_table(data):
+        if rubric is None:
+            raise InputError("a table has no rubric: give --rubric", file=data)
+        return open_items(data, rubric, columns)
+    found = rubric_dataset(data, rubric)
+    try:
+        found.survey()
+    except InputError as error:
+        raise error.within(file=data) from None
+    return found
 
 
 def compare_pair_command(
@@ -125,18 +133,36 @@ def compare_pair_command(
     notes = Console(stderr=True, quiet=quiet)
     judge = judges[0] if len(judges) == 1 else "panel"
     folder = Path(run_dir) if run_dir else named_run_dir(f"{compared.run_name}-{judge}")
-    options["run_dir"] = folder
-    options["cache"] = cache_folder(cache, no_cache)
-    arguments = {**compared.arguments(), "judge": list(judges), "limit": limit}
+    first, second, arguments = compared.arguments()
+    told: PairOptions = {
+        **options,
+        **arguments,
+        "judge": list(judges),
+        "limit": limit,
+        "run_dir": folder,
+        "cache": cache_folder(cache, no_cache),
+    }
     if dry_run:
-        found = estimate_pair(**arguments, **options)
-        print(
-            json.dumps(estimate_figures(found), indent=2) if json_output else estimate_text(found)
-        )
+        found = estimate_pair(first, second, **told)
+        print_estimate(found, json_output, pairs=found.items // 2)
         return 0
+    view, stop = ProgressView(notes), asyncio.Event()
+    told["on_progress"] = view.update
+    stream = acompare_pair_stream(first, second, stop=stop, **told)
 
-    async def asked(on_progress: Callable[[Progress], None], stop: asyncio.Event) -> PairReport:
-        options["on_progress"] = on_progress
-        return await acompare_pair(**arguments, stop=stop, **options)
+    async def compared_pairs() -> PairSummary:
+        async with stream:
+            with contextlib.suppress(RunStopped):  # the summary says why
+                async for _ in stream:
+                    pass
+        return stream.summary()
 
-    return print_judged(asked, folder, notes=notes, json_output=json_output, quiet=quiet)
+    return print_judged(
+        compared_pairs,
+        folder,
+        view=view,
+        stop=stop,
+        json_output=json_output,
+        quiet=quiet,
+        results=PAIRS_NAME,
+    )

@@ -12,6 +12,7 @@ from rubricate.cli._options import (
     Cache,
     Concurrency,
     Deadline,
+    DryRun,
     Fresh,
     JsonOutput,
     MaxCost,
@@ -84,9 +85,7 @@ def compare_pair(
     retry_failed: RetryFailed = False,
     cache: Cache = None,
     no_cache: NoCache = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     prices: Prices = None,
     max_cost: MaxCost = None,
     max_time: MaxTime = None,
@@ -103,7 +102,10 @@ def compare_pair(
     json_output: JsonOutput = False,
     quiet: Quiet = False,
 ) -> int:
-    """Ask which of two submissions is better, in both orders. By each criterion."""
+    """Ask which of two submissions is better, in both orders.
+
+    Each criterion is asked about by itself. Answers that differ between the orders are a tie.
+    """
     from rubricate.cli._compare_pair import Compared, compare_pair_command
     from rubricate.cli._judging import parsed_weights
 

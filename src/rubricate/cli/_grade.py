@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir, parsed_weights
+from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    exit_code,
+    named_run_dir,
+    parsed_weights,
+    print_estimate,
+)
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._settings import GradeSettings
 from rubricate.cli._signals import stop_on_signals
@@ -37,7 +44,7 @@ from rubricate.judge import (
     People,
     Weights,
 )
-from rubricate.report import Summary, estimate_figures, estimate_text
+from rubricate.report import Summary
 from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED, RunFolder, read_run
 
@@ -120,57 +127,13 @@ def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
     if settings.data is None:
         raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
     rubric = Rubric.from_file(settings.rubric) if settings.rubric else None
-    _check_kind(settings.data)
+    check_kind(settings.data)
     if settings.map is None and not is_table(settings.data):
-        return _rubric_dataset(settings.data, rubric)
+        return rubric_dataset(settings.data, rubric)
     if rubric is None:
         raise InputError("a table has no rubric: give --rubric", file=settings.data)
     columns = TableColumns.parse(settings.map or {})
     return open_items(settings.data, rubric, columns, on_error=settings.on_error)
-
-
-def _check_kind(data: str) -> None:
-    """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
-    path = Path(data)
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        advice = "is a folder: name a dataset or a table"
-        if any(one.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for one in path.iterdir()):
-            advice += ", or grade reports in a folder with: rubricate reports"
-    elif suffix in (".xlsx", ".xls", ".ods"):
-        advice = "is a spreadsheet: save it as CSV (UTF-8), and grade that"
-    elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
-        advice = (
-            "is one text, not a dataset: put texts into a table (a column submission), or grade "
-            "reports in a folder with: rubricate reports"
-        )
-    else:
-        return
-    if path.exists():
-        raise InputError(advice, file=data)
-
-
-def _rubric_dataset(data: str, rubric: Rubric | None) -> RubricDataset:
-    try:
-        dataset = RubricDataset.from_file(data, rubric=rubric)
-    except InputError as error:
-        if error.message == "Missing required field: 'rubric'":
-            raise InputError(
-                f"{error.message}; add one or give --rubric", file=error.file
-            ) from None
-        if error.message.startswith("unknown key 'rubrics'"):
-            raise InputError(
-                "looks like tasks of ResearchRubrics: rubricate reports FOLDER --tasks it",
-                file=data,
-            ) from None
-        if error.message.startswith("Expected JSON object, got list"):
-            raise InputError(
-                "is a list, not a dataset; a rubric is given by --rubric", file=error.file
-            ) from None
-        raise
-    if dataset.rubric is None and any(item.rubric is None for item in dataset):
-        raise InputError("the dataset has no rubric: give --rubric", file=data)
-    return dataset
 
 
 def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
@@ -298,10 +261,7 @@ def _dry_run(
         calibration=settings.calibration,
         allow_code=settings.allow_code,
     )
-    if settings.json_output:
-        print(json.dumps(estimate_figures(found), indent=2))
-    else:
-        print(estimate_text(found))
+    print_estimate(found, settings.json_output)
     return 0
 
 

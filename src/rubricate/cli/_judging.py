@@ -10,19 +10,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError
 
 if TYPE_CHECKING:
     import asyncio
 
-    from rich.console import Console
-
+    from rubricate.cli._progress import ProgressView
     from rubricate.judge import Weights
-    from rubricate.redteaming import RedTeamReport
-    from rubricate.report import PairReport
-    from rubricate.run import Progress
-
-    JudgedReport = PairReport | RedTeamReport
+    from rubricate.report import JudgedReport
+    from rubricate.run import Estimate
 
 __all__ = [
     "NO_JUDGE",
@@ -30,6 +26,7 @@ __all__ = [
     "exit_code",
     "named_run_dir",
     "parsed_weights",
+    "print_estimate",
     "print_judged",
 ]
 
@@ -103,38 +100,66 @@ def exit_code(
     return 1
 
 
+def print_estimate(estimate: Estimate, json_output: bool, pairs: int | None = None) -> None:
+    """Print what a run would take.
+
+    Args:
+        estimate: what it would take.
+        json_output: print it as JSON.
+        pairs: how many pairs of submissions its items are, if they are that.
+    """
+    from rubricate.cli._printing import print_json
+    from rubricate.report import estimate_figures, estimate_text
+
+    if json_output:
+        print_json(({} if pairs is None else {"pairs": pairs}) | estimate_figures(estimate))
+        return
+    if pairs is not None:
+        print(f"pairs     {pairs}, each asked about in both orders")
+    print(estimate_text(estimate))
+
+
 def print_judged(
-    judge: Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[JudgedReport]],
+    judge: Callable[[], Awaitable[JudgedReport]],
     run_dir: Path,
     *,
-    notes: Console,
+    view: ProgressView,
+    stop: asyncio.Event,
     json_output: bool,
     quiet: bool,
+    results: str | None = None,
 ) -> int:
     """Run, showing how far it is, and print what comes of it; returns the exit code.
 
     Args:
-        judge: the run, told where progress is shown and what stops it.
+        judge: the run. It gives the report, of what was judged, also where it was stopped.
         run_dir: its folder.
-        notes: where progress is shown.
+        view: what shows its progress.
+        stop: what the first signal sets; the run ends early then.
         json_output: print the report as JSON.
         quiet: print nothing else.
+        results: a file of the run folder with JSON lines, which are the `results` of that JSON.
     """
     import asyncio
 
-    from rubricate.cli._progress import ProgressView
+    from rubricate.cli._printing import print_json
     from rubricate.cli._signals import stop_on_signals
+    from rubricate.run import INTERRUPTED
 
     async def judged() -> JudgedReport:
-        with ProgressView(notes) as view:
-            return await judge(view.update, stop_on_signals())
+        stop_on_signals(stop)
+        with view:
+            return await judge()
 
-    try:
-        report = asyncio.run(judged())
-    except RunStopped as stopped:
-        return exit_code(run_dir, stopped=stopped, interrupted=stopped.interrupted, failed=False)
+    report = asyncio.run(judged())
     if json_output:
-        print(report.model_dump_json(indent=2))
+        lines = None if results is None else ("results", run_dir / results)
+        print_json(report.model_dump(mode="json"), lines)
     elif not quiet:
         print(report)
-    return exit_code(run_dir, stopped=None, interrupted=False, failed=report.failed)
+    return exit_code(
+        run_dir,
+        stopped=report.stopped,
+        interrupted=report.stopped == INTERRUPTED,
+        failed=report.failed,
+    )

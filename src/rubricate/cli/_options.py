@@ -17,6 +17,7 @@ __all__ = [
     "Cache",
     "Concurrency",
     "Deadline",
+    "DryRun",
     "Fresh",
     "Groups",
     "JsonFigures",
@@ -138,6 +139,9 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Share no answers with
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
 ]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Ask for nothing but what failed before.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 __all__ = ["print_json", "print_report"]
@@ -17,8 +18,23 @@ def print_report(report: Any, json_output: bool) -> None:
         Console().print(report)
 
 
-def print_json(data: Any) -> None:
-    """Print data as JSON."""
+def print_json(data: Any, lines: tuple[str, Path] | None = None) -> None:
+    """Print data as JSON.
+
+    Args:
+        data: the data; an object that is not empty, where lines are given.
+        lines: a further key of the object, and the file whose JSON lines are the list that it has.
+            One line is held at a time.
+    """
     import json
 
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if lines is None:
+        print(text)
+        return
+    name, path = lines
+    print(text.removesuffix("\n}"), end=f',\n  "{name}": [')
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            print("," * bool(number), line.rstrip("\n"), sep="\n    ", end="")
+    print("\n  ]\n}")

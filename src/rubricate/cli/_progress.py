@@ -35,6 +35,7 @@ class ProgressView:
             self._task = self._bar.add_task("judging", total=None, state="", trouble="")
 
     def __enter__(self) -> ProgressView:
+        self._begin = self._shown = time.monotonic()
         if self._bar:
             self._bar.start()
         return self

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from rubricate.cli._judging import NO_JUDGE, cache_folder, named_run_dir, print_judged
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    named_run_dir,
+    print_estimate,
+    print_judged,
+)
 from rubricate.cli._options import (
+    Attempts,
     BaseUrl,
     Cache,
     Concurrency,
+    Deadline,
+    DryRun,
     Fresh,
     JsonOutput,
     JudgePrompt,
     MaxCost,
+    MaxOutage,
+    MaxTime,
     MaxTokens,
     NoCache,
+    Prices,
     Quiet,
+    RequestsPerMinute,
     RetryFailed,
     Temperature,
     Timeout,
+    TokensPerMinute,
 )
 
 if TYPE_CHECKING:
-    import asyncio
-
-    from rubricate.run import Progress
+    from rubricate.redteaming import RedTeamOptions
 
 __all__ = ["redteam"]
 
@@ -48,21 +59,33 @@ def redteam(
     retry_failed: RetryFailed = False,
     cache: Cache = None,
     no_cache: NoCache = False,
+    dry_run: DryRun = False,
+    prices: Prices = None,
     max_cost: MaxCost = None,
+    max_time: MaxTime = None,
     limit: Annotated[
         int | None, typer.Option(help="Attack only the first N of the suite's wrong answers.")
     ] = None,
     concurrency: Concurrency = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     timeout: Timeout = None,
+    attempts: Attempts = None,
+    deadline: Deadline = None,
+    max_outage: MaxOutage = None,
     json_output: JsonOutput = False,
     quiet: Quiet = False,
 ) -> int:
     """Attack a judge: is it talked into passing wrong answers?"""
+    import asyncio
+
     from rich.console import Console
 
-    from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam
+    from rubricate.cli._progress import ProgressView
+    from rubricate.errors import RunStopped
+    from rubricate.redteaming import RedTeamReport, aredteam, estimate_redteam
 
     notes = Console(stderr=True, quiet=quiet)
     if judge is None:
@@ -71,27 +94,41 @@ def redteam(
     if judge_prompt is not None:
         name += f"-{Path(judge_prompt).stem}"
     folder = Path(run_dir) if run_dir else named_run_dir(name)
-    options: RedTeamOptions = {
-        "run_dir": folder,
+    told = {
         "cache": cache_folder(cache, no_cache),
         "base_url": base_url,
         "judge_prompt": judge_prompt,
         "fresh": fresh,
         "retry_failed": retry_failed,
+        "prices": prices,
         "max_cost": max_cost,
+        "max_time": max_time,
+        "concurrency": concurrency,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+        "attempts": attempts,
+        "deadline": deadline,
+        "max_outage": max_outage,
     }
-    if concurrency is not None:
-        options["concurrency"] = concurrency
-    if temperature is not None:
-        options["temperature"] = temperature
-    options["max_tokens"] = max_tokens
-    if timeout is not None:
-        options["timeout"] = timeout
+    given = {name: value for name, value in told.items() if value is not None}
+    options = cast("RedTeamOptions", {"run_dir": folder, **given})
+    if dry_run:
+        print_estimate(estimate_redteam(judge, limit=limit, **options), json_output)
+        return 0
+    view, stop = ProgressView(notes), asyncio.Event()
+    options["on_progress"] = view.update
 
-    async def attacked(
-        on_progress: Callable[[Progress], None], stop: asyncio.Event
-    ) -> RedTeamReport:
-        options["on_progress"] = on_progress
-        return await aredteam(judge, limit=limit, stop=stop, **options)
+    async def attacked() -> RedTeamReport:
+        try:
+            return await aredteam(judge, limit=limit, stop=stop, **options)
+        except RunStopped as stopped:  # the report says why
+            if not isinstance(stopped.report, RedTeamReport):
+                raise
+            return stopped.report
 
-    return print_judged(attacked, folder, notes=notes, json_output=json_output, quiet=quiet)
+    return print_judged(
+        attacked, folder, view=view, stop=stop, json_output=json_output, quiet=quiet
+    )

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubricate.cli._judging import NO_JUDGE, cache_folder, exit_code, named_run_dir
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    exit_code,
+    named_run_dir,
+    print_estimate,
+)
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._signals import stop_on_signals
 from rubricate.dialects.researchrubrics import (
@@ -30,7 +36,7 @@ from rubricate.dialects.researchrubrics import (
 from rubricate.errors import InputError
 from rubricate.judge import GroupJudge, Panel
 from rubricate.judge.models import GENERIC_KEY, PROVIDERS
-from rubricate.report import Summary, estimate_figures, estimate_text
+from rubricate.report import Summary
 from rubricate.run import INTERRUPTED, DocumentWork
 
 __all__ = ["ReportSettings", "reports_command"]
@@ -101,11 +107,7 @@ def reports_command(settings: ReportSettings) -> int:
     }
     if settings.dry_run:
         found = asyncio.run(aestimate_reports(reports, judge, **common))
-        print(
-            json.dumps(estimate_figures(found), indent=2)
-            if settings.json_output
-            else estimate_text(found)
-        )
+        print_estimate(found, settings.json_output)
         return 0
     _list_unmatched(reports, notes)
     if not names:

@@ -10,9 +10,10 @@ __all__ = ["stop_on_signals"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def stop_on_signals() -> asyncio.Event:
-    """An event that the first signal sets; to be called in the running loop."""
-    stop = asyncio.Event()
+def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
+    """An event that the first signal sets, a new one if none is given; to be called in the running
+    loop."""
+    stop = stop or asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, _first_signal, loop, stop)

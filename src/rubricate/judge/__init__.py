@@ -18,7 +18,17 @@ from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge._pairwise import EQUAL, FIRST, OTHER, SECOND, PairJudge, pair_criterion
+from rubricate.judge._pairwise import (
+    EQUAL,
+    FIRST,
+    GIVEN,
+    OTHER,
+    REVERSE,
+    SECOND,
+    PairJudge,
+    pair_criterion,
+    pair_id,
+)
 from rubricate.judge._panel import Panel, Weights
 from rubricate.judge._parts import PartKeeper
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
@@ -52,8 +62,10 @@ __all__ = [
     "EQUAL",
     "ESCALATED",
     "FIRST",
+    "GIVEN",
     "LABEL_SUFFIXES",
     "OTHER",
+    "REVERSE",
     "SECOND",
     "AttackFamily",
     "AttackSuite",
@@ -105,6 +117,7 @@ __all__ = [
     "model_family",
     "named_judge",
     "pair_criterion",
+    "pair_id",
     "read_reply",
     "recorded_judges",
     "reply_objects",

@@ -25,13 +25,32 @@ from rubricate.judge._replies import Reply
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, CriterionOption
 
-__all__ = ["EQUAL", "FIRST", "OTHER", "SECOND", "PairJudge", "pair_criterion"]
+__all__ = [
+    "EQUAL",
+    "FIRST",
+    "GIVEN",
+    "OTHER",
+    "REVERSE",
+    "SECOND",
+    "PairJudge",
+    "pair_criterion",
+    "pair_id",
+]
 
 PAIR_PROMPT = "pairwise-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"
 OTHER = "second"
 """Where an item's metadata have the submission that is shown second."""
+
+
+GIVEN, REVERSE = "first first", "second first"
+"""The orders in which a pair is shown; what the ids of its two items end in."""
+
+
+def pair_id(item: str) -> str:
+    """A pair's id, from that of its item in which the first submission is shown first."""
+    return item.removesuffix(f"/{GIVEN}")
 
 
 def pair_criterion(criterion: Criterion, name: str) -> Criterion:

@@ -32,12 +32,10 @@ if TYPE_CHECKING:
         RIGHT,
         WRONG,
         AttackFigures,
-        AttackOutcomes,
         ControlFigures,
         Defence,
         DefenceFigures,
         RedTeamReport,
-        defence_figures,
     )
     from rubricate.report._calibration import (
         CalibrationMethod,
@@ -56,15 +54,17 @@ if TYPE_CHECKING:
     )
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
     from rubricate.report._few_labels import CriterionMean, FewLabelsReport, few_labels_report
+    from rubricate.report._judged import JudgedReport
     from rubricate.report._page import ReportPage, write_report
     from rubricate.report._page_parts import page_part, page_policy, page_templates
-    from rubricate.report._pairs import (
+    from rubricate.report._pair_figures import (
         PairFigures,
         PairReport,
-        PairResult,
-        PairVerdict,
-        pair_result,
+        PairSummary,
+        PairTallies,
+        PositionFigures,
     )
+    from rubricate.report._pairs import PairResult, PairVerdict, finished_pairs, pair_result
     from rubricate.report._plots import Plots
     from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
 
@@ -76,7 +76,6 @@ __all__ = [
     "AgreementFigures",
     "AgreementReport",
     "AttackFigures",
-    "AttackOutcomes",
     "CalibrationFigures",
     "CalibrationMethod",
     "Calibrator",
@@ -100,12 +99,16 @@ __all__ = [
     "HeldOut",
     "InventedQuotes",
     "JudgeFigures",
+    "JudgedReport",
     "Kind",
     "PairFigures",
     "PairReport",
     "PairResult",
+    "PairSummary",
+    "PairTallies",
     "PairVerdict",
     "Plots",
+    "PositionFigures",
     "RedTeamReport",
     "ReportPage",
     "RunComparison",
@@ -123,10 +126,10 @@ __all__ = [
     "check_certificate",
     "compare_runs",
     "confidence",
-    "defence_figures",
     "estimate_figures",
     "estimate_text",
     "few_labels_report",
+    "finished_pairs",
     "fit_calibration",
     "page_part",
     "page_policy",
@@ -152,12 +155,10 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
         "RIGHT",
         "WRONG",
         "AttackFigures",
-        "AttackOutcomes",
         "ControlFigures",
         "Defence",
         "DefenceFigures",
         "RedTeamReport",
-        "defence_figures",
     ),
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
     "_annotators": ("CriterionAnnotators",),
@@ -176,7 +177,15 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_page_parts": ("page_part", "page_policy", "page_templates"),
     "_plots": ("Plots",),
     "_few_labels": ("CriterionMean", "FewLabelsReport", "few_labels_report"),
-    "_pairs": ("PairFigures", "PairReport", "PairResult", "PairVerdict", "pair_result"),
+    "_judged": ("JudgedReport",),
+    "_pair_figures": (
+        "PairFigures",
+        "PairReport",
+        "PairSummary",
+        "PairTallies",
+        "PositionFigures",
+    ),
+    "_pairs": ("PairResult", "PairVerdict", "finished_pairs", "pair_result"),
     "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from rubricate.report._judged import Failures, JudgedReport, ending_lines
 from rubricate.rubric import CriterionVerdict, Verdict
 from rubricate.stats import wilson_interval
+
+if TYPE_CHECKING:
+    from rubricate.run import Outcome
 
 __all__ = [
     "RIGHT",
@@ -90,25 +93,27 @@ class DefenceFigures(BaseModel):
     controls: list[ControlFigures]
 
 
-class RedTeamReport(BaseModel):
+class RedTeamReport(JudgedReport):
     """Attack success rates beside clean controls. `print` shows it as a table."""
 
-    model_config = ConfigDict(frozen=True)
-
-    judge: str
-    note: str | None
-    """What the judge says of itself, if anything."""
     questions: int
     """How many wrong answers were attacked."""
     defences: list[DefenceFigures]
-    calls: int
-    """Judgements made for this report."""
-    known: int
-    """Judgements read from journal and cache instead."""
-    failed: int
-    """Judgements that could not be had."""
-    cost: float | None
-    """US dollars; None where the price is not known."""
+
+    @classmethod
+    def of(
+        cls, outcome: Outcome, families: Sequence[str], outcomes: Mapping[Defence, AttackOutcomes]
+    ) -> RedTeamReport:
+        """The figures of a run with these families of attacks; `outcomes` are by defence."""
+        failures = Failures()
+        all_found = (found for by_kind in outcomes.values() for found in by_kind.values())
+        for place, verdict in enumerate(verdict for found in all_found for verdict in found):
+            failures.add((place,), verdict)
+        return cls(
+            **failures.fields(outcome),
+            questions=len({question for by_kind in outcomes.values() for question, _ in by_kind}),
+            defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
+        )
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -187,26 +192,23 @@ def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
 
 def _lines(report: RedTeamReport) -> Iterator[str]:
     """The report as a plain table, 80 characters wide."""
-    yield f"{report.questions} wrong answers under attack, judged by {report.judge}"
+    answers = "wrong answer" if report.questions == 1 else "wrong answers"
+    yield f"{report.questions} {answers} under attack, judged by {report.judge}"
     for figures in report.defences:
         yield ""
         yield _row("attack success" + _DEFENCES[figures.defence], *_ATTACK_COLUMNS)
-        yield "─" * 80
+        yield "─" * _WIDTH
         for row in (*figures.families, figures.all):
             cells = map(str, (row.n, row.abstained, row.failed, row.without_control))
             yield _row(row.family, _rate(row.rate, row.low, row.high), *cells)
         yield ""
         yield _row("clean controls judged right", "accuracy", *_ATTACK_COLUMNS[1:4])
-        yield "─" * 80
+        yield "─" * _WIDTH
         for control in figures.controls:
             cells = map(str, (control.n, control.abstained, control.failed))
             yield _row(control.control, _rate(control.accuracy, control.low, control.high), *cells)
     yield ""
-    known = f" ({report.known} more not asked again)" if report.known else ""
-    cost = "unknown" if report.cost is None else f"${report.cost:.4f}"
-    yield f"calls {report.calls}{known}   failed {report.failed}   cost {cost}"
-    if report.note is not None:
-        yield from textwrap.wrap(report.note, 80)
+    yield from ending_lines(report, _WIDTH)
 
 
 _DEFENCES: dict[Defence, str] = {
@@ -214,6 +216,7 @@ _DEFENCES: dict[Defence, str] = {
     "off": ", defence off",
     "own": "",
 }
+_WIDTH = 80
 _ATTACK_COLUMNS = ("rate", "n", "abstained", "failed", "no control")
 
 

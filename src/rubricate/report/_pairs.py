@@ -1,33 +1,30 @@
-"""Which of two submissions is better, pair by pair: the figures, and what a terminal shows."""
+"""Which of two submissions is better, pair by pair."""
 
 from __future__ import annotations
 
-import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.rubric import Criterion, Verdict
-from rubricate.stats import wilson_interval
+from rubricate.judge import pair_id
+from rubricate.rubric import Failure, Verdict
+from rubricate.run import finished_rows
 
-__all__ = ["PairFigures", "PairOutcome", "PairReport", "PairResult", "PairVerdict", "pair_result"]
+__all__ = ["PairOutcome", "PairResult", "PairVerdict", "finished_pairs", "pair_result"]
 
 PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed"]
 """Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
 which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer."""
-COUNTED: tuple[PairOutcome, ...] = ("first", "second", "tie", "disagreed", "abstained", "failed")
 MET_ALIKE = 1e-9
 """How near to one half a weighted mean of halves and wholes counts as one half."""
 
 
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class PairVerdict(_Figures):
+class PairVerdict(BaseModel):
     """One criterion of one pair."""
+
+    model_config = ConfigDict(frozen=True)
 
     outcome: PairOutcome
     labels: tuple[str | None, str | None]
@@ -38,10 +35,14 @@ class PairVerdict(_Figures):
     """Why there is no answer."""
 
 
-class PairResult(_Figures):
+class PairResult(BaseModel):
     """One pair."""
 
+    model_config = ConfigDict(frozen=True)
+
     id: str
+    index: int
+    """The pair's place, from 0."""
     outcome: PairOutcome
     """Who is better by all criteria together. `failed` where what failed could have turned it."""
     preference: float | None
@@ -50,140 +51,57 @@ class PairResult(_Figures):
     criteria: dict[str, PairVerdict]
 
 
-class PairFigures(_Figures):
-    """How often which one was better, by one criterion or by all together."""
-
-    name: str
-    first: int
-    """Pairs in which the first is better."""
-    second: int
-    tie: int
-    """Pairs in which neither is better, whatever the order."""
-    disagreed: int
-    """Pairs in which the answers in the two orders differ: ties, too."""
-    abstained: int
-    failed: int
-    win_rate: float | None
-    """`first` / (`first` + `second`), in [0, 1]; None where there is neither."""
-    low: float | None
-    high: float | None
-    """The 95% interval of the win rate (Wilson 1927)."""
-
-
-class PositionFigures(_Figures):
-    """What the place in the prompt did, over all criteria of all pairs answered in both orders."""
-
-    n: int
-    first: int
-    """Answers that preferred what is shown first, whichever that was."""
-    second: int
-    """Answers that preferred what is shown second, whichever that was."""
-    rate: float | None
-    """(`first` + `second`) / `n`, in [0, 1]."""
-    low: float | None
-    high: float | None
-    """The 95% interval of the rate (Wilson 1927)."""
-
-
-class PairReport(_Figures):
-    """Two sets of submissions, compared pair by pair. `print` shows it as a table."""
-
-    judge: str
-    note: str | None
-    pairs: int
-    criteria: list[PairFigures]
-    overall: PairFigures
-    """By all criteria together, each with its weight."""
-    position: PositionFigures
-    not_compared: list[str]
-    """Criteria that code computes; no judge is asked about them."""
-    calls: int
-    """Judgements made for this report."""
-    known: int
-    """Judgements read from journal and cache instead."""
-    failed: int
-    """Judgements that could not be had."""
-    first_error: str | None
-    """The text of the first of them."""
-    cost: float | None
-    """US dollars; None where the price is not known."""
-    results: list[PairResult]
-
-    @classmethod
-    def of(
-        cls,
-        results: Sequence[PairResult],
-        criteria: Iterable[str],
-        *,
-        judge: str,
-        note: str | None,
-        not_compared: Sequence[str],
-        calls: int,
-        known: int,
-        cost: float | None,
-    ) -> PairReport:
-        """The figures of pairs; `criteria` are names in their order."""
-        verdicts = [verdict for result in results for verdict in result.criteria.values()]
-        errors = [error for verdict in verdicts for error in verdict.errors if error is not None]
-        return cls(
-            judge=judge,
-            note=note,
-            pairs=len(results),
-            criteria=[
-                _figures(name, [r.criteria[name].outcome for r in results if name in r.criteria])
-                for name in criteria
-            ],
-            overall=_figures("all", [result.outcome for result in results]),
-            position=_position(verdicts),
-            not_compared=list(not_compared),
-            calls=calls,
-            known=known,
-            failed=len(errors),
-            first_error=errors[0] if errors else None,
-            cost=cost,
-            results=list(results),
-        )
-
-    def __str__(self) -> str:
-        return "\n".join(_lines(self))
-
-
 def pair_result(
     id: str,
-    criteria: Mapping[str, Criterion],
+    weights: Mapping[str, float],
     given: Mapping[str, Verdict],
     reverse: Mapping[str, Verdict],
+    *,
+    index: int = 0,
 ) -> PairResult:
     """What came of a pair.
 
     Args:
-        id: the pair's.
-        criteria: what was asked (see `pair_criterion`), by name.
+        id, index: the pair's.
+        weights: what each criterion counts, by name; more than 0 (see `pair_criterion`).
         given: the verdicts with the first submission shown first.
         reverse: those with the second shown first.
     """
     found: dict[str, PairVerdict] = {}
     decided: list[tuple[float, float]] = []
     lost = 0.0
-    for name, criterion in criteria.items():
+    for name, weight in weights.items():
         verdict = found[name] = _verdict(given[name], reverse[name])
         worth = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
         if worth is not None:
-            decided.append((criterion.weight, worth))
+            decided.append((weight, worth))
         elif verdict.outcome == "failed":
-            lost += criterion.weight
+            lost += weight
+    outcome, preference = _together(found, decided, lost)
+    return PairResult(id=id, index=index, outcome=outcome, preference=preference, criteria=found)
+
+
+def _together(
+    found: Mapping[str, PairVerdict], decided: list[tuple[float, float]], lost: float
+) -> tuple[PairOutcome, float | None]:
+    """Who is better by all criteria, and how far.
+
+    Args:
+        found: the criteria.
+        decided: weight and worth of those that were decided.
+        lost: the weight of those without an answer.
+    """
+    outcomes = {one.outcome for one in found.values()}
     weight = sum(part for part, _ in decided)
     if not weight:
-        outcomes = {one.outcome for one in found.values()}
-        without: PairOutcome = "failed" if "failed" in outcomes else "abstained"
-        return PairResult(id=id, outcome=without, preference=None, criteria=found)
+        return "failed" if "failed" in outcomes else "abstained", None
     raw = sum(part * worth for part, worth in decided)
     lowest, highest = raw / (weight + lost), (raw + lost) / (weight + lost)
     possible = {_better(lowest), _better(highest), _better(raw / weight)}
     outcome = possible.pop() if len(possible) == 1 else "failed"
-    if outcome == "tie" and any(one.outcome == "disagreed" for one in found.values()):
+    if outcome == "tie" and "disagreed" in outcomes:
         outcome = "disagreed"
-    return PairResult(id=id, outcome=outcome, preference=raw / weight, criteria=found)
+    return outcome, raw / weight
 
 
 def _better(preference: float) -> PairOutcome:
@@ -213,76 +131,32 @@ def _verdict(given: Verdict, reverse: Verdict) -> PairVerdict:
     )
 
 
-def _figures(name: str, outcomes: Sequence[PairOutcome]) -> PairFigures:
-    counts = Counter(outcomes)
-    rate = wilson_interval(counts["first"], counts["first"] + counts["second"])
-    return PairFigures(
-        name=name,
-        **{str(outcome): counts[outcome] for outcome in COUNTED},
-        win_rate=rate.value,
-        low=rate.low,
-        high=rate.high,
-    )
+def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
+    """The pairs of a comparison's run folder, in their order; one is held at a time.
 
-
-def _position(verdicts: Sequence[PairVerdict]) -> PositionFigures:
-    answered = [one for one in verdicts if one.outcome not in ("failed", "abstained")]
-    same = Counter(one.labels[0] for one in answered if one.labels[0] == one.labels[1])
-    rate = wilson_interval(same["FIRST"] + same["SECOND"], len(answered))
-    return PositionFigures(
-        n=len(answered),
-        first=same["FIRST"],
-        second=same["SECOND"],
-        rate=rate.value,
-        low=rate.low,
-        high=rate.high,
-    )
-
-
-_COLUMNS = ("first", "second", "tie", "disagreed", "abstained", "failed", "first wins")
-
-
-def _lines(report: PairReport) -> Iterator[str]:
-    """The report as a plain table, 96 characters wide."""
-    yield f"pairs {report.pairs}, each asked about in both orders, judged by {report.judge}"
-    yield ""
-    yield _row("better by", *_COLUMNS)
-    yield "─" * 96
-    for row in report.criteria:
-        yield _figures_row(row)
-    if len(report.criteria) > 1:
-        yield _figures_row(report.overall)
-    yield ""
-    place = report.position
-    if place.rate is not None:
-        yield (
-            f"position bias {_rate(place.rate, place.low, place.high)}: of {place.n} questions, "
-            f"{place.first} were answered"
+    Raises:
+        InputError: `results.jsonl` is missing or damaged.
+    """
+    items = finished_rows(folder)
+    for index, (given, reverse) in enumerate(zip(items, items, strict=False)):
+        yield pair_result(
+            pair_id(given[0]["item"]),
+            {row["criterion"]: row["weight"] for row in given},
+            _verdicts(given),
+            _verdicts(reverse),
+            index=index,
         )
-        yield f"by what is shown first and {place.second} by what is shown second, in both orders"
-    if report.not_compared:
-        yield f"not compared, because code computes them: {', '.join(report.not_compared)}"
-    known = f" ({report.known} more not asked again)" if report.known else ""
-    cost = "unknown" if report.cost is None else f"${report.cost:.4f}"
-    yield f"calls {report.calls}{known}   failed {report.failed}   cost {cost}"
-    if report.first_error is not None:
-        yield f"first failure: {report.first_error}"
-    if report.note is not None:
-        yield from textwrap.wrap(report.note, 96)
 
 
-def _figures_row(row: PairFigures) -> str:
-    counts = (str(getattr(row, outcome)) for outcome in COUNTED)
-    return _row(row.name, *counts, _rate(row.win_rate, row.low, row.high))
-
-
-def _row(name: str, *cells: str) -> str:
-    widths = (6, 7, 5, 10, 10, 7, 19)
-    row = f"{name:<32}" + "".join(
-        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)
-    )
-    return row.rstrip()
-
-
-def _rate(value: float | None, low: float | None, high: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+def _verdicts(rows: tuple[dict[str, Any], ...]) -> dict[str, Verdict]:
+    return {
+        row["criterion"]: Verdict(
+            row["criterion"],
+            row["status"],
+            row["label"],
+            row["value"],
+            reason=row["reason"],
+            error=None if row["error"] is None else Failure(**row["error"]),
+        )
+        for row in rows
+    }

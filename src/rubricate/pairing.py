@@ -1,0 +1,215 @@
+"""Two sets of submissions, paired: a dataset in which a pair is two items, one for each order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from rubricate.dataset import (
+    ContextDocument,
+    DataItem,
+    Entry,
+    Gradable,
+    RubricDataset,
+    Survey,
+    survey_of,
+)
+from rubricate.errors import InputError
+from rubricate.judge import GIVEN, OTHER, REVERSE, pair_criterion
+from rubricate.rubric import Rubric
+
+__all__ = ["Pairs", "pairs_of"]
+
+LISTED = 5
+"""How many items that have no other are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two submissions for one task; both entries share everything else."""
+
+    id: str
+    first: Entry
+    second: Entry
+
+
+class Pairs:
+    """The pairs of two datasets, to be graded by a `PairJudge`; a `Gradable`.
+
+    Items are paired by their ids, or by their place where no item has an id of its own. No pair is
+    held. Where the two have their ids in different orders, those of the second that are passed over
+    are held until it is their turn.
+
+    Args:
+        first, second: the datasets. Prompt, reference, context and rubric are the first's.
+        rubric: what to compare by, in place of the first's.
+        limit: only so many pairs, from the first.
+
+    Attributes:
+        name: the first's.
+        not_compared: names of criteria that no judge is asked about, once `survey` has seen them.
+
+    Raises:
+        InputError: the limit is less than 1.
+    """
+
+    def __init__(
+        self,
+        first: Gradable,
+        second: Gradable,
+        *,
+        rubric: Rubric | None = None,
+        limit: int | None = None,
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise InputError(f"the limit must be at least 1, found {limit}")
+        self.name = first.name
+        self.not_compared: list[str] = []
+        self._first = first
+        self._second = second
+        self._own = rubric
+        self._limit = limit
+        self._asked: tuple[Rubric, Rubric] | None = None
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Read all pairs and check that they can be compared; `limit` counts items.
+
+        Raises:
+            InputError: an item has no other, the two have different prompts, or there is nothing
+                that a judge is asked about.
+        """
+        return self._surveyed if limit is None else survey_of(self.entries(limit))
+
+    @cached_property
+    def _surveyed(self) -> Survey:
+        return survey_of(self._items())
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """Each pair's two items, the one with the first submission shown first before the other."""
+        return islice(self._items(), limit)
+
+    def _items(self) -> Iterator[Entry]:
+        for pair in self._by_id() if self._have_ids else self._by_place():
+            if pair.first.prompt != pair.second.prompt:
+                raise InputError(
+                    "the two submissions have different prompts", path=("items", pair.id)
+                )
+            rubric = self._questions(self._own or pair.first.rubric)
+            for order, shown, other in (
+                (GIVEN, pair.first, pair.second),
+                (REVERSE, pair.second, pair.first),
+            ):
+                item = DataItem(
+                    shown.item.submission,
+                    id=f"{pair.id}/{order}",
+                    context=pair.first.item.context,
+                    metadata={"pair": pair.id, OTHER: other.item.submission},
+                )
+                yield Entry(item.id, item, rubric, pair.first.prompt, pair.first.reference)
+
+    def _questions(self, rubric: Rubric) -> Rubric:
+        """The questions which of two is better by a rubric; that asked for last is kept."""
+        if self._asked is not None and self._asked[0] is rubric:
+            return self._asked[1]
+        named = list(zip(rubric.names, rubric, strict=True))
+        left_out = [name for name, one in named if not one.needs_judge]
+        self.not_compared = [*dict.fromkeys((*self.not_compared, *left_out))]
+        questions = [pair_criterion(one, name) for name, one in named if one.needs_judge]
+        if not questions:
+            raise InputError("the rubric has no criterion that a judge is asked about")
+        asked = Rubric(questions, guidelines=rubric.guidelines)
+        self._asked = (rubric, asked)
+        return asked
+
+    @cached_property
+    def _have_ids(self) -> bool:
+        return any(
+            entry.item.id != entry.item.content_id()
+            for side in (self._first, self._second)
+            for entry in side.entries()
+        )
+
+    def _by_place(self) -> Iterator[_Pair]:
+        first, second = (side.survey().items for side in (self._first, self._second))
+        if not first or not second:
+            raise InputError("there is nothing to compare: a dataset has no items", path=("items",))
+        if first != second:
+            raise InputError(
+                f"{first} items and {second} items without ids cannot be paired: give them ids"
+            )
+        both = zip(self._first.entries(), self._second.entries(), strict=True)
+        for number, (one, other) in enumerate(islice(both, self._limit), start=1):
+            yield _Pair(str(number), one, other)
+
+    def _by_id(self) -> Iterator[_Pair]:
+        waiting: dict[str, Entry] = {}
+        others = self._second.entries()
+        for entry in islice(self._first.entries(), self._limit):
+            while entry.id not in waiting:
+                other = next(others, None)
+                if other is None:
+                    raise self._unpaired()
+                waiting[other.id] = other
+            yield _Pair(entry.id, entry, waiting.pop(entry.id))
+        if self._limit is None and (waiting or next(others, None) is not None):
+            raise self._unpaired()
+
+    def _unpaired(self) -> InputError:
+        """The error for items that only one of the two has."""
+        first, second = (
+            dict.fromkeys(entry.id for entry in side.entries())
+            for side in (self._first, self._second)
+        )
+        if not first or not second:
+            return InputError(
+                "there is nothing to compare: a dataset has no items", path=("items",)
+            )
+        lacking = [name for name in first if name not in second]
+        lacking += [name for name in second if name not in first]
+        shown = ", ".join(f"'{name}'" for name in lacking[:LISTED])
+        more = f" and {len(lacking) - LISTED} more" if len(lacking) > LISTED else ""
+        return InputError(
+            f"items that only one of the two has: {shown}{more}; the two of a pair need the same id"
+        )
+
+
+def pairs_of(
+    first: str | Gradable,
+    second: str | Gradable,
+    *,
+    rubric: Rubric | None = None,
+    prompt: str = "",
+    reference: str | None = None,
+    context: Sequence[ContextDocument | str] = (),
+    limit: int | None = None,
+) -> Pairs:
+    """Two texts or two datasets as pairs; the arguments are those of `acompare_pair`.
+
+    Raises:
+        InputError: they do not go together.
+    """
+    if isinstance(first, str) and isinstance(second, str):
+        if rubric is None:
+            raise InputError("two texts need a rubric: give one (--rubric, rubric=)")
+        documents = [ContextDocument(one) if isinstance(one, str) else one for one in context]
+        first, second = (
+            RubricDataset(
+                prompt,
+                rubric,
+                [DataItem(text, id="pair", reference_submission=reference, context=documents)],
+            )
+            for text in (first, second)
+        )
+    elif isinstance(first, str) or isinstance(second, str):
+        raise InputError("compare two texts, or two datasets: one of each was given")
+    elif prompt or reference or context:
+        raise InputError("prompt, reference and context are for two texts; datasets have their own")
+    for side in (first, second):
+        if not isinstance(side, Gradable):
+            raise InputError(
+                f"expected a text, a RubricDataset or a table (open_items), found "
+                f"{type(side).__name__}"
+            )
+    return Pairs(first, second, rubric=rubric, limit=limit)

@@ -1,0 +1,154 @@
+"""What `rubricate compare-pair` and `rubricate redteam` print where a run ends early, and how the
+same command goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from conftest import COMMAND
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRIC = [
+    {"name": "speed", "weight": 2, "requirement": "Gives roughly 300000 kilometres"},
+    {"name": "boasting", "weight": -1, "requirement": "Praises itself shamelessly"},
+]
+PAIR = ("both.jsonl", "--columns", "old,new", "--map", "prompt=q,id=n", "--rubric", "rubric.json")
+COMMANDS = {"compare-pair": PAIR, "redteam": ("--limit", "3")}
+ALL = {"compare-pair": 120, "redteam": 108}
+"""How many judgements each is."""
+
+
+@pytest.fixture(params=COMMANDS)
+def command(request, tmp_path) -> str:
+    (tmp_path / "rubric.json").write_text(json.dumps(RUBRIC))
+    rows = [{"n": f"i{n}", "q": "?", "old": f"old {n}", "new": f"new {n}"} for n in range(30)]
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return request.param
+
+
+def told(command: str, url: str, *more: str) -> list[str]:
+    judge = ("--judge", "m", "--base-url", url, "--run-dir", "run", "--no-cache")
+    return [command, *COMMANDS[command], *judge, *more]
+
+
+def asked(endpoint: ScriptedEndpoint) -> Counter[str]:
+    """How often each request was sent."""
+    return Counter(json.dumps(one.body["messages"]) for one in endpoint.requests)
+
+
+def ended(options: list[str], tmp_path: Any, endpoint: ScriptedEndpoint, number: int) -> Any:
+    """The process of a command, ended by a signal after some requests; and what it printed."""
+    process = subprocess.Popen(
+        [COMMAND, *options],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    limit = time.monotonic() + 30
+    while len(endpoint.requests) < 30:
+        assert time.monotonic() < limit, "the process does not get on"
+        time.sleep(0.02)
+    process.send_signal(number)
+    printed, errors = process.communicate(timeout=30)
+    return process, printed, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
+    rubricate, command, tmp_path, number
+):
+    as_json = ("--json",) if number == signal.SIGINT else ()
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        options = told(command, endpoint.url, "--concurrency", "2", *as_json)
+        process, printed, errors = ended(options, tmp_path, endpoint, number)
+        assert process.returncode == 130, errors
+        assert errors.endswith(
+            "Interrupted. What was judged is in run; the same command goes on from there.\n"
+        )
+        if as_json:
+            report = json.loads(printed)
+            assert report["stopped"] == "interrupted"
+            assert 20 <= report["calls"] == ALL[command] - report["failed"] < ALL[command]
+            assert report["not_run"] == report["failed"]
+            assert report["first_error"] is None
+        else:
+            assert "Stopped early: interrupted" in printed
+            assert " not asked)" in printed
+        whole = json.loads(rubricate(*told(command, endpoint.url, "--json")).stdout)
+        again = asked(endpoint)
+    assert (whole["stopped"], whole["failed"]) == (None, 0)
+    assert whole["calls"] + whole["known"] == len(again) == ALL[command]
+    assert again.total() - len(again) <= 2  # those that were in flight
+
+
+def test_a_killed_command_repeats_no_finished_call(rubricate, command, tmp_path):
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        options = told(command, endpoint.url, "--concurrency", "2")
+        ended(options, tmp_path, endpoint, signal.SIGKILL)
+        sent = len(endpoint.requests)
+        whole = json.loads(rubricate(*told(command, endpoint.url, "--json")).stdout)
+        again = asked(endpoint)
+    assert whole["calls"] + whole["known"] == len(again) == ALL[command]
+    # In flight, and answered since the journal's last commit, a fifth of a second before.
+    assert again.total() - len(again) <= 2 + 20 < sent
+    assert whole["known"] >= sent - (2 + 20)
+
+
+PRICES = {"m": {"input": 1000.0, "output": 1000.0}}
+NOBODY = "http://127.0.0.1:9/v1"
+LIMITS = {
+    "cost": (("--prices", "prices.json", "--max-cost", "3"), "greatest cost"),
+    "time": (("--max-time", "0.0001"), "greatest time"),
+    "a refused key": ((), "401"),
+    "a dead endpoint": (("--base-url", NOBODY, "--attempts", "1"), "cannot reach"),
+}
+
+
+@pytest.mark.parametrize("why", LIMITS)
+def test_a_command_that_cannot_go_on_prints_what_was_had_and_says_why(
+    rubricate, command, tmp_path, why
+):
+    (tmp_path / "prices.json").write_text(json.dumps(PRICES))
+    limits, reason = LIMITS[why]
+    rules = [Rule(delay=0.001, times=9), Rule(status=401)] if why == "a refused key" else []
+    with ScriptedEndpoint(rules) as endpoint:
+        options = told(command, endpoint.url, *limits, "--concurrency", "1")
+        done = rubricate(*options, "--json")
+        report = json.loads(done.stdout)
+        shown = rubricate(*options)
+    assert (done.returncode, shown.returncode) == (1, 1)
+    assert reason in report["stopped"]
+    assert f"Error: {report['stopped']}" in done.stderr
+    assert "the same command goes on from there" in done.stderr
+    assert report["calls"] + report["not_run"] == ALL[command]
+    assert 0 < report["not_run"] <= report["failed"]
+    assert f"Stopped early: {shown.stderr[7:].split('. What was judged')[0]}" in shown.stdout
+    if why in ("cost", "a refused key"):
+        assert 0 < report["calls"] < ALL[command]
+
+
+def test_quiet_prints_errors_alone_and_json_nothing_else(rubricate, command, endpoint):
+    options = told(command, endpoint.url, "--quiet")
+    done = rubricate(*options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    json.loads(rubricate(*options, "--json").stdout)
+    stopped = rubricate(*told(command, endpoint.url, "--fresh", "-q", "--max-time", "0.0001"))
+    assert (stopped.returncode, stopped.stdout) == (1, "")
+    assert len(stopped.stderr.splitlines()) == 1
+
+
+def test_a_stdout_without_the_tables_characters_is_no_error(installed, command, endpoint):
+    done = installed(*told(command, endpoint.url, "--limit", "1"), PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "judged by m" in done.stdout
+    assert done.stdout.isascii()

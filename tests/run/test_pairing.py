@@ -1,0 +1,195 @@
+"""Pairs of two datasets: paired as they should be, one after the other, and none is held."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rubricate
+from rubricate import (
+    Criterion,
+    DataItem,
+    InputError,
+    PythonModel,
+    Rubric,
+    RubricDataset,
+    RunStopped,
+)
+from rubricate.dataset import Entry, Survey
+from rubricate.pairing import pairs_of
+from rubricate.report import PairReport
+from rubricate.testing import Rule, ScriptedEndpoint
+
+RUBRIC = Rubric([Criterion(name="speed", requirement="Gives roughly 300000 kilometres")])
+NAMES = [f"n{number}" for number in range(12)]
+
+
+def equal(messages: Any) -> dict[str, str]:
+    return {"reason": "r", "verdict": "EQUAL"}
+
+
+JUDGE = PythonModel(equal, name="one")
+
+
+def side(what: str, names: list[str]) -> RubricDataset:
+    items = [DataItem(f"{what} {name}", id=name) for name in names]
+    return RubricDataset("p", RUBRIC, items)
+
+
+def paired(entries: Iterator[Entry]) -> list[tuple[str, str]]:
+    """What is shown first and second in each item."""
+    return [(entry.item.submission, entry.item.metadata["second"]) for entry in entries]
+
+
+@given(st.permutations(NAMES), st.integers(1, len(NAMES)))
+def test_pairs_have_the_order_of_the_first_whatever_that_of_the_second(names, limit):
+    pairs = pairs_of(side("old", NAMES), side("new", names))
+    both = [(f"old {name}", f"new {name}") for name in NAMES]
+    expected = [shown for old, new in both for shown in ((old, new), (new, old))]
+    assert paired(pairs.entries()) == expected
+    assert pairs.survey().items == 2 * len(NAMES)
+    limited = pairs_of(side("old", NAMES), side("new", names), limit=limit)
+    assert paired(limited.entries()) == expected[: 2 * limit]
+
+
+def test_items_that_only_one_side_has_are_named_whichever_it_is():
+    for one, other in ((NAMES[:9], NAMES), (NAMES, NAMES[:9])):
+        with pytest.raises(InputError, match="'n9', 'n10', 'n11'; the two of a pair need the same"):
+            pairs_of(side("old", one), side("new", other)).survey()
+    with pytest.raises(InputError, match=r"'n4' and 8 more"):
+        pairs_of(side("old", NAMES), side("new", ["x"])).survey()
+    with pytest.raises(InputError, match="nothing to compare"):
+        pairs_of(side("old", NAMES), side("new", [])).survey()
+    some = pairs_of(side("old", NAMES), side("new", NAMES[:3]), limit=3)
+    assert some.survey().items == 6
+
+
+def test_what_is_no_dataset_is_one_clear_error():
+    with pytest.raises(InputError, match=r"expected a text, a RubricDataset or a table .* list"):
+        rubricate.compare_pair(["a"], ["b"], judge=JUDGE)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'jugde'; did you mean 'judge'"):
+        rubricate.compare_pair("a", "b", rubric=RUBRIC, jugde=JUDGE)  # type: ignore[call-arg]
+
+
+class Counted:
+    """Items that exist only while they are judged, and how many were given to a run."""
+
+    name = "counted"
+
+    def __init__(self, what: str, count: int) -> None:
+        self.given = 0
+        self._what = what
+        self._count = count
+
+    def survey(self, limit: int | None = None) -> Survey:
+        count = self._count if limit is None else min(limit, self._count)
+        return Survey(count, count, count, RUBRIC)
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        for number in range(self.survey(limit).items):
+            self.given += 1
+            item = DataItem(f"{self._what} {number}", id=str(number))
+            yield Entry(item.id, item, RUBRIC, "p", None)
+
+
+def test_pairs_come_as_they_get_done_and_are_read_as_they_are_needed():
+    async def main() -> tuple[int, int]:
+        sides = Counted("old", 300), Counted("new", 300)
+        async with rubricate.acompare_pair_stream(*sides, judge=JUDGE, concurrency=2) as stream:
+            checked = sides[0].given
+            await anext(stream)
+            read = sides[0].given - checked
+            return read, len([pair async for pair in stream])
+
+    read, rest = asyncio.run(main())
+    assert read <= 64 + 2 + 2
+    assert rest == 299
+
+
+def test_streamed_pairs_and_figures_are_those_of_the_report(tmp_path):
+    def respond(request: Any) -> Rule:
+        if "n3" in (request.submission or ""):
+            return Rule(reply="no JSON")
+        return Rule(verdict="FIRST" if "old" in (request.submission or "") else "SECOND")
+
+    async def main(options: Any) -> tuple[list[Any], Any]:
+        async with rubricate.acompare_pair_stream(*sides, **options) as stream:
+            pairs = [pair async for pair in stream]
+        return pairs, stream.summary()
+
+    sides = side("old", NAMES), side("new", NAMES[::-1])
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        folder = tmp_path / "run"
+        options: Any = {"judge": "m", "base_url": endpoint.url, "run_dir": folder}
+        pairs, figures = asyncio.run(main(options))
+        report = rubricate.compare_pair(*sides, **{**options, "run_dir": None})
+    assert sorted(pairs, key=lambda pair: pair.index) == report.results
+    assert [pair.id for pair in report.results] == NAMES
+    assert PairReport.of(figures, pairs).model_copy(update={"run_dir": None}) == report
+    lines = (folder / "pairs.jsonl").read_text().splitlines()
+    assert list(map(json.loads, lines)) == report.model_dump(mode="json")["results"]
+    assert (report.overall.first, report.failed, report.not_run) == (11, 2, 0)
+    assert report.errors == {"unreadable_reply": 2}
+
+
+def test_a_comparison_that_ends_early_has_what_was_judged_in_its_error_and_folder(tmp_path):
+    asked: list[int] = []
+
+    async def main() -> RunStopped:
+        stop = asyncio.Event()
+
+        def judge(messages: Any) -> dict[str, str]:
+            asked.append(1)
+            if len(asked) == 5:
+                stop.set()
+            return equal(messages)
+
+        with pytest.raises(RunStopped) as caught:
+            await rubricate.acompare_pair(
+                *(side("old", NAMES), side("new", NAMES)),
+                **{"judge": PythonModel(judge, "one"), "stop": stop, "concurrency": 1},
+                run_dir=tmp_path,
+            )
+        return caught.value
+
+    stopped = asyncio.run(main())
+    report = stopped.report
+    assert stopped.interrupted
+    assert isinstance(report, PairReport)
+    assert (report.stopped, report.pairs, report.calls) == ("interrupted", 12, len(asked))
+    assert report.failed == report.not_run == 24 - len(asked)
+    assert (report.overall.tie, report.overall.failed) == (len(asked) // 2, 12 - len(asked) // 2)
+    assert report.first_error is None
+    assert "Stopped early: interrupted" in str(report)
+    lines = (tmp_path / "pairs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == NAMES
+    whole = rubricate.compare_pair(
+        side("old", NAMES), side("new", NAMES), judge=JUDGE, run_dir=tmp_path
+    )
+    assert (whole.stopped, whole.overall.tie) == (None, 12)
+
+
+def test_a_comparison_that_nobody_follows_to_its_end_leaves_its_pairs(tmp_path):
+    (tmp_path / "pairs.jsonl").write_text("of an earlier run")
+    stream = rubricate.compare_pair_stream(
+        side("old", NAMES), side("new", NAMES), judge=JUDGE, run_dir=tmp_path, concurrency=1
+    )
+    next(stream)
+    assert not (tmp_path / "pairs.jsonl").exists()
+    stream.close()  # type: ignore[attr-defined]
+    lines = (tmp_path / "pairs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == NAMES
+
+
+def test_nothing_is_written_for_what_cannot_be_compared(tmp_path):
+    with pytest.raises(InputError, match="only one"):
+        rubricate.compare_pair(
+            side("old", NAMES), side("new", ["x"]), judge=JUDGE, run_dir=tmp_path / "run"
+        )
+    assert not (tmp_path / "run").exists()
