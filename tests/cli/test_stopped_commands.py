@@ -22,6 +22,7 @@ RUBRIC = [
 ]
 PAIR = ("both.jsonl", "--columns", "old,new", "--map", "prompt=q,id=n", "--rubric", "rubric.json")
 COMMANDS = {"compare-pair": PAIR, "redteam": ("--limit", "3")}
+NOBODY = "http://127.0.0.1:9/v1"
 ALL = {"compare-pair": 120, "redteam": 108}
 """How many judgements each is."""
 
@@ -104,8 +105,25 @@ def test_a_killed_command_repeats_no_finished_call(rubricate, command, tmp_path)
     assert whole["known"] >= sent - (2 + 20)
 
 
+def test_an_interruption_before_anything_is_asked_says_so_and_leaves_nothing(tmp_path):
+    """The table is a pipe that nobody writes to: the command waits for its first row."""
+    os.mkfifo(tmp_path / "rows.jsonl")
+    (tmp_path / "rubric.json").write_text(json.dumps(RUBRIC))
+    table = ("rows.jsonl", "--columns", "old,new", "--rubric", "rubric.json")
+    process = subprocess.Popen(
+        [COMMAND, "compare-pair", *table, "--judge", "m", "--base-url", NOBODY],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with (tmp_path / "rows.jsonl").open("w"):  # it has opened the other end
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, "Interrupted.\n")
+    assert not (tmp_path / "runs").exists()
+
+
 PRICES = {"m": {"input": 1000.0, "output": 1000.0}}
-NOBODY = "http://127.0.0.1:9/v1"
 LIMITS = {
     "cost": (("--prices", "prices.json", "--max-cost", "3"), "greatest cost"),
     "time": (("--max-time", "0.0001"), "greatest time"),

@@ -193,3 +193,17 @@ def test_nothing_is_written_for_what_cannot_be_compared(tmp_path):
             side("old", NAMES), side("new", ["x"]), judge=JUDGE, run_dir=tmp_path / "run"
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_the_table_keeps_its_columns_with_many_pairs_and_long_names():
+    asks = "Gives roughly 300000 kilometres, says of what, and where the figure comes from " * 2
+    rubric = Rubric(
+        [Criterion(name="speed", requirement="r"), Criterion(name=asks, requirement=asks)]
+    )
+    report = rubricate.compare_pair("a", "b", rubric=rubric, judge=JUDGE)
+    many = report.overall.model_copy(update={"tie": 1_000_000, "disagreed": 1_000_000})
+    lines = str(report.model_copy(update={"overall": many})).splitlines()
+    assert max(map(len, lines)) <= 96
+    figures = [line.split() for line in lines if line.endswith("–")]
+    assert [row[-7:-1] for row in figures[:2]] == [["0", "0", "1", "0", "0", "0"]] * 2
+    assert figures[2] == ["all", "0", "0", "1000000", "1000000", "0", "0", "–"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,21 @@ from rubricate.errors import RubricateError
 
 __all__ = ["main"]
 
+
+class _Commands(LoggedCommands):
+    """Commands that say when they were interrupted, about which typer keeps silent."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; returns its exit code."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.stderr.write("Interrupted.\n")
+            return 130
+
+
 app = typer.Typer(
-    cls=LoggedCommands,
+    cls=_Commands,
     help="Grade texts against rubrics with judges, and know how far to believe the grades.",
     invoke_without_command=True,
     add_completion=False,

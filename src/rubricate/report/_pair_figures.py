@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -166,7 +167,7 @@ def _figures(name: str, counts: Counter[PairOutcome]) -> PairFigures:
 
 
 _COLUMNS = ("first", "second", "tie", "disagreed", "abstained", "failed", "first wins")
-_WIDTH = 96
+_WIDTH, _NAME = 96, 26
 
 
 def _lines(report: PairSummary) -> Iterator[str]:
@@ -176,9 +177,9 @@ def _lines(report: PairSummary) -> Iterator[str]:
     yield _row("better by", *_COLUMNS)
     yield "─" * _WIDTH
     for row in report.criteria:
-        yield _figures_row(row)
+        yield from _figures_rows(row)
     if len(report.criteria) > 1:
-        yield _figures_row(report.overall)
+        yield from _figures_rows(report.overall)
     yield ""
     place = report.position
     if place.rate is not None:
@@ -192,14 +193,20 @@ def _lines(report: PairSummary) -> Iterator[str]:
     yield from ending_lines(report, _WIDTH)
 
 
-def _figures_row(row: PairFigures) -> str:
+def _figures_rows(row: PairFigures) -> Iterator[str]:
+    """The figures in a line, with a long name in lines above."""
     counts = (str(getattr(row, outcome)) for outcome in COUNTED)
-    return _row(row.name, *counts, _rate(row.win_rate, row.low, row.high))
+    cells = (*counts, _rate(row.win_rate, row.low, row.high))
+    if len(row.name) < _NAME:
+        yield _row(row.name, *cells)
+    else:
+        yield from textwrap.wrap(row.name, _WIDTH)
+        yield _row("", *cells)
 
 
 def _row(name: str, *cells: str) -> str:
-    widths = (6, 7, 5, 10, 10, 7, 19)
-    row = f"{name:<32}" + "".join(
+    widths = (8, 8, 8, 10, 10, 8, 18)
+    row = f"{name:<{_NAME}}" + "".join(
         f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)
     )
     return row.rstrip()
