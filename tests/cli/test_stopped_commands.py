@@ -7,15 +7,17 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND
 
 from rubricate.testing import Rule, ScriptedEndpoint
 
+COMMAND = Path(sys.executable).with_name("rubricate")
 RUBRIC = [
     {"name": "speed", "weight": 2, "requirement": "Gives roughly 300000 kilometres"},
     {"name": "boasting", "weight": -1, "requirement": "Praises itself shamelessly"},
