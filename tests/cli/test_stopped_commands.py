@@ -66,7 +66,11 @@ def ended(options: list[str], tmp_path: Any, endpoint: ScriptedEndpoint, number:
     return process, printed, errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [("compare-pair", signal.SIGINT), ("redteam", signal.SIGTERM)],
+    indirect=["command"],
+)
 def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
     rubricate, command, tmp_path, number
 ):
@@ -94,6 +98,7 @@ def test_an_interrupted_command_prints_what_was_had_and_the_same_one_goes_on(
     assert again.total() - len(again) <= 2  # those that were in flight
 
 
+@pytest.mark.parametrize("command", ["compare-pair"], indirect=True)
 def test_a_killed_command_repeats_no_finished_call(rubricate, command, tmp_path):
     with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
         options = told(command, endpoint.url, "--concurrency", "2")
@@ -167,6 +172,7 @@ def test_quiet_prints_errors_alone_and_json_nothing_else(rubricate, command, end
     assert len(stopped.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["compare-pair"], indirect=True)
 def test_a_stdout_without_the_tables_characters_is_no_error(installed, command, endpoint):
     done = installed(*told(command, endpoint.url, "--limit", "1"), PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
