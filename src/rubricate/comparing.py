@@ -33,7 +33,14 @@ from rubricate.judge import (
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 from rubricate.pairing import Pairs, pairs_of
-from rubricate.report import PairReport, PairResult, PairSummary, PairTallies, finished_pairs
+from rubricate.report import (
+    PairReport,
+    PairResult,
+    PairSummary,
+    PairTallies,
+    finished_pairs,
+    keep_report,
+)
 from rubricate.rubric import Rubric
 from rubricate.run import Estimate, ItemResult
 
@@ -304,6 +311,7 @@ class PairStream:
         with Replacement(folder / PAIRS_NAME) as file:
             for pair in finished_pairs(folder):
                 file.write(pair.model_dump_json().encode() + b"\n")
+        keep_report(self.summary(), folder)
 
     async def __aenter__(self) -> PairStream:
         return self

@@ -33,7 +33,7 @@ from rubricate.judge import (
     named_judge,
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
-from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport
+from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport, keep_report
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
 from rubricate.run import Estimate, ItemResult, Outcome
 
@@ -95,6 +95,8 @@ async def aredteam(
         if not isinstance(judge, Judge | Model):
             await attack.judge.aclose()
     report = _report(attack, found, stream.outcome)
+    if stream.outcome.run_dir is not None:
+        keep_report(report, stream.outcome.run_dir)
     if stopped is not None:
         raise RunStopped(str(stopped), report=report, interrupted=stopped.interrupted)
     return report

@@ -40,6 +40,20 @@ def test_two_files_are_compared_and_nothing_is_asked_twice(compare, endpoint, tm
     assert len(endpoint.requests) == 4
 
 
+def test_its_run_is_shown_again_as_it_was_until_another_run_has_the_folder(
+    rubricate, compare, endpoint, write_dataset
+):
+    folder = ("--run-dir", "run")
+    done = compare("good.txt", "bad.md", *folder)
+    assert rubricate("show", "run").stdout == done.stdout
+    assert "FIRST" in rubricate("show", "run", "--criterion", "speed").stdout
+    told = compare("good.txt", "bad.md", *folder, "--json")
+    assert rubricate("show", "run", "--json").stdout == told.stdout
+    write_dataset()
+    rubricate("grade", "data.json", *folder, "--judge", "m", "--base-url", endpoint.url)
+    assert "position bias" not in rubricate("show", "run").stdout
+
+
 def test_two_texts_are_compared_as_they_stand(compare, endpoint):
     report = json.loads(compare(GOOD, BAD, "--texts", "--json").stdout)
     assert report["results"][0]["outcome"] == "first"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rubricate.cli._options import JsonOutput
-from rubricate.cli._printing import print_report
+from rubricate.cli._printing import print_json, print_report
 
 __all__ = ["show"]
 
@@ -34,11 +34,14 @@ def show(
 ) -> int:
     """Show a run's summary again, or some of its verdicts."""
     from rubricate.report import Selection, read_summary
-    from rubricate.run import read_run
+    from rubricate.run import REPORT_NAME, read_run
 
     found = read_run(run)
     summary = read_summary(found)
-    if item or criterion or failed or disagreements:
+    picks = item or criterion or failed or disagreements
+    if not picks and (run / REPORT_NAME).exists():
+        _print_kept(run, json_output)
+    elif picks:
         picked = Selection(
             found,
             items=item or (),
@@ -50,3 +53,16 @@ def show(
     else:
         print_report(summary, json_output)
     return 2 if summary.verdicts["failed"] else 0
+
+
+def _print_kept(run: Path, json_output: bool) -> None:
+    """Print the report of a comparison or of an attack, as its command did."""
+    from rubricate.comparing import PAIRS_NAME
+    from rubricate.report import kept_report
+
+    report = kept_report(run)
+    if json_output:
+        pairs = run / PAIRS_NAME
+        print_json(report.model_dump(mode="json"), ("results", pairs) if pairs.exists() else None)
+    else:
+        print(report)

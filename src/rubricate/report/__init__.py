@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rubricate.report._comparison import CriterionComparison, Flip, RunComparison, compare_runs
     from rubricate.report._few_labels import CriterionMean, FewLabelsReport, few_labels_report
     from rubricate.report._judged import JudgedReport
+    from rubricate.report._kept_report import keep_report, kept_report
     from rubricate.report._page import ReportPage, write_report
     from rubricate.report._page_parts import page_part, page_policy, page_templates
     from rubricate.report._pair_figures import (
@@ -131,6 +132,8 @@ __all__ = [
     "few_labels_report",
     "finished_pairs",
     "fit_calibration",
+    "keep_report",
+    "kept_report",
     "page_part",
     "page_policy",
     "page_templates",
@@ -178,6 +181,7 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_plots": ("Plots",),
     "_few_labels": ("CriterionMean", "FewLabelsReport", "few_labels_report"),
     "_judged": ("JudgedReport",),
+    "_kept_report": ("keep_report", "kept_report"),
     "_pair_figures": (
         "PairFigures",
         "PairReport",

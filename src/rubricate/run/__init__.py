@@ -6,7 +6,14 @@ from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._finished_items import FinishedItem, finished_items, finished_rows
-from rubricate.run._folder import CACHE_NAME, JOURNAL_NAME, RunFolder, cache_file, result_lines
+from rubricate.run._folder import (
+    CACHE_NAME,
+    JOURNAL_NAME,
+    REPORT_NAME,
+    RunFolder,
+    cache_file,
+    result_lines,
+)
 from rubricate.run._limits import Limits
 from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome, Result
@@ -19,6 +26,7 @@ __all__ = [
     "CACHE_NAME",
     "INTERRUPTED",
     "JOURNAL_NAME",
+    "REPORT_NAME",
     "Budget",
     "By",
     "DocumentWork",

@@ -21,6 +21,7 @@ from rubricate.run._results import ItemResult
 __all__ = [
     "CACHE_NAME",
     "JOURNAL_NAME",
+    "REPORT_NAME",
     "ResultsFile",
     "RunFolder",
     "cache_file",
@@ -29,6 +30,8 @@ __all__ = [
 
 JOURNAL_NAME = "journal.sqlite"
 CACHE_NAME = "cache.sqlite"
+REPORT_NAME = "report.json"
+"""The figures of a run that was about more than grading."""
 BUFFER = 1 << 18
 """Bytes of results that are written at once: every answer is in the journal already."""
 
@@ -47,6 +50,7 @@ class RunFolder:
         self.items = self.path / "items.jsonl"
         self.rubric = self.path / "rubric.yaml"
         self.summary = self.path / "summary.json"
+        self.report = self.path / REPORT_NAME
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
@@ -63,10 +67,11 @@ class RunFolder:
         with Replacement(self.rubric) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
-        try:
-            self.summary.unlink(missing_ok=True)
-        except OSError as error:
-            raise not_written(self.summary, error) from None
+        for file_of_figures in (self.summary, self.report):
+            try:
+                file_of_figures.unlink(missing_ok=True)
+            except OSError as error:
+                raise not_written(file_of_figures, error) from None
         return ResultsFile(self.results, self.items)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
