@@ -133,6 +133,17 @@ def test_what_is_not_http_is_broken_off(run: Run, answer: bytes):
         run(asked(Server(answer, hangs_up=True)))
 
 
+@pytest.mark.parametrize("answer", [LENGTH, CHUNKED])
+def test_an_answer_that_is_too_long_is_broken_off_and_not_collected(
+    run: Run, answer: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("rubricate.judge.models._connections.LONGEST_ANSWER", len(answer) - 1)
+    with pytest.raises(BrokenOff, match="MiB came"):
+        run(asked(Server(answer, size=7)))
+    monkeypatch.setattr("rubricate.judge.models._connections.LONGEST_ANSWER", len(answer))
+    assert [one.body for one in run(asked(Server(answer, size=7), 2))] == [b"hello"] * 2
+
+
 def test_a_server_that_hangs_up_without_a_word_is_a_connection_error(run: Run):
     with pytest.raises(ConnectionResetError):
         run(asked(Server(b"", hangs_up=True)))
@@ -199,15 +210,21 @@ def certificate_in(folder: Path, name: str) -> Path:
         pytest.skip("needs openssl")
     path, key = folder / "certificate.pem", folder / "key.pem"
     command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    names = f"subjectAltName=DNS:{name},DNS:localhost"
+    command += ["-subj", f"/CN={name}", "-addext", names]
     command += ["-keyout", str(key), "-out", str(path)]
     subprocess.run(command, check=True, capture_output=True)
     path.write_text(path.read_text() + key.read_text())
     return path
 
 
-async def through_a_tunnel(certificate: Path, host: str, answer: bytes) -> tuple[list[bytes], int]:
-    """Post three times to a name behind a proxy; what the proxy was asked, and the status."""
+async def through_a_tunnel(
+    certificate: Path, host: str, answer: bytes, *, proxy_is_encrypted: bool = False
+) -> tuple[list[bytes], int]:
+    """Post three times to a name behind a proxy; what the proxy was asked, and the status.
+
+    The proxy is called localhost where what goes to it is encrypted, too.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     behind = await asyncio.start_server(Server(LENGTH), "127.0.0.1", 0, ssl=context)
@@ -232,8 +249,15 @@ async def through_a_tunnel(certificate: Path, host: str, answer: bytes) -> tuple
         inner = await asyncio.open_connection("127.0.0.1", port)
         await asyncio.gather(copy(reader, inner[1]), copy(inner[0], writer))
 
-    front = await asyncio.start_server(proxy, "127.0.0.1", 0)
-    address = f"http://me:pass%20word@127.0.0.1:{front.sockets[0].getsockname()[1]}"
+    front = await asyncio.start_server(
+        proxy, "127.0.0.1", 0, ssl=context if proxy_is_encrypted else None
+    )
+    place = (
+        "https://me:pass%20word@localhost"
+        if proxy_is_encrypted
+        else "http://me:pass%20word@127.0.0.1"
+    )
+    address = f"{place}:{front.sockets[0].getsockname()[1]}"
     trusting = ssl.create_default_context(cafile=certificate)
     connections = Connections(f"https://{host}/v1", {}, proxy=address, context=trusting)
     try:
@@ -261,6 +285,14 @@ def test_an_encrypted_address_is_reached_through_a_tunnel_and_the_tunnel_is_kept
         b"CONNECT judge.invalid:443 HTTP/1.1\r\nHost: judge.invalid:443\r\n"
         b"Proxy-Authorization: Basic bWU6cGFzcyB3b3Jk\r\n\r\n"
     ]
+
+
+def test_a_tunnel_goes_through_a_proxy_that_is_itself_encrypted(run: Run, tmp_path: Path):
+    certificate = certificate_in(tmp_path, "judge.invalid")
+    tunnel = through_a_tunnel(certificate, "judge.invalid", ESTABLISHED, proxy_is_encrypted=True)
+    heads, status = run(tunnel)
+    assert status == 200
+    assert [head.split(b"\r\n")[0] for head in heads] == [b"CONNECT judge.invalid:443 HTTP/1.1"]
 
 
 def test_behind_a_tunnel_the_certificate_must_be_of_the_address(run: Run, tmp_path: Path):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
+import gzip
 import inspect
 import json
 import time
+import zlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
@@ -214,6 +216,11 @@ def test_no_temperature_leaves_it_to_the_endpoint(endpoint: ScriptedEndpoint):
 
 
 # What an answer holds
+
+
+@pytest.mark.parametrize("cost", [-5, float("-1e-9"), True, "0.1"])
+def test_a_billed_cost_that_makes_no_sense_is_none(cost: Any):
+    assert ask(lambda request: body(usage={"prompt_tokens": 1, "cost": cost})).usage.cost is None
 
 
 def test_tokens_and_the_billed_cost_are_read():
@@ -424,7 +431,71 @@ def test_no_redirect_is_followed():
     assert paths == ["/v1/chat/completions"]
 
 
+def test_a_redirect_says_where_it_leads_without_what_may_be_secret_there():
+    headers = {"Location": "https://judge.invalid/v1/chat/completions?key=abc"}
+    error = failure(lambda request: web.Response(status=302, headers=headers))
+    assert "give the right address as the base URL" in str(error)
+    assert str(error).endswith("leads to https://judge.invalid/v1/chat/completions")
+
+
+def compressed(encoding: str, content: bytes, status: int = 200) -> Handler:
+    headers = {"Content-Encoding": encoding}
+    return lambda request: web.Response(body=content, status=status, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [("gzip", gzip.compress), ("GZip", gzip.compress), ("deflate", zlib.compress)],
+)
+def test_an_answer_that_is_compressed_though_nobody_asked_is_read(
+    encoding: str, pack: Callable[[bytes], bytes]
+):
+    content = pack(json.dumps(body()).encode())
+    assert json.loads(ask(compressed(encoding, content)).text) == ANSWER
+    problem = pack(json.dumps({"error": {"message": "out of order"}}).encode())
+    assert str(failure(compressed(encoding, problem, 503))) == "HTTP 503: out of order"
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "kind", "text"),
+    [
+        (b"anything", "br", "bad_request", "compressed by 'br'"),
+        (gzip.compress(b"{}")[:-4], "gzip", "truncated", "cut off, or too long"),
+        (gzip.compress(b" " * (17 << 20)), "gzip", "truncated", "cut off, or too long"),
+        (b"no gzip", "gzip", "truncated", "cannot be unpacked"),
+    ],
+)
+def test_a_compressed_answer_that_cannot_be_read_says_so(
+    content: bytes, encoding: str, kind: str, text: str
+):
+    error = failure(compressed(encoding, content))
+    assert error.kind == kind
+    assert text in str(error)
+
+
+def test_an_empty_answer_is_called_so():
+    error = failure(lambda request: web.Response(body=b""))
+    assert (error.kind, str(error)) == ("truncated", "the answer is empty")
+
+
+def test_what_could_do_something_to_a_terminal_is_not_in_a_message():
+    text = failure(lambda request: web.Response(body=b"\x1b]0;title\x07 \x1b[31m red")).args[0]
+    assert text.isprintable()
+    assert "red" in text
+
+
 # The key
+
+
+@pytest.mark.parametrize(("key", "left"), [(KEY, False), ("short", True)])
+def test_a_reply_that_repeats_the_key_is_read_without_it(
+    monkeypatch: pytest.MonkeyPatch, key: str, left: bool
+):
+    monkeypatch.setenv("RUBRICATE_API_KEY", key)
+    reply = json.dumps({**ANSWER, "reason": f"you sent {key}"})
+    found = ask(lambda request: choice(content=reply)).text
+    assert (key in found) is left  # a short one may be a word
+    assert json.loads(found)["verdict"] == "MET"
 
 
 def test_the_key_is_sent_as_a_bearer_token(monkeypatch: pytest.MonkeyPatch):

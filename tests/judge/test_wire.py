@@ -14,6 +14,7 @@ from rubricate.errors import ModelError
 from rubricate.judge.models._wire import (
     completion_text,
     parse_body,
+    quota,
     retry_after,
     status_error,
     token_counts,
@@ -93,6 +94,33 @@ def test_every_way_to_say_that_a_prompt_does_not_fit_is_understood(message: str)
 def test_any_retry_after_is_a_finite_wait_or_none(value: str):
     wait = retry_after({"retry-after": value})
     assert wait is None or 0 <= wait < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("reset", "seconds"),
+    [
+        ("6m0s", 360.0),
+        ("20ms", 0.02),
+        ("1.5", 1.5),
+        ("2015-10-21T07:28:30Z", 30.0),
+        ("1445412510", 30.0),
+        ("1445412510000", 30.0),
+        ("1445412000", 0.0),
+    ],
+)
+def test_when_an_allowance_is_whole_again_is_read_in_every_way_it_is_said(
+    reset: str, seconds: float
+):
+    headers = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "10",
+        "x-ratelimit-reset-requests": reset,
+        "date": "Wed, 21 Oct 2015 07:28:00 GMT",
+    }
+    found = quota(headers)
+    assert found is not None
+    assert found.requests == (60.0, 10.0, pytest.approx(seconds))
+    assert found.tokens is None
 
 
 def with_logprobs(*places: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import httptools
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["Answer", "BrokenOff", "Connections", "ProxyRefused"]
+__all__ = ["LONGEST_ANSWER", "Answer", "BrokenOff", "Connections", "ProxyRefused"]
 
 LONGEST_IDLE = 15.0
 """Seconds after which a connection is not used again: servers close those that idle."""
@@ -26,6 +26,8 @@ NEXT_ADDRESS_AFTER = 0.25
 """Seconds after which a name's next address is tried beside one that does not answer (RFC 8305)."""
 MOST_OF_A_PROXYS_ANSWER = 65536
 """Bytes of a proxy's answer to a request for a tunnel that are read at most."""
+LONGEST_ANSWER = 16 * 2**20
+"""Bytes that an answer may have: no reply of a model comes near, and a hundred may be under way."""
 _SAFE = "/%:@!$&'()*+,;=~"
 
 
@@ -38,7 +40,7 @@ class Answer(NamedTuple):
 
 
 class BrokenOff(Exception):
-    """The connection ended in the middle of an answer, or what came is not HTTP."""
+    """The connection ended in the middle of an answer, or what came is too long or not HTTP."""
 
 
 class ProxyRefused(Exception):
@@ -213,13 +215,15 @@ class _Connection(asyncio.Protocol):
         self._head = bytearray()
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
-        self._has_begun = self._has_headers = False
+        self._came = 0  # bytes of the answer
+        self._has_headers = False
 
     def ask(self, request: bytes) -> asyncio.Future[Answer]:
         """Send a request; what is awaited is its answer."""
         self._parser = httptools.HttpResponseParser(self)
         self._headers, self._body = {}, []
-        self._has_begun = self._has_headers = self.keeps = False
+        self._came = 0
+        self._has_headers = self.keeps = False
         self._answer = self._loop.create_future()
         if self.is_open:
             self.transport.write(request)
@@ -250,7 +254,11 @@ class _Connection(asyncio.Protocol):
         elif self._answer is None:  # nothing was asked
             self.end()
         else:
-            self._has_begun = True
+            self._came += len(data)
+            if self._came > LONGEST_ANSWER:
+                self._fail(BrokenOff(f"more than {LONGEST_ANSWER >> 20} MiB came"))
+                self.end()
+                return
             try:
                 self._parser.feed_data(data)
             except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -265,7 +273,7 @@ class _Connection(asyncio.Protocol):
             return
         if error is None and self._has_headers and self._ends_with_connection():
             self._end()
-        elif self._has_begun:
+        elif self._came:
             came = sum(len(part) for part in self._body)
             self._fail(BrokenOff(f"the connection ended after {came} bytes of the body"))
         else:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
+from rubricate.judge.models._encodings import plain_body
 from rubricate.judge.models._forms import (
     CHOICE_TEMPERATURE,
     FORMAT_WORDS,
@@ -56,6 +57,8 @@ __all__ = ["HTTPModel"]
 _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""
+_NO_WORD = 16
+"""A key of so many characters is no word of a reply; those of servers of one's own may be."""
 _VERSION = re.compile(r"/v\d")
 """What nearly all addresses of OpenAI-compatible servers have in them."""
 KEPT_FORMATS = 1024
@@ -103,6 +106,7 @@ class HTTPModel:
         self._key, self.key_variable = api_key(name, base_url)
         self._proxy = proxy_for(self._url)
         self._secrets = [one for one in (self._key, password(self._proxy)) if one]
+        self._long_secrets = [one for one in self._secrets if len(one) >= _NO_WORD]
         self._provider = split_name(name)[0] if base_url is None else None
         self.caches_prefixes = self._provider is not None and self._provider.caches_prefixes
         # Claude behind OpenRouter keeps what is marked; the others keep what they see fit.
@@ -215,7 +219,7 @@ class HTTPModel:
     async def _post(self, payload: dict[str, Any]) -> Completion:
         import orjson
 
-        from rubricate.judge.models._connections import BrokenOff, ProxyRefused
+        from rubricate.judge.models._connections import LONGEST_ANSWER, BrokenOff, ProxyRefused
 
         begin = time.perf_counter()
         try:
@@ -233,13 +237,17 @@ class HTTPModel:
             raise ModelError(
                 "connection", self._clean(f"cannot reach {self._url}: {reason}")
             ) from None
-        status, headers, raw = answer
         seconds = time.perf_counter() - begin
-        if status != 200:
-            raise self._refusal(status, raw, retry_after(headers))
+        headers = answer.headers
+        try:
+            raw = plain_body(answer, LONGEST_ANSWER)
+        except ModelError as error:
+            raise self._redacted(error) from None
+        if answer.status != 200:
+            raise self._refusal(answer.status, raw, headers)
         try:
             body = parse_body(raw)
-            text = completion_text(body)
+            text = self._without_keys(completion_text(body))
         except ModelError as error:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
@@ -258,10 +266,16 @@ class HTTPModel:
             return self._own_price.cost(*counts)
         return None if self._provider is None else price(self._provider, self._model, *counts)
 
-    def _refusal(self, status: int, raw: bytes, wait: float | None) -> ModelError:
+    def _refusal(self, status: int, raw: bytes, headers: Mapping[str, str]) -> ModelError:
         if status == _PROXY_ASKS and self._proxy:
             return self._refused_by_proxy(status)
-        refusal = self._redacted(status_error(status, raw, wait))
+        refusal = self._redacted(status_error(status, raw, retry_after(headers)))
+        if 300 <= status < 400 and (target := headers.get("location")):
+            text = (
+                "redirects are not followed: give the right address as the base URL. "
+                f"This one leads to {target.partition('?')[0]}"
+            )
+            return self._redacted(ModelError(refusal.kind, f"HTTP {status}: {text}", status=status))
         if refusal.kind == "not_found":
             return ModelError(
                 "not_found",
@@ -299,6 +313,7 @@ class HTTPModel:
         if connections is None:
             headers = {
                 "Accept": "application/json",
+                "Accept-Encoding": "identity",
                 "Content-Type": "application/json",
                 "User-Agent": f"rubricate/{__version__}",
             }
@@ -325,12 +340,22 @@ class HTTPModel:
             text = text.replace(secret, "[key]")
         return text
 
+    def _without_keys(self, reply: str) -> str:
+        """A reply without the key, which a server that repeats what it is sent may put there."""
+        for secret in self._long_secrets:
+            reply = reply.replace(secret, "[key]")
+        return reply
+
     def _redacted(self, error: ModelError) -> ModelError:
-        """The error without the key; shortened only then, so that no half of a key stays."""
+        """The error without the key; shortened only then, so that no half of a key stays.
+
+        What could do something to a terminal becomes '?'.
+        """
         text = self._clean(str(error))
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         return ModelError(
             error.kind,
-            text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...",
+            "".join([one if one.isprintable() else "?" for one in shown]),
             status=error.status,
             retry_after=error.retry_after,
         )

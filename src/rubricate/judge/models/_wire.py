@@ -55,7 +55,8 @@ def parse_body(raw: bytes) -> dict[str, Any]:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
         shown = " ".join(raw.decode("utf-8", "replace").split())
-        raise ModelError("truncated", f"the answer is not JSON: {shown}") from None
+        what = f"the answer is not JSON: {shown}" if shown else "the answer is empty"
+        raise ModelError("truncated", what) from None
     if not isinstance(body, dict):
         raise ModelError("truncated", "the answer is not a JSON object")
     if body.get("error"):  # some gateways report errors with status 200
@@ -141,7 +142,8 @@ def token_counts(body: Mapping[str, Any]) -> tuple[int, int, int, float | None]:
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
     cost = usage.get("cost")
-    billed = float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    billed = float(cost) if is_number and 0 <= cost < math.inf else None
     return (
         _count(usage.get("prompt_tokens")),
         _count(cached),
@@ -209,19 +211,27 @@ def _allowance(
     return numbers if all(math.isfinite(number) for number in numbers) else None
 
 
+_LONGEST_WAIT = 1e9
+"""Seconds, 32 years: a larger number is a moment."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
 
 
 def _reset(value: str, date: str | None) -> float:
-    """Seconds until an allowance is whole: `6m0s`, `20ms`, `1.5`, or an ISO 8601 moment."""
+    """Seconds until an allowance is whole: `6m0s`, `20ms`, `1.5`, or a moment.
+
+    A moment is in ISO 8601, or in seconds or milliseconds since 1970, as some gateways have it.
+    """
     parts = _DURATION.fullmatch(value)
     if parts and value:
         hours, minutes, seconds, milliseconds = (float(part or 0) for part in parts.groups())
         return 3600 * hours + 60 * minutes + seconds + milliseconds / 1000
     if "T" in value:
         moment = datetime.fromisoformat(value).timestamp()
-        return max(0.0, moment - (_date(date) or time.time()))
-    return float(value)
+    elif float(value) < _LONGEST_WAIT:
+        return float(value)
+    else:
+        moment = float(value) / (1000 if float(value) > 1000 * _LONGEST_WAIT else 1)
+    return max(0.0, moment - (_date(date) or time.time()))
 
 
 def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
