@@ -22,6 +22,7 @@ class Replacement:
 
     Args:
         path: the file; it need not be there.
+        private: whether a new one is for its owner only.
         durable: whether the file is on the disk once this is closed, so that not even a power cut
             takes it back.
 
@@ -29,11 +30,12 @@ class Replacement:
         InputError: it cannot be written; the old one is then as it was.
     """
 
-    def __init__(self, path: Path, *, durable: bool = False) -> None:
+    def __init__(self, path: Path, *, private: bool = False, durable: bool = False) -> None:
         real = path.resolve()
         is_plain = real.is_file() or not path.exists()
         self._path = real if is_plain and path.is_symlink() else path
         self._part = self._path.with_name(f".{self._path.name}.{os.getpid()}") if is_plain else None
+        self._private = private
         self._durable = durable
 
     def __enter__(self) -> BinaryIO:
@@ -47,6 +49,8 @@ class Replacement:
         if self._part is None:
             return self._path.open("wb")
         if not self._path.exists():
+            if self._private:
+                self._part.touch(mode=0o600)
             return self._part.open("wb")
         if not os.access(self._path, os.W_OK):  # to replace it, its folder's consent would do
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

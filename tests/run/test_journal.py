@@ -136,6 +136,61 @@ def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: 
         assert str(error).startswith(str(path))  # noqa: PT017 (it need not be raised)
 
 
+def test_of_a_damaged_journal_what_can_be_read_counts_and_the_rest_is_asked_again(
+    make_dataset, tmp_path, endpoint, caplog, rows
+):
+    folder = tmp_path / "run"
+    options = {"base_url": endpoint.url, "run_dir": folder}
+    rubricate.grade(make_dataset(40), "m", **options)
+    path = folder / "journal.sqlite"
+    content = path.read_bytes()
+    page = len(content) // 4096 // 2 * 4096
+    damaged = content[:page] + bytes(4096) + content[page + 4096 :]
+    path.write_bytes(damaged)
+    result = rubricate.grade(make_dataset(40), "m", **options)
+    assert result.failed == 0
+    assert 0 < result.calls < 20 < result.resumed
+    assert (folder / "journal-1.sqlite").read_bytes() == damaged
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.startswith(f"{path}: it was damaged; {result.resumed} of its answers can be")
+    assert rubricate.grade(make_dataset(40), "m", **options).calls == 0
+    assert len(rows(folder)) == 80
+
+
+def test_a_journal_of_which_nothing_can_be_read_costs_no_results(make_dataset, tmp_path, endpoint):
+    folder = tmp_path / "run"
+    options = {"base_url": endpoint.url, "run_dir": folder}
+    rubricate.grade(make_dataset(20), "m", **options)
+    path, results = folder / "journal.sqlite", (folder / "results.jsonl").read_bytes()
+    path.write_bytes(path.read_bytes()[:4096])
+    with pytest.raises(JournalError, match="malformed") as caught:
+        rubricate.grade(make_dataset(20), "m", **options)
+    assert str(path) in str(caught.value)
+    assert (folder / "results.jsonl").read_bytes() == results
+    assert sorted(folder.glob("*journal*")) == [path]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_journals_are_opened_one_at_a_time(make_dataset, tmp_path, fresh):
+    fcntl = pytest.importorskip("fcntl")
+    rubricate.grade(make_dataset(2), lambda messages: MET, run_dir=tmp_path)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)  # as a process that is about to move the journal aside
+    judging = threading.Thread(
+        target=rubricate.grade,
+        args=(make_dataset(2), lambda messages: MET),
+        kwargs={"run_dir": tmp_path, "fresh": fresh},
+    )
+    judging.start()
+    judging.join(timeout=0.5)
+    with Journal(tmp_path / "journal.sqlite"):  # nobody has it, and it is where it was
+        assert judging.is_alive()
+    os.close(handle)
+    judging.join(timeout=30)
+    assert not judging.is_alive()
+    assert (tmp_path / "journal-1.sqlite").exists() is fresh
+
+
 @pytest.mark.parametrize("damage", ["record = '{'", "record = replace(record, 'MET', 'MEH')"])
 def test_a_damaged_record_is_asked_again_and_counted(make_dataset, tmp_path, endpoint, damage):
     options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}

@@ -10,7 +10,14 @@ import yaml
 
 import rubricate
 from rubricate import Criterion, CriterionOption, Rubric, RubricDataset
+from rubricate.errors import RubricateError
 from rubricate.testing import Rule, ScriptedEndpoint
+
+MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'
+
+
+def met(messages: Any) -> str:
+    return MET
 
 
 @pytest.fixture
@@ -41,6 +48,29 @@ def test_the_folder_has_these_files_and_no_other(folder):
 
 def test_the_folder_is_for_its_owner_only(folder):
     assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_files_are_for_their_owner_only_whoever_may_look_into_the_folder(make_dataset, tmp_path):
+    tmp_path.chmod(0o755)
+    rubricate.grade(make_dataset(2), met, run_dir=tmp_path)
+    names = [path.name for path in tmp_path.iterdir() if path.stat().st_mode & 0o077]
+    assert names == []
+
+
+def test_a_full_disk_leaves_whole_lines(make_dataset, tmp_path):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(RubricateError, match=r"File too large|journal"):
+            rubricate.grade(make_dataset(200), met, run_dir=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    lines = (tmp_path / "results.jsonl").read_bytes().splitlines(keepends=True)
+    assert lines
+    assert len(lines) % 2 == 0  # whole items, too
+    for line in lines:
+        json.loads(line)
 
 
 def test_results_have_one_line_a_verdict_in_the_datasets_order(folder, rows):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -64,7 +66,7 @@ class RunFolder:
 
     def begin(self, plan: Plan) -> ResultsFile:
         """Write what is asked, take away the figures of an earlier run, and open the results."""
-        with Replacement(self.rubric) as file:
+        with Replacement(self.rubric, private=True) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
         for file_of_figures in (self.summary, self.report):
@@ -77,7 +79,7 @@ class RunFolder:
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the run's figures."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        with Replacement(self.summary) as file:
+        with Replacement(self.summary, private=True) as file:
             file.write(text.encode("utf-8", "replace"))
 
 
@@ -151,8 +153,10 @@ class ResultsFile:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._results.close()
-            self._items.close()
+            try:
+                self._results.close()
+            finally:
+                self._items.close()
         except InputError:
             if error is None:
                 raise
@@ -180,6 +184,7 @@ class _OrderedLines:
         self._ends = array("Q")
         self._end = 0
         try:
+            path.touch(mode=0o600)
             self._file = path.open("wb", BUFFER)
         except OSError as error:
             raise not_written(path, error) from None
@@ -211,7 +216,14 @@ class _OrderedLines:
         try:
             self._file.close()
         except OSError as error:
+            with suppress(OSError):
+                self._keep_whole_lines()
             raise not_written(self._path, error) from None
+
+    def _keep_whole_lines(self) -> None:
+        """Take away what was written of an item last, where there was no room for all of it."""
+        written = bisect_right(self._ends, self._path.stat().st_size)
+        os.truncate(self._path, self._ends[written - 1] if written else 0)
 
 
 def _vote(vote: Verdict) -> dict[str, Any]:

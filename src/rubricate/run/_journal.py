@@ -22,7 +22,7 @@ import orjson
 from rubricate.errors import JournalError
 from rubricate.run._records import to_json
 
-__all__ = ["INTERVAL", "Journal", "moved_aside"]
+__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "Journal", "read_row"]
 
 BATCH = 64
 INTERVAL = 0.2
@@ -31,8 +31,14 @@ AT_ONCE = 500
 PATIENCE = {False: 0.5, True: 5.0}
 """Seconds to wait for another process, by whether the file is shared."""
 _FORMAT = 2
-_TROUBLE = (sqlite3.Error, UnicodeDecodeError)
+TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
+_MALFORMED = "malformed"
+"""What SQLite says of a file that is damaged."""
+
+
+class DamagedJournal(JournalError):
+    """The file is a journal, and parts of it cannot be read."""
 
 
 class Journal:
@@ -47,6 +53,7 @@ class Journal:
         damaged: how many records were found damaged.
 
     Raises:
+        DamagedJournal: parts of the file cannot be read (looked for where it is not shared).
         JournalError: the file cannot be used, is not a journal, or another process has it.
     """
 
@@ -57,16 +64,18 @@ class Journal:
         self._waiting: dict[str, bytes] = {}
         self._last_commit = time.monotonic()
         try:
+            if path is not None and not path.exists():
+                path.touch(mode=0o600)
             self._database = sqlite3.connect(
                 ":memory:" if path is None else path,
                 timeout=PATIENCE[shared],
                 isolation_level=None,
             )
-        except _TROUBLE as error:
+        except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
             self.has_a_past = self._set_up()
-        except _TROUBLE as error:
+        except TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
         except JournalError:
@@ -95,6 +104,8 @@ class Journal:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
         run("COMMIT")
+        if found and not self._shared and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError(_MALFORMED)
         return bool(found)
 
     def _problem(self, error: Exception) -> JournalError:
@@ -111,7 +122,8 @@ class Journal:
                 f"{self._name}: {text}; what was committed is kept: make room, and the same "
                 "command goes on from there"
             )
-        return JournalError(
+        kind = DamagedJournal if _MALFORMED in text else JournalError
+        return kind(
             f"{self._name}: {text}; choose another --run-dir, or move it aside with --fresh"
         )
 
@@ -128,11 +140,12 @@ class Journal:
             part = wanted[start : start + AT_ONCE]
             try:
                 rows = self._database.execute(_lookup(len(part)), part).fetchall()
-            except _TROUBLE as error:
+            except TROUBLE as error:
                 raise self._problem(error) from None
             for key, record, checksum in rows:
-                if isinstance(record, bytes) and _checksum(key, record) == checksum:
-                    records[key] = orjson.loads(record)
+                read = read_row(key, record, checksum)
+                if read is not None:
+                    records[key] = read
                 else:
                     self.damaged += 1
         return records
@@ -154,7 +167,7 @@ class Journal:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", rows)
             self._database.execute("COMMIT")
-        except _TROUBLE as error:
+        except TROUBLE as error:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise self._problem(error) from None
@@ -185,31 +198,15 @@ def _lookup(keys: int) -> str:
     return f"SELECT key, record, checksum FROM records WHERE key IN ({marks})"
 
 
+def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | None:
+    """The record in a row; None for a damaged one."""
+    if not (isinstance(key, str) and isinstance(record, bytes)):
+        return None
+    if _checksum(key, record) != checksum:
+        return None
+    read: dict[str, Any] = orjson.loads(record)
+    return read
+
+
 def _checksum(key: str, record: bytes) -> int:
     return zlib.crc32(record, zlib.crc32(key.encode()))
-
-
-def moved_aside(path: Path) -> Path | None:
-    """Rename a journal that is not to be used any more; gives its new name, None for no journal.
-
-    Raises:
-        JournalError: another process has it, or it cannot be renamed.
-    """
-    if not path.exists():
-        return None
-    try:
-        Journal(path).close()
-    except JournalError as error:
-        if "another process" in str(error):
-            raise
-    number = 1
-    while (aside := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
-        number += 1
-    try:
-        for suffix in ("-wal", "-shm", ""):
-            part = path.with_name(path.name + suffix)
-            if part.exists():
-                part.rename(aside.with_name(aside.name + suffix))
-    except OSError as error:
-        raise JournalError(f"{path}: cannot be moved aside: {error.strerror}") from None
-    return aside

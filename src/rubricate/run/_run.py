@@ -17,8 +17,9 @@ from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, OnVerdict
 from rubricate.run._folder import ResultsFile, RunFolder
-from rubricate.run._journal import Journal, moved_aside
+from rubricate.run._journal import Journal
 from rubricate.run._limits import Limits
+from rubricate.run._opening import open_journal
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome
@@ -147,9 +148,7 @@ async def run(
                     goes_on_without=goes_on_without(judge),
                 )
             )
-        if folder and fresh:
-            moved_aside(folder.journal)
-        journal = stack.enter_context(Journal(folder.journal if folder else None))
+        journal = stack.enter_context(open_journal(folder.journal if folder else None, fresh=fresh))
         answers = stack.enter_context(
             Answers(
                 journal,

@@ -142,8 +142,9 @@ def token_counts(body: Mapping[str, Any]) -> tuple[int, int, int, float | None]:
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
     cost = usage.get("cost")
-    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
-    billed = float(cost) if is_number and 0 <= cost < math.inf else None
+    billed = None
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < math.inf:
+        billed = float(cost)
     return (
         _count(usage.get("prompt_tokens")),
         _count(cached),
