@@ -63,6 +63,17 @@ def test_elsewhere_there_is_a_plain_line_now_and_then(monkeypatch, interval, lin
         assert "\x1b" not in text
 
 
+def test_the_first_trouble_is_told_at_once_and_later_ones_with_the_next_line(monkeypatch):
+    monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 3600.0)
+    file = io.StringIO()
+    with ProgressView(Console(file=file, width=200)) as view:
+        for trouble in (None, "HTTP 429: later", "HTTP 429: again"):
+            view.update(Progress(total=200, trouble=trouble))
+    assert [line.partition(", retrying: ")[2] for line in file.getvalue().splitlines()] == [
+        "HTTP 429: later"
+    ]
+
+
 def test_a_quiet_run_shows_nothing(monkeypatch):
     monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 0.0)
     assert shown(terminal=False, quiet=True) == shown(terminal=True, quiet=True) == ""

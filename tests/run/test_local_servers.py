@@ -67,6 +67,25 @@ def test_several_criteria_whose_reply_is_cut_off_are_asked_again_with_the_cause(
     assert result.failed == 2
 
 
+@pytest.mark.parametrize("together", [1, "all"])
+def test_where_only_asking_again_is_too_long_the_first_cause_is_told(make_dataset, together):
+    def respond(request: JudgeRequest) -> Rule | None:
+        if "cannot be used" in str(request.body) or "could not be used" in str(request.body):
+            return Rule(status=400, message="the maximum context length is 4000 tokens")
+        return Rule(reply="I would rather not say.")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        result = rubricate.grade(
+            make_dataset(1), "m", base_url=endpoint.url, criteria_per_call=together
+        )
+    errors = [verdict.error for _, verdict in result.verdicts()]
+    assert {error.kind for error in errors if error} == {"unreadable_reply"}
+    for error in errors:
+        assert error is not None
+        assert "has no JSON object" in error.message
+        assert "could not be asked again: HTTP 400: the maximum context length" in error.message
+
+
 def test_a_server_that_loads_its_model_is_waited_for_however_many_attempts_that_takes(make_dataset):
     loading = Rule(status=503, message="Loading model", times=10)
     with ScriptedEndpoint([loading]) as endpoint:

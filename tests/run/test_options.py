@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -437,6 +438,20 @@ def test_option_max_cost_ends_the_run_before_it_is_exceeded(make_dataset, tmp_pa
     with pytest.raises(RunStopped):  # what is in the journal is not spent again
         rubricate.grade(make_dataset(50), paid, max_cost=0.1, **options)
     assert rubricate.grade(make_dataset(50), paid, **options).calls == 80
+
+
+def test_option_max_cost_is_kept_where_a_call_is_about_several_criteria(make_dataset):
+    reply = json.dumps({str(n): {"reason": "r", "verdict": "MET"} for n in (1, 2)})
+
+    async def slow(messages: Any) -> Completion:
+        await asyncio.sleep(0.01)
+        return Completion(reply, Usage(requests=1, cost=0.02))
+
+    with pytest.raises(RunStopped, match="greatest cost") as caught:
+        rubricate.grade(
+            make_dataset(50), slow, max_cost=0.11, concurrency=8, criteria_per_call="all"
+        )
+    assert caught.value.result.usage.cost == pytest.approx(0.1)
 
 
 def test_option_max_cost_needs_a_price(make_dataset, endpoint):

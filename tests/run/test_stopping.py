@@ -44,6 +44,50 @@ def test_a_dead_endpoint_stops_the_run_after_the_attempts_of_one_call(
     assert len(rows(tmp_path / "run")) == 100
 
 
+@pytest.mark.parametrize("answered", [0, 6])
+def test_an_endpoint_that_asks_to_wait_longer_than_a_call_may_take_stops_the_run(
+    make_dataset, answered
+):
+    def respond(request: Any) -> Rule:
+        if len(endpoint.requests) <= answered:
+            return Rule(verdict="MET")
+        return Rule(status=429, headers={"Retry-After": "7200"}, message="that was all for today")
+
+    async def twice(url: str) -> list[RunStopped]:
+        caught = []
+        for _ in range(2):
+            with pytest.raises(RunStopped) as stop:
+                await rubricate.agrade(make_dataset(20), "m", base_url=url, concurrency=4)
+            caught.append(stop.value)
+        return caught
+
+    begin = time.monotonic()
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        first, second = asyncio.run(twice(endpoint.url))
+        assert len(endpoint.requests) < 20
+    assert "asks to wait for 120 min: HTTP 429: that was all for today" in str(first)
+    assert first.result.calls - first.result.failed <= answered
+    assert "asks to wait for 120 min" in str(second)  # without a request
+    assert second.result.usage.requests == 0
+    assert time.monotonic() - begin < 60
+
+
+def test_a_server_that_never_answers_is_given_up_after_an_outages_time(make_dataset):
+    begin = time.monotonic()
+    with ScriptedEndpoint([Rule(fault="hang")]) as endpoint:
+        error = stopped(
+            make_dataset(20),
+            "m",
+            base_url=endpoint.url,
+            timeout=0.3,
+            attempts=1000,
+            max_outage=0.5,
+            concurrency=2,
+        )
+    assert str(error).startswith("no answer within 0.3 s")
+    assert time.monotonic() - begin < 60  # and not the deadline of a call, 600
+
+
 def test_an_endpoint_that_dies_on_the_way_stops_the_run():
     from rubricate import Criterion, Rubric, RubricDataset
 

@@ -27,6 +27,7 @@ class ProgressView:
         self._console = console
         self._begin = self._shown = time.monotonic()
         self._last: Progress | None = None
+        self._troubled = False
         self._interval = LINE_INTERVAL
         self._bar: Bar | None = None
         if console.is_terminal and not console.quiet:
@@ -52,10 +53,14 @@ class ProgressView:
             self._bar.stop()
 
     def update(self, progress: Progress) -> None:
-        """Show the state of a run, if enough time has passed."""
-        self._last = progress
+        """Show the state of a run, if enough time has passed or trouble has begun.
+
+        What comes after the first trouble may take long: an endpoint that asks to wait, say.
+        """
+        is_first_trouble = bool(progress.trouble) and not self._troubled
+        self._last, self._troubled = progress, self._troubled or is_first_trouble
         now = time.monotonic()
-        if now - self._shown >= self._interval:
+        if now - self._shown >= self._interval or is_first_trouble:
             self._shown = now
             self._show(progress)
 

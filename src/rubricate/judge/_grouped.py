@@ -12,7 +12,7 @@ from rubricate.judge._examples import Examples
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._orders import criteria_order
 from rubricate.judge._prompts import render_group
-from rubricate.judge._replies import Reply, read_group, what_was_wrong
+from rubricate.judge._replies import Reply, failure_of, read_group, what_was_wrong
 from rubricate.judge.models import Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 
@@ -125,7 +125,9 @@ class GroupedModelJudge(ModelJudge):
                 asked.took(left, Usage(requests=error.requests))
                 for place in left:
                     asked.found[place] = self._failed(
-                        criteria[place], error.kind, str(error), asked.spent[place]
+                        criteria[place],
+                        *failure_of(error, asked.wrong.get(place, "")),
+                        asked.spent[place],
                     )
                 break
             asked.took(left, completion.usage)

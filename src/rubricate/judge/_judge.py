@@ -22,7 +22,7 @@ from rubricate.judge._prompts import (
     render,
     templates_digest,
 )
-from rubricate.judge._replies import Reply, read_reply, shown_again, what_was_wrong
+from rubricate.judge._replies import Reply, failure_of, read_reply, shown_again, what_was_wrong
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
 
@@ -175,7 +175,7 @@ class ModelJudge:
                 completion = await send(self.model, request)
             except ModelError as error:
                 spent += Usage(requests=error.requests)
-                return self._failed(criterion, error.kind, str(error), spent)
+                return self._failed(criterion, *failure_of(error, wrong), spent)
             spent = completion.usage if spent is NO_USAGE else spent + completion.usage
             try:
                 reply = self.read(completion.text)

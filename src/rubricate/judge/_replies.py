@@ -10,11 +10,12 @@ from typing import Any
 import orjson
 
 from rubricate._frozen import quickly_made
-from rubricate.errors import UnreadableReply
+from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge.models import Completion
 
 __all__ = [
     "Reply",
+    "failure_of",
     "read_group",
     "read_reply",
     "reply_objects",
@@ -49,6 +50,20 @@ def what_was_wrong(error: UnreadableReply, completion: Completion) -> str:
     tokens = completion.usage.output_tokens
     after = f" after {tokens} tokens" if tokens else ""
     return f"the reply was cut off{after}, before it ended: it was as long as a reply may be"
+
+
+def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
+    """Class and message of a judgement that ended with a request that failed.
+
+    Args:
+        error: what the request failed with.
+        wrong: what was wrong with an earlier reply, for which it was asked again; "" for nothing.
+            Where only asking again was too long for the model, this is what the judgement failed
+            for.
+    """
+    if wrong and error.kind == "context_length":
+        return "unreadable_reply", f"{wrong}; and it could not be asked again: {error}"
+    return error.kind, str(error)
 
 
 def shown_again(completion: Completion) -> str:

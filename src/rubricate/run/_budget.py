@@ -35,15 +35,15 @@ class Budget:
             if bound is not None and not bound > 0:
                 raise InputError(f"the greatest {name} must be more than 0, found {bound:g}")
 
-    def cost_reached(self, progress: Progress) -> str | None:
-        """Why no further call may begin, or None."""
+    def cost_reached(self, progress: Progress, more: int = 1) -> str | None:
+        """Why no further call, about so many criteria, may begin; None where it may."""
         asked = progress.calls + progress.parts
         if self.max_cost is None or not asked:
             return None
         spent = progress.usage.cost
         if spent is None:
             return "the greatest cost cannot be kept, because the price of this model is not known"
-        next_ones = (progress.in_flight + 1) * spent / asked
+        next_ones = (progress.in_flight + more) * spent / asked
         if spent + next_ones > self.max_cost * (1 + 1e-9):
-            return f"the greatest cost of ${self.max_cost:g} is reached: ${spent:.4f} were spent"
+            return f"the greatest cost of ${self.max_cost:g} is reached"
         return None

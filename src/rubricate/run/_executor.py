@@ -257,9 +257,11 @@ class Execution:
             await asyncio.sleep(INTERVAL)
             self._answers.commit()
 
-    def _goes_on(self) -> bool:
+    def _goes_on(self, call: Call | None = None) -> bool:
+        """Whether anything more may be asked, or this call may."""
         if self.over_budget is None:
-            self.over_budget = self._budget.cost_reached(self._progress)
+            more = 1 if call is None else len(call.asked)
+            self.over_budget = self._budget.cost_reached(self._progress, more)
         return not (self._stop.is_set() or self._sender.stopped_by or self.over_budget)
 
     async def _worker(
@@ -267,7 +269,7 @@ class Execution:
     ) -> None:
         while self._goes_on():
             found = await self._next()
-            if found is None or not self._goes_on():
+            if found is None or not self._goes_on(found[1]):
                 return
             item, call = found
             leads = call is not None and (
@@ -296,7 +298,7 @@ class Execution:
                 if not self._progress.calls:
                     await self._make(item, call)
                     return True
-            if not self._goes_on():
+            if not self._goes_on(call):
                 return False
         await self._make(item, call)
         return True

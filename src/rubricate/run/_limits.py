@@ -84,6 +84,11 @@ class Limiter:
             return not self._waiting and self.pacing.wait(time.monotonic(), 0.0) == 0.0
 
     @property
+    def pause(self) -> float:
+        """Seconds for which nothing is let through, as the endpoint has asked."""
+        return self.pacing.pause_left
+
+    @property
     def in_trouble(self) -> bool:
         """Whether the endpoint fails, or asks for a pause."""
         return self.pacing.in_trouble

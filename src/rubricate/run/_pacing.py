@@ -151,6 +151,11 @@ class Pacing:
         """Whether the endpoint fails, or asks for a pause."""
         return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
 
+    @property
+    def pause_left(self) -> float:
+        """Seconds for which nothing is let through."""
+        return max(0.0, self._paused_until - time.monotonic())
+
     def pause(self, seconds: float) -> None:
         """Let nothing through for so long."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)

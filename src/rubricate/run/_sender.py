@@ -121,7 +121,9 @@ class Sender:
                 if self._waits_out_an_outage(limiter, error) and elapsed < self._retries.deadline:
                     attempt -= 1
                     wait: float | None = 0.0  # the limiter holds it back
-                elif limiter.silent_since is not None and error.retryable:
+                elif (limiter.silent_since is not None and error.retryable) or (
+                    self._never_answers(standing, error, attempt, elapsed)
+                ):
                     wait = None
                 else:
                     wait = self._retries.wait(error, attempt, elapsed, self._chance)
@@ -149,6 +151,7 @@ class Sender:
         attempt: int,
         patience: float,
     ) -> Completion:
+        self._check_goes_on(limiter, standing)
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
@@ -184,6 +187,17 @@ class Sender:
             limiter.planned(completion.quota)
         return completion
 
+    def _check_goes_on(self, limiter: Limiter, standing: Standing) -> None:
+        """Raise the error that ended it all, or that nothing goes out as long as a call may take.
+
+        The latter is so where an endpoint has asked another run to wait so long.
+        """
+        ended = self.stopped_by or standing.lost
+        if ended is None and (pause := limiter.pause) > self._retries.deadline:
+            ended = ModelError("rate_limit", "no request is let through", retry_after=pause)
+        if ended is not None:
+            raise self._repeated(ended, 0)
+
     def _count_failure(
         self, limiter: Limiter, error: ModelError, sent: float, attempt: int
     ) -> None:
@@ -198,12 +212,25 @@ class Sender:
             return False
         return time.monotonic() - limiter.silent_since < self._retries.max_outage
 
+    def _never_answers(
+        self, standing: Standing, error: ModelError, attempt: int, elapsed: float
+    ) -> bool:
+        """Whether a model that has not said a word yet has had two requests and an outage's time.
+
+        The deadline of one call would be far longer: where requests time out, only the user knows
+        whether the server is that slow.
+        """
+        is_silent = error.kind == "timeout" and not standing.has_answered
+        return is_silent and attempt > 1 and elapsed >= self._retries.max_outage
+
     def _gave_up(
         self, limiter: Limiter, standing: Standing, model: Model, error: ModelError
     ) -> None:
         silent = None
         if limiter.silent_since is not None:
             silent = time.monotonic() - limiter.silent_since
+        if error.kind == "rate_limit" and limiter.pause > self._retries.deadline:
+            standing.is_paused(error, model.endpoint, limiter.pause)
         standing.gave_up(error, model.endpoint, silent)
         key = (model.endpoint, model.name)
         if standing.lost is None or key in self.lost:
@@ -220,7 +247,9 @@ class Sender:
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:
-        copy = ModelError(error.kind, str(error), status=error.status)
+        copy = ModelError(
+            error.kind, str(error), status=error.status, retry_after=error.retry_after
+        )
         copy.requests = requests
         return copy
 

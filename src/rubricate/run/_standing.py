@@ -51,6 +51,12 @@ class Standing:
         self.has_answered = self._has_accepted = True
         self._given_up = 0
 
+    def is_paused(self, error: ModelError, endpoint: str, seconds: float) -> None:
+        """The endpoint asks all requests to wait, for so long that no call can."""
+        if self.lost is None:
+            text = f"{endpoint} asks to wait for {_duration(seconds)}: {error}"
+            self.lost = ModelError(error.kind, text, status=error.status)
+
     def gave_up(self, error: ModelError, endpoint: str, silent: float | None) -> None:
         """A call was given up.
 
@@ -78,3 +84,11 @@ class Standing:
             fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
         if fatal and self.lost is None:
             self.lost = cause
+
+
+def _duration(seconds: float) -> str:
+    """So many seconds in words; a moment that will not come is `longer than a week`."""
+    minutes = seconds / 60
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    return f"{minutes / 60:.0f} h" if minutes < 7 * 24 * 60 else "longer than a week"
