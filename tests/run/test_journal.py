@@ -136,8 +136,9 @@ def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: 
         assert str(error).startswith(str(path))  # noqa: PT017 (it need not be raised)
 
 
+@pytest.mark.parametrize("cut_short", [False, True])
 def test_of_a_damaged_journal_what_can_be_read_counts_and_the_rest_is_asked_again(
-    make_dataset, tmp_path, endpoint, caplog, rows
+    make_dataset, tmp_path, endpoint, caplog, rows, cut_short
 ):
     folder = tmp_path / "run"
     options = {"base_url": endpoint.url, "run_dir": folder}
@@ -145,11 +146,12 @@ def test_of_a_damaged_journal_what_can_be_read_counts_and_the_rest_is_asked_agai
     path = folder / "journal.sqlite"
     content = path.read_bytes()
     page = len(content) // 4096 // 2 * 4096
-    damaged = content[:page] + bytes(4096) + content[page + 4096 :]
+    rest = b"" if cut_short else bytes(4096) + content[page + 4096 :]
+    damaged = content[:page] + rest
     path.write_bytes(damaged)
     result = rubricate.grade(make_dataset(40), "m", **options)
     assert result.failed == 0
-    assert 0 < result.calls < 20 < result.resumed
+    assert result.calls > 0 < result.resumed
     assert (folder / "journal-1.sqlite").read_bytes() == damaged
     (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warning.startswith(f"{path}: it was damaged; {result.resumed} of its answers can be")

@@ -114,6 +114,7 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
 def _readable(path: Path) -> Iterator[tuple[str, dict[str, object]]]:
     """The records of a damaged journal that can be read, one row after the other."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema=ON")  # else a file cut short is refused as a whole
         try:
             (last,) = database.execute("SELECT max(rowid) FROM records").fetchone()
         except TROUBLE:
