@@ -8,6 +8,7 @@ import email.utils
 import gzip
 import inspect
 import json
+import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -417,6 +418,21 @@ def test_nobody_listening_is_a_connection_error_that_names_the_address(
     (error,) = ask_scripted(HTTPModel("m", base_url=unused_url))
     assert error.kind == "connection"
     assert unused_url in str(error)
+
+
+@pytest.mark.parametrize(
+    ("url", "wrong"),
+    [
+        ("http://me:secret-word@host/v1", "must not contain a user name or password"),
+        ("https://host/v1?key=secret-word", "without '?' or '#'"),
+        ("https://host/v1#secret-word", "without '?' or '#'"),
+        ("http://:80/v1", "not a usable address"),
+    ],
+)
+def test_an_address_that_cannot_be_one_is_refused_and_not_repeated(url: str, wrong: str):
+    with pytest.raises(InputError, match=re.escape(wrong)) as caught:
+        HTTPModel("m", base_url=url)
+    assert "secret-word" not in str(caught.value)
 
 
 def test_no_redirect_is_followed():

@@ -185,6 +185,31 @@ def test_answers_from_the_journal_cost_nothing(tmp_path, make_dataset):
     assert second.usage == rubricate.Usage()
 
 
+@pytest.mark.parametrize("options", [{}, {"criteria_per_call": "all"}, {"replicates": 3}])
+def test_items_that_are_the_same_are_asked_about_once(make_dataset, tmp_path, options):
+    dataset = make_dataset(2)
+    for _ in range(9):
+        dataset.add_item(dataset[1].submission, "the same again")
+    with ScriptedEndpoint([Rule(verdict="MET", delay=0.05)]) as endpoint:
+        options = {"base_url": endpoint.url, **options}
+        foretold = rubricate.estimate(dataset, "m", **options).requests
+        result = rubricate.grade(dataset, "m", run_dir=tmp_path, **options)
+        assert len(endpoint.requests) == foretold == result.usage.requests
+        expected = 2 if "criteria_per_call" in options else 4 * options.get("replicates", 1)
+        assert foretold == expected
+    assert result.failed == 0
+    assert len({str(item.criteria["speed"].label) for item in result.items[1:]}) == 1
+
+
+def test_an_item_that_is_the_same_as_one_that_fails_is_asked_about_itself(make_dataset):
+    dataset = make_dataset(1)
+    dataset.add_item(dataset[0].submission, "the same again")
+    unreadable = Rule(criterion="kilometres", reply="?", delay=0.05, times=3)
+    with ScriptedEndpoint([unreadable]) as endpoint:
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url, concurrency=8)
+    assert result.failed == 1
+
+
 def test_a_changed_submission_is_judged_again_and_no_other(tmp_path, make_dataset, endpoint):
     options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
     rubricate.grade(make_dataset(4), "m", **options)

@@ -40,12 +40,14 @@ class Asked(NamedTuple):
 class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
-    `seat` is the judge's place on the bench.
+    `seat` is the judge's place on the bench. `again` says that there was a call that was the same,
+    so that there may be an answer by the time this one is made.
     """
 
     seat: int
     judge: GroupJudge
     asked: list[Asked]
+    again: bool = False
 
     @property
     def needs_judge(self) -> bool:

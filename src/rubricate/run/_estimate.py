@@ -150,6 +150,7 @@ async def estimate(
             Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
         )
         sure, possible = _Counting(answers), _Counting(answers)
+        counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for planned in plan:
             item = JudgedItem(planned)
             calls = bench.calls(planned)
@@ -159,7 +160,7 @@ async def estimate(
                     for asked, verdict in found:
                         bench.take(item, call.seat, asked, verdict)
                         known += 1
-                    if left:
+                    if left and _is_new(left, counted):
                         judged = await call.judge.judge_group(planned.case, _criteria(left), sure)
                         for verdict in judged:
                             documents.add(verdict)
@@ -170,7 +171,7 @@ async def estimate(
                 names = [name for name, at in open_at.items() if at < stage]
                 calls = bench.calls(planned, stage, names)
                 for call, left, _ in _looked_up(calls, answers, only_failed):
-                    if left:
+                    if left and _is_new(left, counted):
                         criteria = _criteria(left)
                         for verdict in await call.judge.judge_group(
                             planned.case, criteria, possible
@@ -208,6 +209,15 @@ def _looked_up(
             elif asked.criterion.needs_judge and (record is not None or not only_failed):
                 left.append(asked)
         yield call, left, found
+
+
+def _is_new(asked: Sequence[Asked], counted: set[int]) -> bool:
+    """Whether the first of these has not been counted yet; it is from then on."""
+    key = hash(asked[0].key)
+    if key in counted:
+        return False
+    counted.add(key)
+    return True
 
 
 def _criteria(asked: Sequence[Asked]) -> list[Criterion]:

@@ -100,6 +100,10 @@ class Execution:
         self._first_part = asyncio.Lock()
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
+        # Calls by the first of their keys: those to be made, and those on their way, the latter
+        # with what is done when the answer is there, if another waits for it.
+        self._planned: set[str] = set()
+        self._asking: dict[str, asyncio.Future[None] | None] = {}
         self._breathed = time.monotonic()
         self._tells = on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
@@ -173,7 +177,9 @@ class Execution:
                     progress.resumed += asked.key not in cached
                     saved.append(verdict.usage)
             if left:
-                unknown.append(call._replace(asked=left))
+                key = left[0].key
+                unknown.append(call._replace(asked=left, again=key in self._planned))
+                self._planned.add(key)
         if saved:
             progress.saved = Usage.total((progress.saved, *saved))
         return unknown + self._escalated(item)
@@ -315,6 +321,26 @@ class Execution:
             yield
 
     async def _make(self, item: JudgedItem, call: Call) -> None:
+        """Make a call, or take the answer to another that was the same."""
+        key = call.asked[0].key
+        if key in self._asking:
+            answered = self._asking[key]
+            if answered is None:
+                answered = self._asking[key] = asyncio.get_running_loop().create_future()
+            await asyncio.wait([answered])
+        elif not call.again:
+            self._asking[key] = None
+            try:
+                await self._ask(item, call)
+            finally:
+                self._planned.discard(key)
+                if (answered := self._asking.pop(key)) is not None:
+                    answered.set_result(None)
+            return
+        self._planned.discard(key)
+        self._followers.extend((item, left) for left in self._unknown(item, [call]))
+
+    async def _ask(self, item: JudgedItem, call: Call) -> None:
         progress, case = self._progress, item.planned.case
         criteria = [asked.criterion for asked in call.asked]
         progress.in_flight += len(criteria)

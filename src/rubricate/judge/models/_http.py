@@ -377,6 +377,8 @@ def _address(name: str, given: str | None) -> tuple[str, str]:
         usable = False
     if not usable:
         raise InputError("the base URL is not a usable address")
+    if parts.query or parts.fragment:
+        raise InputError("the base URL must be an address up to /v1, without '?' or '#'")
     if parts.username or parts.password:
         raise InputError("the base URL must not contain a user name or password")
     return url, model
