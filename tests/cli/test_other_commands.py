@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 
 def test_show_prints_the_run_again(rubricate, write_dataset, endpoint):
@@ -35,6 +40,19 @@ def test_show_of_a_run_that_was_killed_says_how_to_go_on(rubricate, tmp_path):
     done = rubricate("show", ".")
     assert done.returncode == 1
     assert "has not ended" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_one_line():
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    command = [sys.executable, "-c", "from rubricate.cli import main; main()", "judges"]
+    with full.open("w") as output:
+        done = subprocess.run(
+            command, check=False, stdout=output, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
 
 
 def test_init_writes_files_that_grade(rubricate, tmp_path):

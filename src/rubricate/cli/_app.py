@@ -7,6 +7,7 @@ verdicts failed; 3 a comparison found the second run worse; 4 too little could b
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -113,6 +114,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # what it has no character for is no error
     try:
         code = asked(app, sys.argv[1:])(standalone_mode=False)
+        sys.stdout.flush()
     except typer.Abort:
         code = 130
     except KeyboardInterrupt:
@@ -123,6 +125,11 @@ def main() -> None:
         code = 1
     except BrokenPipeError:
         sys.stderr.close()
+        code = 1
+    except OSError as error:  # a full disk behind standard output, say
+        sys.stderr.write(f"Error: {_one_line(str(error))}\n")
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # what could not be written is not tried again
         code = 1
     except Exception as error:
         if not isinstance(error, _ClickException):
