@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -216,6 +217,22 @@ def test_refusals_that_do_not_depend_on_the_pace_do_not_slow_a_run_down(make_dat
     assert result.failed == 0
     assert asked == 666
     assert time.monotonic() - begin < 30  # about 2 s; at the pace between refusals, for ever
+
+
+def test_an_allowance_that_is_whole_again_at_fixed_times_is_used_up_each_time(make_dataset):
+    begin, used = time.monotonic(), Counter[int]()
+
+    async def judge(messages: Any) -> str:
+        window = int(time.monotonic() - begin)
+        used[window] += 1
+        if used[window] > 60:
+            raise ModelError("rate_limit", "HTTP 429")
+        return ANSWER
+
+    result = rubricate.grade(make_dataset(90), judge, concurrency=30)
+    assert result.failed == 0
+    assert sum(used.values()) < 1.5 * 180
+    assert max(used) < 15  # about 3; at the pace that was once measured, half a minute
 
 
 def test_only_refusals_that_come_close_together_hold_all_requests_back():

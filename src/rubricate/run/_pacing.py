@@ -4,7 +4,9 @@ It starts at the concurrency that it is given and learns from there:
 
 - A 429 tells that the endpoint's allowance is used up. What was accepted between two of them is
   the rate at which it fills again, so requests are paced to that from then on, and the pace grows
-  by hundredths until the next one. The requests in flight shrink by a fifth and grow by one for
+  by hundredths until the next one. While nothing at all is let through (the allowance is whole
+  again at a fixed time) there is nothing to measure, and requests look whether it is, after waits
+  that double. The requests in flight shrink by a fifth and grow by one for
   each round of answers. Where 429s come all the same, they do not depend on the pace, and it is
   given up.
 - Headers that tell what is left of an allowance set the pace before there is any 429.
@@ -236,7 +238,7 @@ class Pacing:
         Refusals between many answers concern the one request, and so does the wait.
         """
         self._refusals.append(True)
-        if wait and 2 * sum(self._refusals) >= len(self._refusals):
+        if wait and self._mostly_refused:
             self.pause(wait)
         self._pace_refused += 1
         if sent < self._last_cut or self._answers < self._pace_again_at:
@@ -246,6 +248,10 @@ class Pacing:
         self._cut_pace(now)
         self._last_cut = now
         self._since_cut = 0
+
+    @property
+    def _mostly_refused(self) -> bool:
+        return 2 * sum(self._refusals) >= len(self._refusals)
 
     def _cut_pace(self, now: float) -> None:
         elapsed, count = now - self._mark, max(1, self._since_mark)
@@ -257,6 +263,12 @@ class Pacing:
             elapsed = max(elapsed, 1.0)
             rate, self._first_window = max(FEW, count) / elapsed, (count, elapsed)
             self._measured = 0.0
+        elif self._since_mark == 0:  # nothing gets through, so there is nothing to measure
+            self._pace.level = 0.0
+            if self._mostly_refused:
+                self.pause(self._pause)
+                self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            return
         elif elapsed < SHORT and count < FEW:  # its answers count with the next ones
             self._pace.level = 0.0
             return
