@@ -84,9 +84,9 @@ class Limiter:
             return not self._waiting and self.pacing.wait(time.monotonic(), 0.0) == 0.0
 
     @property
-    def pause(self) -> float:
-        """Seconds for which nothing is let through, as the endpoint has asked."""
-        return self.pacing.pause_left
+    def asked_to_wait(self) -> float:
+        """Seconds for which nothing is let through because the endpoint has asked for it."""
+        return self.pacing.asked_to_wait
 
     @property
     def in_trouble(self) -> bool:

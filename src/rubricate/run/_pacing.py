@@ -92,7 +92,7 @@ class Pacing:
         self._runs: list[Limits] = []
         self._most = 0
         self._in_flight = 0
-        self._paused_until = 0.0
+        self._paused_until = self._asked_until = 0.0
         self._refusals: deque[bool] = deque(maxlen=RECENT)
         # Given, learnt and planned allowances of requests, and those of tokens.
         self._given: Bucket | None = None
@@ -154,9 +154,9 @@ class Pacing:
         return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
 
     @property
-    def pause_left(self) -> float:
-        """Seconds for which nothing is let through."""
-        return max(0.0, self._paused_until - time.monotonic())
+    def asked_to_wait(self) -> float:
+        """Seconds for which nothing is let through because the endpoint has asked for it."""
+        return max(0.0, self._asked_until - time.monotonic())
 
     def pause(self, seconds: float) -> None:
         """Let nothing through for so long."""
@@ -240,6 +240,7 @@ class Pacing:
         self._refusals.append(True)
         if wait and self._mostly_refused:
             self.pause(wait)
+            self._asked_until = max(self._asked_until, time.monotonic() + wait)
         self._pace_refused += 1
         if sent < self._last_cut or self._answers < self._pace_again_at:
             return  # sent before what was learnt from the last one, or nothing can be learnt

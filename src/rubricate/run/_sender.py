@@ -193,8 +193,8 @@ class Sender:
         The latter is so where an endpoint has asked another run to wait so long.
         """
         ended = self.stopped_by or standing.lost
-        if ended is None and (pause := limiter.pause) > self._retries.deadline:
-            ended = ModelError("rate_limit", "no request is let through", retry_after=pause)
+        if ended is None and (wait := limiter.asked_to_wait) > self._retries.deadline:
+            ended = ModelError("rate_limit", "no request is let through", retry_after=wait)
         if ended is not None:
             raise self._repeated(ended, 0)
 
@@ -229,8 +229,8 @@ class Sender:
         silent = None
         if limiter.silent_since is not None:
             silent = time.monotonic() - limiter.silent_since
-        if error.kind == "rate_limit" and limiter.pause > self._retries.deadline:
-            standing.is_paused(error, model.endpoint, limiter.pause)
+        if error.kind == "rate_limit" and limiter.asked_to_wait > self._retries.deadline:
+            standing.is_paused(error, model.endpoint, limiter.asked_to_wait)
         standing.gave_up(error, model.endpoint, silent)
         key = (model.endpoint, model.name)
         if standing.lost is None or key in self.lost:

@@ -89,6 +89,8 @@ class Standing:
 def _duration(seconds: float) -> str:
     """So many seconds in words; a moment that will not come is `longer than a week`."""
     minutes = seconds / 60
+    if minutes < 2:
+        return f"{seconds:.0f} s"
     if minutes < 120:
         return f"{minutes:.0f} min"
     return f"{minutes / 60:.0f} h" if minutes < 7 * 24 * 60 else "longer than a week"
