@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future, wait
 from types import TracebackType
 from typing import Any, TypeVar
 
-__all__ = ["BackgroundLoop", "run_sync"]
+from rubricate.errors import RubricateError
+
+__all__ = ["BackgroundLoop", "run_sync", "running_loop"]
 
 _T = TypeVar("_T")
+
+
+def running_loop() -> asyncio.AbstractEventLoop:
+    """The running event loop.
+
+    Raises:
+        RubricateError: there is none, or it is not asyncio's.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    text = "an asynchronous call needs a running asyncio event loop"
+    if "trio" in sys.modules:
+        text += (
+            "; in a trio program call the plain form in a thread: "
+            "await trio.to_thread.run_sync(...)"
+        )
+    raise RubricateError(text)
 
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
@@ -60,9 +84,19 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for plain code that comes back to it."""
+    """An event loop in a thread of its own, for plain code that comes back to it.
+
+    A forked process has the loop but not its thread: there it gets another one on first use.
+    """
 
     def __init__(self) -> None:
+        # Of parent processes. To close one would also close it there: its sockets are shared.
+        self._inherited: list[asyncio.AbstractEventLoop] = []
+        self._starting = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=contextvars.copy_context().run,
@@ -72,21 +106,39 @@ class BackgroundLoop:
         )
         self._thread.start()
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether the loop runs in the process that this one was forked from, and not here."""
+        return self._process != os.getpid()
+
     def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine in the loop and wait for its result.
 
         An interruption (Ctrl-C) cancels the coroutine, and is raised when it has ended.
         """
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with self._starting:
+            if self.is_inherited:
+                self._inherited.append(self._loop)
+                self._start()
+        outcome: Future[_T] = Future()
+        tasks: list[asyncio.Task[_T]] = []
+
+        def begin() -> None:
+            task = self._loop.create_task(coroutine)
+            task.add_done_callback(lambda ended: _tell(ended, outcome))
+            tasks.append(task)
+
+        self._loop.call_soon_threadsafe(begin)
         try:
-            return future.result()
+            return outcome.result()
         except KeyboardInterrupt:
-            future.cancel()
+            self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            wait([outcome])
             raise
 
     def close(self) -> None:
         """Cancel what is running and end the thread."""
-        if self._loop.is_closed():
+        if self.is_inherited or self._loop.is_closed():
             return
         asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -110,3 +162,13 @@ class BackgroundLoop:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _tell(ended: asyncio.Task[_T], outcome: Future[_T]) -> None:
+    """Give a task's outcome to who waits for it in another thread."""
+    if ended.cancelled():
+        outcome.set_exception(CancelledError())
+    elif (problem := ended.exception()) is not None:
+        outcome.set_exception(problem)
+    else:
+        outcome.set_result(ended.result())

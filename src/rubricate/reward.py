@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import atexit
 import math
+import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Unpack, cast, get_args
 
-from rubricate._documents import check_keys, did_you_mean
-from rubricate._sync import BackgroundLoop
-from rubricate.dataset import DataItem, RubricDataset, Transcript
+from rubricate._documents import did_you_mean
+from rubricate._sync import BackgroundLoop, running_loop
+from rubricate.dataset import DataItem, RubricDataset, text_of_chat
 from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgeSettings, JudgesLike
 from rubricate.options import (
@@ -33,18 +34,6 @@ Text = str | Sequence[Mapping[str, Any]]
 """A prompt or a completion: text, or a list of chat messages."""
 
 OnFailure = Literal["none", "nan", "raise"]
-TOLD_TO_THE_JUDGE = (
-    "base_url",
-    "temperature",
-    "max_tokens",
-    "timeout",
-    "prices",
-    "criteria_per_call",
-    "examples",
-)
-
-
-MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
 
 
 class RewardError(RubricateError):
@@ -78,7 +67,8 @@ class RewardFunction:
     `reward(prompts=..., completions=...)` gives one score a completion; `await
     reward.acall(...)` does so without blocking. `score_batch` and `ascore_batch` give more.
     Connections and limits are kept from batch to batch: `close` (or `with`) lets go of them, or the
-    end of the program.
+    end of the program. Threads may share one; a copy, a forked process and one that it is sent to
+    (by pickle) have connections and limits of their own.
 
     Args:
         rubric: what to judge by.
@@ -122,16 +112,29 @@ class RewardFunction:
         to_the_judge = {*JudgeSettings.__annotations__, *PanelOptions.__annotations__}
         left = {name: value for name, value in options.items() if name not in to_the_judge}
         self._options = cast("GradingOptions", left)
-        self._sender: tuple[asyncio.AbstractEventLoop, Sender] | None = None
+        self._rest()
+
+    def _rest(self) -> None:
+        """Be as before the first use."""
+        self._senders: dict[asyncio.AbstractEventLoop, Sender] = {}
         self._background: BackgroundLoop | None = None
+        self._starting = threading.Lock()
         self._closes_at_exit = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        in_use = ("_senders", "_background", "_starting", "_closes_at_exit")
+        return {name: value for name, value in self.__dict__.items() if name not in in_use}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._rest()
 
     def __call__(
         self,
         completions: Sequence[Text],
         prompts: Sequence[Text] | None = None,
         *,
-        reference: Sequence[str | None] | None = None,
+        reference: Sequence[Text | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
         """Score a batch. Works in plain code and inside a running loop.
@@ -140,7 +143,9 @@ class RewardFunction:
             completions: the texts to be scored.
             prompts: what each of them answers.
             reference: an exemplary response for each.
-            columns: whatever else a trainer passes; not looked at.
+            columns: whatever else a trainer passes; not looked at, but for a callable `log_metric`
+                (TRL's): it is told the mean value of each criterion, over the completions that were
+                judged by it, as `NAME/CRITERION`, and the share that failed as `NAME/failed`.
 
         Returns:
             One score in [0, 1] a completion; None, or NaN, where there is none, by `on_failure`.
@@ -149,32 +154,43 @@ class RewardFunction:
             InputError: the lists are not equally long, or hold something else than texts.
             RewardError: a score could not be had, with `on_failure="raise"`.
         """
-        return self._scores(self.score_batch(completions, prompts, reference=reference))
+        batch = self.score_batch(completions, prompts, reference=reference)
+        return self._scores(batch, columns)
 
-    async def acall(
-        self,
-        completions: Sequence[Text],
-        prompts: Sequence[Text] | None = None,
-        *,
-        reference: Sequence[str | None] | None = None,
-        **columns: object,
-    ) -> list[float | None]:
-        """As a call, without blocking the running loop."""
-        return self._scores(await self.ascore_batch(completions, prompts, reference=reference))
+    @property
+    def acall(self) -> Callable[..., Coroutine[Any, Any, list[float | None]]]:
+        """As a call, without blocking the running loop.
+
+        It is a function of the same `__name__`, so that a trainer logs it under the rubric's name.
+        """
+
+        async def acall(
+            completions: Sequence[Text],
+            prompts: Sequence[Text] | None = None,
+            *,
+            reference: Sequence[Text | None] | None = None,
+            **columns: object,
+        ) -> list[float | None]:
+            batch = await self.ascore_batch(completions, prompts, reference=reference)
+            return self._scores(batch, columns)
+
+        acall.__name__ = self.__name__
+        return acall
 
     def score_batch(
         self,
         completions: Sequence[Text],
         prompts: Sequence[Text] | None = None,
         *,
-        reference: Sequence[str | None] | None = None,
+        reference: Sequence[Text | None] | None = None,
     ) -> RewardBatch:
         """Scores, values by criterion and the mask of failures; arguments as in a call."""
-        if self._background is None:
-            self._background = BackgroundLoop()
-            if not self._closes_at_exit:
-                self._closes_at_exit = True
-                atexit.register(_close, weakref.ref(self))
+        with self._starting:
+            if self._background is None:
+                self._background = BackgroundLoop()
+                if not self._closes_at_exit:
+                    self._closes_at_exit = True
+                    atexit.register(_close, weakref.ref(self))
         return self._background.run(self.ascore_batch(completions, prompts, reference=reference))
 
     async def ascore_batch(
@@ -182,7 +198,7 @@ class RewardFunction:
         completions: Sequence[Text],
         prompts: Sequence[Text] | None = None,
         *,
-        reference: Sequence[str | None] | None = None,
+        reference: Sequence[Text | None] | None = None,
     ) -> RewardBatch:
         """As `score_batch`, without blocking the running loop."""
         columns = {"completions": completions, "prompts": prompts, "reference": reference}
@@ -197,14 +213,11 @@ class RewardFunction:
                 raise InputError(f"{len(column)} {name} for {len(texts)} completions")
         if not texts:
             return RewardBatch(self._rubric.names, [], [], [], [])
+        asked = [None] * len(texts) if prompts is None else _texts(prompts, "prompts")
+        answers = [None] * len(texts) if reference is None else _texts(reference, "reference")
         items = [
-            DataItem(
-                text,
-                reference_submission=None if reference is None else reference[index],
-                id=str(index),
-                prompt=None if prompts is None else _text(prompts[index], "prompts", index),
-            )
-            for index, text in enumerate(texts)
+            DataItem(text, reference_submission=answer, id=str(index), prompt=prompt)
+            for index, (text, prompt, answer) in enumerate(zip(texts, asked, answers, strict=True))
         ]
         return self._batch(await self._graded(items))
 
@@ -224,11 +237,14 @@ class RewardFunction:
 
     def _sender_here(self) -> Sender:
         """The running loop's way to models; a new one after a model was given up."""
-        loop = asyncio.get_running_loop()
-        if self._sender is None or self._sender[0] is not loop or self._sender[1].lost:
-            self._let_go()
-            self._sender = (loop, shared_sender(self._judge, self._options))
-        return self._sender[1]
+        loop = running_loop()
+        for ended in [one for one in list(self._senders) if one.is_closed()]:
+            self._let_go(ended)
+        if loop in self._senders and self._senders[loop].lost:
+            self._let_go(loop)
+        if loop not in self._senders:
+            self._senders[loop] = shared_sender(self._judge, self._options)
+        return self._senders[loop]
 
     def _batch(self, items: list[ItemResult]) -> RewardBatch:
         names = self._rubric.names
@@ -244,7 +260,11 @@ class RewardFunction:
             items,
         )
 
-    def _scores(self, batch: RewardBatch) -> list[float | None]:
+    def _scores(self, batch: RewardBatch, columns: Mapping[str, object]) -> list[float | None]:
+        log = columns.get("log_metric")
+        if callable(log):
+            for name, value in _means(batch).items():
+                log(f"{self.__name__}/{name}", value)
         if self._on_failure == "raise" and any(batch.failed):
             raise RewardError(_causes(batch))
         if self._on_failure == "nan":
@@ -253,20 +273,20 @@ class RewardFunction:
 
     def close(self) -> None:
         """Let go of connections and of the background loop. It can be used again afterwards."""
-        if self._background is not None:
+        if self._background is not None and not self._background.is_inherited:
             self._background.run(self.aclose())
             self._background.close()
             self._background = None
 
     async def aclose(self) -> None:
         """Let go of the connections of the running loop, after `acall` or `ascore_batch`."""
-        self._let_go()
+        self._let_go(running_loop())
         await self._judge.aclose()
 
-    def _let_go(self) -> None:
-        if self._sender is not None:
-            self._sender[1].leave()
-            self._sender = None
+    def _let_go(self, loop: asyncio.AbstractEventLoop) -> None:
+        sender = self._senders.pop(loop, None)
+        if sender is not None:
+            sender.leave()
 
     def __enter__(self) -> RewardFunction:
         return self
@@ -287,6 +307,18 @@ def _close(reward: weakref.ref[RewardFunction]) -> None:
         found.close()
 
 
+def _means(batch: RewardBatch) -> dict[str, float]:
+    """Each criterion's mean value where there is one, and the share that failed."""
+    found: dict[str, float] = {}
+    for name, column in zip(batch.names, zip(*batch.values, strict=True), strict=False):
+        values = [value for value in column if value is not None]
+        if values:
+            found[name] = sum(values) / len(values)
+    if batch.failed:
+        found["failed"] = sum(batch.failed) / len(batch.failed)
+    return found
+
+
 def _causes(batch: RewardBatch) -> str:
     count = sum(batch.failed)
     first = batch.items[batch.failed.index(True)]
@@ -300,35 +332,14 @@ def _causes(batch: RewardBatch) -> str:
     return f"{count} of {total} completions have no score; completion {first.index}: {cause}"
 
 
-def _text(given: Any, column: str, index: int) -> str:
-    """A prompt or completion as text: one message as its text, several as a `Transcript`."""
-    if isinstance(given, str):
-        return given
-    if not isinstance(given, Sequence) or not all(isinstance(part, Mapping) for part in given):
-        raise InputError(
-            f"expected text or a list of chat messages, found {type(given).__name__}",
-            path=(column, index),
-        )
-    for message in given:
-        try:
-            check_keys(message, MESSAGE_KEYS)
-        except InputError as error:
-            raise error.within((column, index)) from None
-        if "content" not in message and "tool_calls" not in message:
-            raise InputError("a message has no content", path=(column, index))
-    messages = [
-        {"role": "user", **message, "content": _content(message.get("content"))}
-        for message in given
+def _texts(column: Sequence[Text | None], name: str) -> list[str | None]:
+    return [
+        None if given is None else _text(given, name, index) for index, given in enumerate(column)
     ]
-    if len(messages) == 1:
-        return str(messages[0]["content"])
+
+
+def _text(given: Any, column: str, index: int) -> str:
     try:
-        return Transcript(messages)
+        return text_of_chat(given)
     except InputError as error:
         raise error.within((column, index)) from None
-
-
-def _content(content: Any) -> str:
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
-    return "" if content is None else str(content)

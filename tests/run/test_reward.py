@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import inspect
 import math
+import os
+import pickle
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -133,6 +139,7 @@ def test_limits_hold_over_batches(endpoint):
         ),
         ({"completions": [[{"role": "assistant"}]]}, r"completions\[0\]: a message has no content"),
         ({"completions": ["a", 3]}, r"completions\[1\]: expected text or a list of chat messages"),
+        ({"completions": ["a"], "reference": [5]}, r"reference\[0\]: expected text or a list"),
     ],
 )
 def test_lists_that_do_not_fit_are_an_error(given: Any, message: str):
@@ -183,3 +190,89 @@ def test_a_program_that_does_not_close_it_ends_without_a_word(endpoint):
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1.0]\n", "")
+
+
+def test_what_models_write_into_tool_calls_is_judged_and_never_an_error(endpoint):
+    """TRL's calls have no id, and a model's arguments need not be JSON."""
+    calls = [
+        {"type": "function", "function": {"name": "look_up", "arguments": {"n": 1}}},
+        {"function": {"name": "look_up", "arguments": "{not json"}, "id": None},
+        "nonsense",
+    ]
+    with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
+        assert reward([[{"role": "assistant", "content": GOOD, "tool_calls": calls}]]) == [1.0]
+    assert endpoint.requests[0].submission == (
+        f"assistant: {GOOD}\nTools:\n  look_up: {{'n': 1}}\n"
+        "  look_up: {'arguments': '{not json'}\n  nonsense: {}"
+    )
+
+
+def test_trainers_log_it_by_its_name_and_are_told_of_each_criterion():
+    told: dict[str, float] = {}
+    with ScriptedEndpoint(FAILING) as endpoint:
+        reward = RewardFunction(RUBRIC, "m", base_url=endpoint.url)
+        assert (reward.__name__, reward.acall.__name__) == ("light", "light")
+        assert inspect.iscoroutinefunction(reward.acall)  # how TRL knows
+        reward([GOOD, BAD, "broken", GOOD], log_metric=told.__setitem__)
+        assert told == {"light/speed": 2 / 3, "light/boasting": 0.25, "light/failed": 0.25}
+        reward(["broken"], log_metric=told.__setitem__, log_extra=["a column of this name"])
+        reward([], log_metric=told.__setitem__)
+        reward.close()
+    assert told == {"light/speed": 2 / 3, "light/boasting": 0.0, "light/failed": 1.0}
+
+
+def test_threads_share_one_loop_and_its_limits(endpoint):
+    before = threading.active_count()
+    with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(lambda _: reward([GOOD]), range(16))) == [[1.0]] * 16
+        assert threading.active_count() == before + 1
+
+
+def test_a_copy_and_one_sent_to_another_process_begin_anew(endpoint, monkeypatch):
+    """TRL's asynchronous trainer pickles its reward functions for a process that it spawns."""
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with RewardFunction(RUBRIC, "openai/m") as reward:
+        assert reward([GOOD]) == [1.0]
+        sent = pickle.dumps(reward)
+        assert b"sk-secret" not in sent
+        for copied in (pickle.loads(sent), copy.deepcopy(reward)):
+            with copied:
+                assert copied([GOOD, BAD]) == [1.0, 0.0]
+        assert reward([BAD]) == [0.0]
+
+
+FORKS = """
+import os, sys, threading, time
+from rubricate import Criterion, RewardFunction, Rubric
+
+rubric = Rubric([Criterion(requirement='Gives roughly 300000 kilometres')])
+reward = RewardFunction(rubric, 'm', base_url=sys.argv[1], concurrency=1)
+print(reward(['Roughly 300000 kilometres']))
+busy = threading.Thread(target=lambda: print(reward(['waits'])))
+busy.start()
+time.sleep(0.3)
+for uses in (True, False):
+    if (child := os.fork()) == 0:
+        if uses:
+            print(reward(['Roughly 300000 kilometres']), flush=True)
+        sys.exit(7)
+    print(os.waitpid(child, 0)[1] >> 8, flush=True)
+busy.join()
+print(reward(['Roughly 300000 kilometres']))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_judges_by_itself_and_ends():
+    """Also while the parent's only place for a request is taken."""
+    with ScriptedEndpoint([Rule(submission="waits", delay=2.0)]) as endpoint:
+        done = subprocess.run(
+            [sys.executable, "-c", FORKS, endpoint.url],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert done.stdout.split("\n") == ["[1.0]", "[1.0]", "7", "7", "[0.0]", "[1.0]", ""]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolCallError,
     )
+    from rubricate.dataset._chat_text import text_of_chat
     from rubricate.dataset._columns import TableColumns
     from rubricate.dataset._context import ContextDocument
     from rubricate.dataset._csv import csv_dataset
@@ -112,11 +113,13 @@ __all__ = [
     "sample_input_len",
     "survey_of",
     "table_name",
+    "text_of_chat",
     "write_skipped",
 ]
 
 _MODULES = {
     "_annotations": ("Annotations",),
+    "_chat_text": ("text_of_chat",),
     "_columns": ("TableColumns",),
     "_context": ("ContextDocument",),
     "_csv": ("csv_dataset",),

@@ -31,7 +31,13 @@ AGREEMENT = ("accuracy", "kappa", "n")
 
 def as_text(summary: Summary, width: int = 100) -> str:
     """The view without colours, `width` characters wide."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,  # else it is shown in the notebook, and nothing is written here
+    )
     console.print(summary_view(summary))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())

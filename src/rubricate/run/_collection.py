@@ -7,6 +7,7 @@ looks through all that wait for answers every few calls: a tenth of the CPU time
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ NEW_OBJECTS = 20_000
 _lock = threading.Lock()
 _before: list[tuple[int, int, int]] = []
 """The process's own thresholds, once for each run that goes on."""
+
+if hasattr(os, "register_at_fork"):  # a thread that holds the lock is not in a forked process
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 @contextmanager

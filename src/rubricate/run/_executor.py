@@ -12,6 +12,7 @@ from contextvars import Context
 from dataclasses import replace
 from typing import Any
 
+from rubricate._sync import running_loop
 from rubricate.rubric import Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget
@@ -116,7 +117,7 @@ class Execution:
         """
         done: asyncio.Queue[JudgedItem | None] = asyncio.Queue()
         room = asyncio.Semaphore(BACKLOG)
-        working = asyncio.create_task(self._work(done, room), context=self._context)
+        working = running_loop().create_task(self._work(done, room), context=self._context)
         working.add_done_callback(lambda _: done.put_nowait(None))
         try:
             while (item := await done.get()) is not None:

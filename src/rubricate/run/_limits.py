@@ -7,6 +7,7 @@ whatever loop and thread they are.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections import deque
@@ -258,3 +259,17 @@ def limiter_of(endpoint: str) -> Limiter:
         limiter, loops = _LIMITERS.setdefault(endpoint, (Limiter(), WeakSet()))
         loops.add(loop)
         return limiter
+
+
+def _begin_anew() -> None:
+    """Forget, in a forked process, what the parent's threads wait for and have in flight."""
+    _LIMITERS.clear()
+    _LIMITERS_LOCK.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LIMITERS_LOCK.acquire,
+        after_in_parent=_LIMITERS_LOCK.release,
+        after_in_child=_begin_anew,
+    )

@@ -12,9 +12,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from rubricate._sync import running_loop
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._encodings import plain_body
@@ -101,6 +103,14 @@ class HTTPModel:
         if max_tokens is not None and max_tokens < 1:
             raise InputError(f"max_tokens must be at least 1, found {max_tokens}")
         self.name = name
+        self._given = partial(
+            type(self),
+            base_url=base_url,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            prices=prices,
+        )
         self._url, self._model = _address(name, base_url)
         self.endpoint = self._url
         self._key, self.key_variable = api_key(name, base_url)
@@ -123,6 +133,13 @@ class HTTPModel:
         # By the schema's identity, which stays its own as long as it is kept here.
         self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is made anew: with its own connections, and the key of where it is then.
+
+        What is sent to other processes so has no key in it.
+        """
+        return self._given, (self.name,)
 
     def fingerprint(self) -> dict[str, Any]:
         found = {"model": self._model, "endpoint": self._url, "temperature": self._temperature}
@@ -361,7 +378,7 @@ class HTTPModel:
         )
 
     async def aclose(self) -> None:
-        connections = self._connections.pop(asyncio.get_running_loop(), None)
+        connections = self._connections.pop(running_loop(), None)
         if connections is not None:
             await connections.aclose()
         for loop in [loop for loop in self._connections if loop.is_closed()]:
