@@ -128,11 +128,18 @@ class BackgroundLoop:
             task.add_done_callback(lambda ended: _tell(ended, outcome))
             tasks.append(task)
 
-        self._loop.call_soon_threadsafe(begin)
+        def give_up() -> None:
+            for task in tasks:
+                task.cancel()
+            if not tasks:  # interrupted before it began
+                coroutine.close()
+                outcome.cancel()
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             return outcome.result()
         except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            self._loop.call_soon_threadsafe(give_up)
             wait([outcome])
             raise
 
