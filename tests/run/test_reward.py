@@ -180,16 +180,19 @@ def test_a_completion_of_several_messages_is_one_conversation_that_forges_no_tur
     )
 
 
-def test_a_program_that_does_not_close_it_ends_without_a_word(endpoint):
+@pytest.mark.parametrize("call", ["reward({})", "asyncio.run(reward.acall({}))"])
+def test_a_program_that_does_not_close_it_ends_without_a_word(endpoint, call):
+    """Nor do loops of its own that end leave connections behind."""
     program = (
+        "import asyncio\n"
         "from rubricate import Criterion, RewardFunction, Rubric\n"
         "rubric = Rubric([Criterion(requirement='Gives roughly 300000 kilometres')])\n"
         f"reward = RewardFunction(rubric, 'm', base_url={endpoint.url!r})\n"
-        f"print(reward([{GOOD!r}]))\n"
+        f"for _ in range(2): print({call.format([GOOD])})\n"
     )
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "[1.0]\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1.0]\n[1.0]\n", "")
 
 
 def test_what_models_write_into_tool_calls_is_judged_and_never_an_error(endpoint):

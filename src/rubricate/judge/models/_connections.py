@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -58,6 +59,8 @@ class ProxyRefused(Exception):
 class Connections:
     """Connections to one address, in one event loop; as many as there are requests at once.
 
+    A loop that ends as those of `asyncio.run` do ends them, too.
+
     Args:
         url: what is posted to, http or https.
         headers: sent with every request.
@@ -81,6 +84,7 @@ class Connections:
         self._proxy = None if proxy is None else urlsplit(proxy)
         self._free: list[_Connection] = []
         self._all: set[_Connection] = set()
+        self._with_loop: AsyncGenerator[None] | None = None
         shown = f"[{self._host}]" if ":" in self._host else self._host
         self._authority = f"{shown}:{self._port}"
         usual = self._port == (443 if self._encrypted else 80)
@@ -139,8 +143,18 @@ class Connections:
         self._all.discard(connection)
         connection.end()
 
+    async def _until_the_loop_ends(self) -> AsyncGenerator[None]:
+        """Begun once: the loop closes the generators that are left when it ends."""
+        try:
+            yield
+        finally:
+            await self.aclose()
+
     async def _connected(self) -> _Connection:
         loop = asyncio.get_running_loop()
+        if self._with_loop is None:
+            self._with_loop = self._until_the_loop_ends()
+            await anext(self._with_loop)
         connection = _Connection(loop)
         self._all.add(connection)
         try:

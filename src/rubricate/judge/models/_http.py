@@ -328,6 +328,7 @@ class HTTPModel:
         loop = asyncio.get_running_loop()
         connections = self._connections.get(loop)
         if connections is None:
+            self._forget_ended()
             headers = {
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
@@ -381,8 +382,12 @@ class HTTPModel:
         connections = self._connections.pop(running_loop(), None)
         if connections is not None:
             await connections.aclose()
-        for loop in [loop for loop in self._connections if loop.is_closed()]:
-            del self._connections[loop]
+        self._forget_ended()
+
+    def _forget_ended(self) -> None:
+        """Let go of what belonged to loops that have ended."""
+        for loop in [loop for loop in list(self._connections) if loop.is_closed()]:
+            self._connections.pop(loop, None)
 
 
 def _address(name: str, given: str | None) -> tuple[str, str]:
