@@ -84,7 +84,10 @@ def tiny_model(folder: str) -> Any:
 
 
 def trainer() -> None:
-    """Three steps each of GRPO and RLOO: text and chat, plain and asynchronous, with failures."""
+    """Three steps each of GRPO and RLOO: text and chat, plain and asynchronous, with failures.
+
+    In chats each row has a rubric of its own.
+    """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
@@ -99,7 +102,11 @@ def trainer() -> None:
         asked: Any = "how fast is light"
         if chat:
             asked = [{"role": "user", "content": asked}]
-        rows = [{"prompt": asked, "reference": "300000 kilometres", "id": n} for n in range(8)]
+        row: dict[str, Any] = {"prompt": asked, "reference": "300000 kilometres"}
+        rows = [{**row, "id": number} for number in range(8)]
+        if chat:  # each row has its own rubric, as a list of structs
+            criteria = [criterion.to_dict() for criterion in RUBRIC.criteria]
+            rows = [{**one, "rubric": [*criteria, {"requirement": "Is brief"}]} for one in rows]
         with tempfile.TemporaryDirectory() as folder, ScriptedEndpoint(fails) as endpoint:
             tokenizer = tiny_model(folder)
             with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
@@ -130,6 +137,8 @@ def trainer() -> None:
             assert all("light/failed" in row for row in steps), steps
             assert any("light/speed" in row for row in steps), steps
             assert all("300000 kilometres" in one.prefix for one in endpoint.requests[2:])
+            asked_of = {one.criterion for one in endpoint.requests}
+            assert any("Is brief" in criterion for criterion in asked_of) is chat, asked_of
             failed = sum(row["light/failed"] for row in steps) / 3
             form = "chat" if chat else "text"
             call = "acall" if is_async else "call"

@@ -32,6 +32,8 @@ __all__ = ["RewardBatch", "RewardError", "RewardFunction", "Text"]
 
 Text = str | Sequence[Mapping[str, Any]]
 """A prompt or a completion: text, or a list of chat messages."""
+RowRubric = Rubric | str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""A completion's rubric: itself, its JSON text, or what is in such a file."""
 
 OnFailure = Literal["none", "nan", "raise"]
 
@@ -45,10 +47,10 @@ class RewardBatch:
     """The scores of a batch. All lists are as long as the batch, and in its order.
 
     Attributes:
-        names: the criteria's names.
+        names: the criteria's names: those of the function's rubric, then those of others.
         scores: each completion's score in [0, 1]; None where `failed`.
         values: each completion's value by criterion, in the order of `names`; None where a
-            criterion was not judged.
+            criterion was not judged, or not asked about.
         failed: whether a completion has no score that can be relied on: a judgement failed, or
             none of its criteria could be judged.
         items: all that is known of each completion: verdicts, reasons, causes of failures.
@@ -71,7 +73,7 @@ class RewardFunction:
     (by pickle) have connections and limits of their own.
 
     Args:
-        rubric: what to judge by.
+        rubric: what to judge by; None where every completion comes with its own.
         judge: who judges, as for `rubricate.grade`.
         prompt: the task, for batches that come without prompts.
         on_failure: what stands for a score that could not be had: `none` (None), `nan`, or
@@ -85,7 +87,7 @@ class RewardFunction:
 
     def __init__(
         self,
-        rubric: Rubric,
+        rubric: Rubric | None,
         judge: JudgesLike = None,
         *,
         prompt: str = "",
@@ -99,12 +101,13 @@ class RewardFunction:
                 f"on_failure must be one of {', '.join(known)}, found {on_failure!r}{hint}"
             )
         check_options(options, RewardOptions, "rubric", "judge", "prompt", "on_failure")
-        if not isinstance(rubric, Rubric):
+        if not isinstance(rubric, Rubric | None):
             raise InputError(
                 f"expected a Rubric, found {type(rubric).__name__}; a file is loaded by "
                 "Rubric.from_file"
             )
-        self.__name__ = rubric.name or "rubric_reward"  # what trainers log it as
+        # what trainers log it as
+        self.__name__ = (rubric.name if rubric else None) or "rubric_reward"
         self._rubric = rubric
         self._prompt = prompt
         self._on_failure = on_failure
@@ -135,6 +138,7 @@ class RewardFunction:
         prompts: Sequence[Text] | None = None,
         *,
         reference: Sequence[Text | None] | None = None,
+        rubric: Sequence[RowRubric | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
         """Score a batch. Works in plain code and inside a running loop.
@@ -143,9 +147,12 @@ class RewardFunction:
             completions: the texts to be scored.
             prompts: what each of them answers.
             reference: an exemplary response for each.
+            rubric: what to judge each by in place of the function's rubric: a `Rubric`, its JSON
+                text, or what is in such a file. None: the function's.
             columns: whatever else a trainer passes; not looked at, but for a callable `log_metric`
-                (TRL's): it is told the mean value of each criterion, over the completions that were
-                judged by it, as `NAME/CRITERION`, and the share that failed as `NAME/failed`.
+                (TRL's): it is told the mean value of each criterion of the function's rubric, over
+                the completions that were judged by it, as `NAME/CRITERION`, and the share that
+                failed as `NAME/failed`.
 
         Returns:
             One score in [0, 1] a completion; None, or NaN, where there is none, by `on_failure`.
@@ -154,7 +161,7 @@ class RewardFunction:
             InputError: the lists are not equally long, or hold something else than texts.
             RewardError: a score could not be had, with `on_failure="raise"`.
         """
-        batch = self.score_batch(completions, prompts, reference=reference)
+        batch = self.score_batch(completions, prompts, reference=reference, rubric=rubric)
         return self._scores(batch, columns)
 
     @property
@@ -169,9 +176,12 @@ class RewardFunction:
             prompts: Sequence[Text] | None = None,
             *,
             reference: Sequence[Text | None] | None = None,
+            rubric: Sequence[RowRubric | None] | None = None,
             **columns: object,
         ) -> list[float | None]:
-            batch = await self.ascore_batch(completions, prompts, reference=reference)
+            batch = await self.ascore_batch(
+                completions, prompts, reference=reference, rubric=rubric
+            )
             return self._scores(batch, columns)
 
         acall.__name__ = self.__name__
@@ -183,6 +193,7 @@ class RewardFunction:
         prompts: Sequence[Text] | None = None,
         *,
         reference: Sequence[Text | None] | None = None,
+        rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
         """Scores, values by criterion and the mask of failures; arguments as in a call."""
         with self._starting:
@@ -191,7 +202,9 @@ class RewardFunction:
                 if not self._closes_at_exit:
                     self._closes_at_exit = True
                     atexit.register(_close, weakref.ref(self))
-        return self._background.run(self.ascore_batch(completions, prompts, reference=reference))
+        return self._background.run(
+            self.ascore_batch(completions, prompts, reference=reference, rubric=rubric)
+        )
 
     async def ascore_batch(
         self,
@@ -199,27 +212,29 @@ class RewardFunction:
         prompts: Sequence[Text] | None = None,
         *,
         reference: Sequence[Text | None] | None = None,
+        rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
         """As `score_batch`, without blocking the running loop."""
-        columns = {"completions": completions, "prompts": prompts, "reference": reference}
-        for name, column in columns.items():
+        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
+        for name, column in {"completions": completions, **beside}.items():
             if isinstance(column, str | Mapping):
                 raise InputError(
                     f"{name}: expected a list, one a completion, found {type(column).__name__}"
                 )
         texts = [_text(given, "completions", index) for index, given in enumerate(completions)]
-        for name, column in (("prompts", prompts), ("reference", reference)):
+        for name, column in beside.items():
             if column is not None and len(column) != len(texts):
                 raise InputError(f"{len(column)} {name} for {len(texts)} completions")
-        if not texts:
-            return RewardBatch(self._rubric.names, [], [], [], [])
         asked = [None] * len(texts) if prompts is None else _texts(prompts, "prompts")
         answers = [None] * len(texts) if reference is None else _texts(reference, "reference")
+        rubrics = _rubrics([None] * len(texts) if rubric is None else rubric, self._rubric)
         items = [
-            DataItem(text, reference_submission=answer, id=str(index), prompt=prompt)
-            for index, (text, prompt, answer) in enumerate(zip(texts, asked, answers, strict=True))
+            DataItem(text, reference_submission=answer, id=str(index), prompt=prompt, rubric=own)
+            for index, (text, prompt, answer, own) in enumerate(
+                zip(texts, asked, answers, rubrics, strict=True)
+            )
         ]
-        return self._batch(await self._graded(items))
+        return self._batch(await self._graded(items) if items else [])
 
     async def _graded(self, items: list[DataItem]) -> list[ItemResult]:
         dataset = RubricDataset(self._prompt, self._rubric, items)
@@ -247,15 +262,20 @@ class RewardFunction:
         return self._senders[loop]
 
     def _batch(self, items: list[ItemResult]) -> RewardBatch:
-        names = self._rubric.names
+        names = {name: None for item in items for name in item.criteria}
+        if self._rubric is not None:
+            names = dict.fromkeys(self._rubric.names) | names
         failed = [
             item.score.value is None or any(v.status == "failed" for v in item.criteria.values())
             for item in items
         ]
         return RewardBatch(
-            names,
+            list(names),
             [None if bad else item.score.value for bad, item in zip(failed, items, strict=True)],
-            [[item.criteria[name].value for name in names] for item in items],
+            [
+                [item.criteria[name].value if name in item.criteria else None for name in names]
+                for item in items
+            ],
             failed,
             items,
         )
@@ -263,7 +283,8 @@ class RewardFunction:
     def _scores(self, batch: RewardBatch, columns: Mapping[str, object]) -> list[float | None]:
         log = columns.get("log_metric")
         if callable(log):
-            for name, value in _means(batch).items():
+            shown = [] if self._rubric is None else self._rubric.names
+            for name, value in _means(batch, shown).items():
                 log(f"{self.__name__}/{name}", value)
         if self._on_failure == "raise" and any(batch.failed):
             raise RewardError(_causes(batch))
@@ -307,12 +328,12 @@ def _close(reward: weakref.ref[RewardFunction]) -> None:
         found.close()
 
 
-def _means(batch: RewardBatch) -> dict[str, float]:
-    """Each criterion's mean value where there is one, and the share that failed."""
+def _means(batch: RewardBatch, names: Sequence[str]) -> dict[str, float]:
+    """The criteria's mean values where there are any, and the share that failed."""
     found: dict[str, float] = {}
     for name, column in zip(batch.names, zip(*batch.values, strict=True), strict=False):
         values = [value for value in column if value is not None]
-        if values:
+        if values and name in names:
             found[name] = sum(values) / len(values)
     if batch.failed:
         found["failed"] = sum(batch.failed) / len(batch.failed)
@@ -336,6 +357,34 @@ def _texts(column: Sequence[Text | None], name: str) -> list[str | None]:
     return [
         None if given is None else _text(given, name, index) for index, given in enumerate(column)
     ]
+
+
+def _rubrics(column: Sequence[RowRubric | None], own: Rubric | None) -> list[Rubric | None]:
+    """Each completion's rubric, None for the function's; the same text is read once."""
+    read: dict[str, Rubric] = {}
+    found: list[Rubric | None] = []
+    for index, given in enumerate(column):
+        try:
+            if given is None and own is None:
+                raise InputError("none is given, and the function has none")
+            if isinstance(given, str):
+                if given not in read:
+                    read[given] = Rubric.from_json(given)
+                found.append(read[given])
+            else:
+                found.append(None if given is None else Rubric.from_dict(_without_nulls(given)))
+        except InputError as error:
+            raise error.within(("rubric", index)) from None
+    return found
+
+
+def _without_nulls(data: Any) -> Any:
+    """Data without what Arrow's tables put where others of a column have something."""
+    if isinstance(data, Mapping):
+        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return [_without_nulls(value) for value in data]
+    return data
 
 
 def _text(given: Any, column: str, index: int) -> str:

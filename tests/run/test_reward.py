@@ -224,6 +224,32 @@ def test_trainers_log_it_by_its_name_and_are_told_of_each_criterion():
     assert told == {"light/speed": 2 / 3, "light/boasting": 0.0, "light/failed": 1.0}
 
 
+def test_each_completion_may_come_with_its_own_rubric(endpoint):
+    """As JSON text, or as Arrow gives it: with nulls for what other rows have."""
+    own = Criterion(name="unit", requirement="Gives roughly kilometres")
+    told: dict[str, float] = {}
+    rubrics = [
+        None,
+        Rubric([own]).to_json(),
+        [{**own.to_dict(), "options": None, "weight": None}, RUBRIC[0].to_dict()],
+        Rubric([own]),
+    ]
+    given: Any = {"completions": [GOOD, GOOD, BAD, BAD], "rubric": rubrics}
+    with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
+        assert reward(**given, log_metric=told.__setitem__) == [1.0, 1.0, 0.0, 0.0]
+        batch = reward.score_batch(**given)
+    assert batch.names == ["speed", "boasting", "unit"]
+    assert batch.values == [[1, 0, None], [None, None, 1], [0, None, 0], [None, None, 0]]
+    assert told.keys() == {"light/speed", "light/boasting", "light/failed"}
+    with RewardFunction(None, "m", base_url=endpoint.url) as reward:
+        assert reward([GOOD], rubric=[[own.to_dict()]]) == [1.0]
+        assert reward([]) == []
+        with pytest.raises(InputError, match=r"rubric\[1\]: none is given, and the function has"):
+            reward([GOOD, GOOD], rubric=[Rubric([own]), None])
+        with pytest.raises(InputError, match=r"rubric\[0\]: .*JSON"):
+            reward([GOOD], rubric=["Be nice"])
+
+
 def test_threads_share_one_loop_and_its_limits(endpoint):
     before = threading.active_count()
     with RewardFunction(RUBRIC, "m", base_url=endpoint.url) as reward:
