@@ -125,6 +125,9 @@ class Connections:
 
     async def aclose(self) -> None:
         """End all connections."""
+        with_loop, self._with_loop = self._with_loop, None
+        if with_loop is not None:
+            await with_loop.aclose()
         for connection in list(self._all):
             self._drop(connection)
         self._free.clear()
@@ -148,6 +151,7 @@ class Connections:
         try:
             yield
         finally:
+            self._with_loop = None
             await self.aclose()
 
     async def _connected(self) -> _Connection:
