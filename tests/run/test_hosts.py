@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import RubricateError
-from rubricate.testing import ScriptedEndpoint
+from rubricate import Criterion, Rubric, RubricateError, RubricDataset
+from rubricate.testing import Rule, ScriptedEndpoint
 
 
 def test_a_stream_that_is_interrupted_ends_its_requests_and_then_says_so(make_dataset):
@@ -40,6 +40,27 @@ def test_the_figures_are_text_in_a_notebook_too(make_dataset, endpoint, monkeypa
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     summary = rubricate.grade(make_dataset(), "m", base_url=endpoint.url).summary()
     assert "judged by m" in str(summary)
+
+
+def test_a_notebook_shows_the_figures_and_an_items_verdicts_escaped():
+    rubric = Rubric(
+        [Criterion(name="a <b>", requirement="Is right"), Criterion(name="x", requirement="broken")]
+    )
+    rules = [
+        Rule(criterion="broken", status=400, message="<script>"),
+        Rule(verdict="MET", reason="it says 1 < 2"),
+    ]
+    dataset = RubricDataset("How fast is light?", rubric)
+    dataset.add_item("1 < 2", "an answer")
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url)
+    assert "judged by m" in result._repr_html_()
+    assert "<b>" not in result._repr_html_()
+    shown = result.items[0]._repr_html_()
+    assert "score 1.00 (between 0.50 and 1.00)" in shown
+    assert "<td>a &lt;b&gt;</td><td>1</td><td>MET</td><td>it says 1 &lt; 2</td>" in shown
+    assert "failed: bad_request: " in shown
+    assert "<script>" not in shown
 
 
 @pytest.mark.parametrize("by_name", [True, False])

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rubricate.report._few_labels import CriterionMean, FewLabelsReport, few_labels_report
     from rubricate.report._judged import JudgedReport
     from rubricate.report._kept_report import keep_report, kept_report
+    from rubricate.report._notebook import item_html, result_html
     from rubricate.report._page import ReportPage, write_report
     from rubricate.report._page_parts import page_part, page_policy, page_templates
     from rubricate.report._pair_figures import (
@@ -134,6 +135,7 @@ __all__ = [
     "fit_calibration",
     "keep_report",
     "kept_report",
+    "item_html",
     "page_part",
     "page_policy",
     "page_templates",
@@ -143,6 +145,7 @@ __all__ = [
     "read_summary",
     "replay_figures",
     "replay_view",
+    "result_html",
     "summarize",
     "to_csv",
     "to_jsonl",
@@ -153,7 +156,7 @@ __all__ = [
     "write_report",
 ]
 
-_MODULES = {  # these need numpy or jinja2, which are loaded when the first of them is asked for
+_MODULES = {  # loaded when the first of them is asked for: most need numpy or jinja2
     "_attacks": (
         "RIGHT",
         "WRONG",
@@ -176,6 +179,7 @@ _MODULES = {  # these need numpy or jinja2, which are loaded when the first of t
     "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
     "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
     "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
+    "_notebook": ("item_html", "result_html"),
     "_page": ("ReportPage", "write_report"),
     "_page_parts": ("page_part", "page_policy", "page_templates"),
     "_plots": ("Plots",),

@@ -130,6 +130,11 @@ class ItemResult:
             _short(item.metadata) if item is not None and item.metadata else {},
         )
 
+    def _repr_html_(self) -> str:
+        from rubricate.report import item_html
+
+        return item_html(self)
+
 
 def _annotations(item: DataItem) -> dict[str, dict[str, str]]:
     return {
@@ -268,6 +273,11 @@ class Result(Outcome, Tabular):
     def __repr__(self) -> str:
         state = f", stopped: {self.stopped}" if self.stopped else ""
         return f"<Result: {len(self.items)} items judged by {self.judge}{state}>"
+
+    def _repr_html_(self) -> str:
+        from rubricate.report import result_html
+
+        return result_html(self)
 
     def __len__(self) -> int:
         return len(self.items)
