@@ -100,6 +100,12 @@ class ModelJudge:
         self._turn = 0
         self._begun: tuple[Case, hashlib.blake2b] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is kept of the last case and of the model as it is here."""
+        state = self.__dict__ | {"_begun": None}
+        state.pop("_identity", None)
+        return state
+
     def in_turn(self, turn: int) -> Self:
         """The same judge, with the answers in another order, the `turn`th from 0."""
         other = copy(self)
