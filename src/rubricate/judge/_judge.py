@@ -6,7 +6,7 @@ import hashlib
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import orjson
 
