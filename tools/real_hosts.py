@@ -231,24 +231,27 @@ async def visit(server: subprocess.Popen[str]) -> None:
 
 def server() -> None:
     """Grading in FastAPI's handlers: at once, given up, and ended by SIGTERM."""
-    with ScriptedEndpoint([Rule(submission="slow", delay=20.0)]) as endpoint:
+    rules = [Rule(submission="slow", delay=20.0)]
+    with ScriptedEndpoint(rules) as endpoint, tempfile.TemporaryFile("w+") as said:
         command = f"-X dev -m uvicorn --factory real_hosts:make_app --loop uvloop --port {PORT}"
         serving = subprocess.Popen(
             [sys.executable, *command.split(), "--timeout-graceful-shutdown", "1"],
             cwd=Path(__file__).parent,
             env={**os.environ, "JUDGE": endpoint.url},
-            stdout=subprocess.PIPE,
+            stdout=said,
             stderr=subprocess.STDOUT,
             text=True,
         )
         try:
             asyncio.run(visit(serving))
-            said, _ = serving.communicate(timeout=30)
+            serving.wait(timeout=30)
         finally:
             serving.kill()
-    assert "closed" in said, said
+        said.seek(0)
+        text = said.read()
+    assert "closed" in text, text
     for trouble in ("never retrieved", "never awaited", "unclosed", "still pending"):
-        assert trouble not in said, said
+        assert trouble not in text, text
     print("ended while it graded: nothing is left of it: good")
 
 
