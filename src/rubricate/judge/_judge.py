@@ -145,10 +145,10 @@ class ModelJudge:
         return read_reply(text)
 
     def key(self, case: Case, criterion: Criterion) -> str:
-        if self.has_own_prompt:
-            return self._key_of(self.request(case, criterion))
         begun = self._begun
         if begun is None or begun[0] is not case:  # criteria come item by item
+            if self.has_own_prompt:
+                return self._key_of(self.request(case, criterion))
             begun = self._begun = (case, self._of_case(case))
         digest = begun[1].copy()
         digest.update(question_digest(criterion, self._order(case, criterion)))

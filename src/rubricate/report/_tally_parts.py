@@ -188,6 +188,8 @@ class Mean:
         if number is None:
             return
         self.count += 1
+        if not number:
+            return
         kept = 0
         for partial in self._partials:
             larger, smaller = (number, partial) if abs(number) > abs(partial) else (partial, number)

@@ -17,7 +17,7 @@ from rubricate._files import Replacement, not_written
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
-from rubricate.run._records import said_beside, to_json
+from rubricate.run._records import to_json
 from rubricate.run._results import ItemResult
 
 __all__ = [
@@ -226,12 +226,25 @@ class _OrderedLines:
         os.truncate(self._path, self._ends[written - 1] if written else 0)
 
 
+def _said_beside(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict has beside its label and value, as it stands in rows and in their votes."""
+    return {
+        "probability": verdict.probability,
+        "reason": verdict.reason,
+        "evidence": verdict.evidence,
+        "usage": verdict.usage,
+        "error": verdict.error,
+        "judge": verdict.judge,
+        "order": verdict.order,
+    }
+
+
 def _vote(vote: Verdict) -> dict[str, Any]:
     """A panel's vote as it stands in a row."""
     return {
         "status": vote.status,
         "label": vote.label,
-        **said_beside(vote),
+        **_said_beside(vote),
         "value": vote.value,
         "detail": vote.detail,
         "resumed": vote.resumed,
@@ -273,7 +286,7 @@ def result_lines(item: ItemResult) -> Iterator[bytes]:
             "value": verdict.value,
             "human_label": None if label is None else label.label,
             "human_value": None if label is None else label.value,
-            **said_beside(verdict),
+            **_said_beside(verdict),
             "detail": verdict.detail,
             "resumed": verdict.resumed,
             "votes": [_vote(vote) for vote in verdict.votes] if verdict.votes else (),

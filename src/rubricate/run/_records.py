@@ -10,7 +10,7 @@ import orjson
 
 from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict, read_kept
 
-__all__ = ["DOCUMENT", "KEPT", "said_beside", "to_json", "verdict_from_record", "verdict_record"]
+__all__ = ["DOCUMENT", "KEPT", "to_json", "verdict_from_record", "verdict_record"]
 
 DOCUMENT = "document"
 """Where a verdict's detail has how a long document was read."""
@@ -27,33 +27,32 @@ def to_json(data: Any) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def said_beside(verdict: Verdict) -> dict[str, Any]:
-    """What a verdict has beside its label and value, for records and for rows."""
-    return {
-        "probability": verdict.probability,
-        "reason": verdict.reason,
-        "evidence": verdict.evidence,
-        "usage": verdict.usage,
-        "error": verdict.error,
-        "judge": verdict.judge,
-        "order": verdict.order,
-    }
-
-
 def verdict_record(verdict: Verdict) -> dict[str, Any]:
     """The judge's answer as orjson writes it: all of the verdict but its value and its source.
 
-    Of the detail there is only what is not read from the answer (`KEPT`).
+    Of the detail there is only what is not read from the answer (`KEPT`). What is None or empty is
+    left out, for most of it mostly is.
 
     The value is left out because it belongs to the rubric: weights and option values can change
     without asking the judge again.
     """
-    record = {
+    record: dict[str, Any] = {
         "status": verdict.status,
         "label": verdict.label,
-        **said_beside(verdict),
-        "answer": verdict.answer,
+        "reason": verdict.reason,
+        "usage": verdict.usage,
+        "judge": verdict.judge,
     }
+    if verdict.probability is not None:
+        record["probability"] = verdict.probability
+    if verdict.evidence:
+        record["evidence"] = verdict.evidence
+    if verdict.error is not None:
+        record["error"] = verdict.error
+    if verdict.answer is not None:
+        record["answer"] = verdict.answer
+    if verdict.order is not None:
+        record["order"] = verdict.order
     if verdict.detail:
         record |= {name: verdict.detail[name] for name in KEPT if name in verdict.detail}
     return record
@@ -61,8 +60,8 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
 
 def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
-    label, answer, probability = record["label"], record.get("answer"), record["probability"]
-    status, value, detail, error = record["status"], None, None, record["error"]
+    label, answer, probability = record["label"], record.get("answer"), record.get("probability")
+    status, value, detail, error = record["status"], None, None, record.get("error")
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
         reading = criterion.read(label) if answer is None else read_kept(criterion, answer)
@@ -73,7 +72,7 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
             value = criterion.value(label) if reading.value is None else reading.value
     if kept := {name: record[name] for name in KEPT if name in record}:
         detail = {**(detail or {}), **kept}
-    quotes = record["evidence"]
+    quotes = record.get("evidence")
     return Verdict(
         name,
         status,
