@@ -48,6 +48,7 @@ def benchmark(*, rubric: Rubric | None = QUALITY) -> Benchmark:
 
 def test_every_answering_model_meets_every_parsing_model(endpoint, script, models):
     made = benchmark()
+    script.changes["two answer"] = Rule(reply="In other words: 46, and BCL2.")
     results = made.run_verification(models("one two", "three four five"))
     pairs = [(result.answering_model, result.parsing_model) for result in results]
     assert len(results) == 2 * 2 * 3
@@ -55,6 +56,14 @@ def test_every_answering_model_meets_every_parsing_model(endpoint, script, model
     assert script.asked == {"answer": 4, "score": 12, "binary": 12}
     assert len(results.rows()) == 12 * 3
     assert made.results is results
+
+
+def test_two_models_that_answer_in_the_same_words_are_judged_once_and_both_have_results(
+    endpoint, script, models
+):
+    results = benchmark().run_verification(models("one two", "three"))
+    assert [result.rubric_scores["Clarity"] for result in results] == [4] * 4
+    assert script.asked == {"answer": 4, "score": 2, "binary": 2}
 
 
 def test_a_result_has_scores_reasons_evidence_and_cost(endpoint, script, models):
