@@ -55,16 +55,18 @@ class CriterionTally:
         if verdict.label is not None:
             self._labels[verdict.label] += 1
         self._value.add(verdict.value)
-        self.agreement.add(criterion, verdict, human)
-        self._tied += verdict.tied
-        for vote in verdict.votes or (verdict,):
-            if vote.evidence:
-                self._quotes.add(vote)
+        if human is not None:
+            self.agreement.add(criterion, verdict, human)
         if verdict.votes:
+            self._tied += verdict.tied
+            for vote in verdict.votes:
+                self._quotes.add(vote)
             answers = [_answer(criterion, vote) for vote in verdict.votes]
             for one, other in combinations([one for one in answers if one is not None], 2):
                 self._pairs += 1
                 self._same_pairs += one == other
+        elif verdict.evidence:
+            self._quotes.add(verdict)
 
     def figures(self) -> CriterionFigures:
         criterion = self._criterion

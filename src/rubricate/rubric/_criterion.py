@@ -47,17 +47,19 @@ Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 
 def binary_reading(answer: object) -> Reading:
     """Understand an answer that is MET, UNMET or CANNOT_ASSESS."""
-    return _BINARY_READINGS[read_label(answer, BINARY_LABELS)]
+    found = _BINARY_READINGS.get(answer) if isinstance(answer, str) else None
+    return found or _BINARY_READINGS[read_label(answer, BINARY_LABELS)]
 
 
 def binary_value(label: str) -> float | None:
     """1 for MET, 0 for UNMET, None for CANNOT_ASSESS; `InputError` for anything else."""
-    if label not in BINARY_LABELS:
+    value = _BINARY_VALUES.get(label)
+    if value is None and label != ABSTENTION:
         raise InputError(
             f"the criterion is binary but got invalid verdict '{label}'. "
             "Must be 'MET', 'UNMET', or 'CANNOT_ASSESS'."
         )
-    return _BINARY_VALUES.get(label)
+    return value
 
 
 def _present(data: dict[str, Any]) -> dict[str, Any]:

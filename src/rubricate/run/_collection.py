@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 __all__ = ["rarer_collections"]
 
-NEW_OBJECTS = 20_000
+NEW_OBJECTS = 100_000
 """New objects after which the collector looks at them, while a run goes on."""
 
 _lock = threading.Lock()
