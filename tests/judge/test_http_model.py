@@ -480,6 +480,7 @@ def test_an_answer_that_is_compressed_though_nobody_asked_is_read(
         (gzip.compress(b" " * (17 << 20)), "gzip", "truncated", "cut off, or too long"),
         (b"no gzip", "gzip", "truncated", "cannot be unpacked"),
     ],
+    ids=["unknown", "cut off", "too long", "damaged"],  # packed bytes have the time in them
 )
 def test_a_compressed_answer_that_cannot_be_read_says_so(
     content: bytes, encoding: str, kind: str, text: str
