@@ -201,6 +201,18 @@ def test_items_that_are_the_same_are_asked_about_once(make_dataset, tmp_path, op
     assert len({str(item.criteria["speed"].label) for item in result.items[1:]}) == 1
 
 
+def test_progress_tells_of_items_that_took_the_answers_to_others(make_dataset):
+    dataset = make_dataset(1)
+    dataset.add_item(dataset[0].submission, "the same again")
+    told: list[int] = []
+    with ScriptedEndpoint([Rule(verdict="MET", delay=0.05)]) as endpoint:
+        rubricate.grade(
+            dataset, "m", base_url=endpoint.url, on_progress=lambda now: told.append(now.done)
+        )
+        assert len(endpoint.requests) == 2
+    assert told[-1] == 4
+
+
 def test_an_item_that_is_the_same_as_one_that_fails_is_asked_about_itself(make_dataset):
     dataset = make_dataset(1)
     dataset.add_item(dataset[0].submission, "the same again")

@@ -340,6 +340,7 @@ class Execution:
             return
         self._planned.discard(key)
         self._followers.extend((item, left) for left in self._unknown(item, [call]))
+        self._on_progress(self._progress)
 
     async def _ask(self, item: JudgedItem, call: Call) -> None:
         progress, case = self._progress, item.planned.case
