@@ -26,6 +26,7 @@ from rubricate.dialects.researchrubrics import (
     lines_of,
     read_tasks,
 )
+from rubricate.dialects.researchrubrics._results import UNKNOWN_COST
 from rubricate.errors import MissingKeyError
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -69,7 +70,7 @@ def test_the_page_grades_one_report(folder, monkeypatch):
         monkeypatch.setenv("API_BASE_URL", endpoint.url)
         results_df, compliance_score = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md"))
     assert f"Compliance Score: {compliance_score:.2%}" == "Compliance Score: 0.00%"
-    assert f"Total cost: ${results_df['cost'].sum():.4f}".startswith("Total cost: $0.0")
+    assert f"Total cost: ${results_df['cost'].sum():.4f}" == "Total cost: $unknown"
     assert len(results_df) == 3
     assert list(results_df["verdict"]) == ["Satisfied", "Not Satisfied", "Satisfied"]
     assert calculate_compliance_score(results_df) == compliance_score
@@ -79,6 +80,23 @@ def test_the_page_grades_one_report(folder, monkeypatch):
     assert "How do states invest?" in texts
     assert "5.0" not in texts
     assert "the fault that the criterion describes is present" in texts
+
+
+def test_a_cost_with_one_unknown_part_is_unknown_and_a_known_one_is_a_number():
+    import pandas
+
+    mixed = pandas.Series([0.2, UNKNOWN_COST, 0.1], dtype=object)
+    assert f"{mixed.sum():.4f}" == f"{UNKNOWN_COST + 0.1:.2f}" == str(UNKNOWN_COST) == "unknown"
+
+
+def test_the_page_sums_known_costs(folder, endpoint):
+    prices = folder / "prices.json"
+    prices.write_text('{"m": {"input": 1.0, "output": 2.0}}')
+    evaluator = RubricEvaluator("m", base_url=endpoint.url, prices=prices)
+    results_df, _ = asyncio.run(evaluator.evaluate_task_rubrics("agent_responses/t1.md"))
+    total = results_df["cost"].sum()
+    assert total > 0
+    assert f"Total cost: ${total:.4f}".startswith("Total cost: $0.0")
 
 
 def test_the_pages_model_needs_its_key(folder):

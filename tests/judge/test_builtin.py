@@ -8,11 +8,13 @@ import sys
 from dataclasses import replace
 from importlib import resources
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rubricate.judge import BuiltinJudge
 from rubricate.judge.builtin import (
     FEATURE_NAMES,
     Classifier,
@@ -21,6 +23,7 @@ from rubricate.judge.builtin import (
     Option,
     fit,
     refit,
+    unseen_figures,
 )
 from rubricate.judge.builtin._classifier import level_probabilities
 from rubricate.judge.builtin._figures import area, calibration_error, figures
@@ -403,6 +406,21 @@ def test_the_shipped_file_is_small_and_says_what_it_was_fitted_on(judge):
         assert mean["kappa"] >= 0.4
         assert mean["ece"] < 0.12
     assert judge.training == training
+
+
+def test_the_judge_says_what_it_reaches_on_data_that_it_has_not_seen():
+    note = BuiltinJudge().note
+    assert "AUC 0.64 to 0.79 (mean 0.73), kappa 0.12 to 0.37, calibration error 0.10 to" in note
+    assert note == BuiltinJudge(Classifier.load()).note
+    for stale in ("0.89", "0.59", "0.08"):
+        assert stale not in note
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/redteam.md", "docs/builtin-judge.md"])
+def test_the_pages_say_the_figures_of_unseen_data(page):
+    text = " ".join((Path(__file__).parents[2] / page).read_text("utf-8").split())
+    assert unseen_figures() in text
+    assert "AUC 0.89" not in text
 
 
 def test_the_shipped_file_is_what_its_classifier_writes(judge):

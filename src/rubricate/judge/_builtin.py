@@ -10,7 +10,14 @@ from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._probability import Mode
-from rubricate.judge.builtin import Classifier, Estimate, Inputs, Labelled, Option
+from rubricate.judge.builtin import (
+    Classifier,
+    Estimate,
+    Inputs,
+    Labelled,
+    Option,
+    unseen_figures,
+)
 from rubricate.judge.models import Send
 from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict, read_distribution
 
@@ -174,14 +181,8 @@ def _inputs(case: Case, criterion: Criterion) -> Inputs:
 
 
 def _shipped_figures(classifier: Classifier) -> str:
-    """The measured agreement of the shipped numbers, in one sentence."""
-    figures = classifier.training["figures"]["leave_one_data_set_out"]["mean"]
-    return (
-        "Measured on data sets left out of training: "
-        f"AUC {figures['auc']:.2f}, kappa {figures['kappa']:.2f}, "
-        f"calibration error {figures['ece']:.2f}. "
-        f"Trained on {', '.join(classifier.training['data'])}."
-    )
+    """What the shipped numbers reach on data that they have not seen, and what they have."""
+    return f"{unseen_figures()} Trained on {', '.join(classifier.training['data'])}."
 
 
 def _refit_figures(report: FitReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +17,40 @@ from rubricate.dialects.researchrubrics._tasks import verdict_of_label
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import Verdict, confidence
 
-__all__ = ["ResultLines", "read_results", "result_line", "results_path"]
+__all__ = [
+    "UNKNOWN_COST",
+    "ResultLines",
+    "UnknownCost",
+    "read_results",
+    "result_line",
+    "results_path",
+]
 
 FOLDER = "results"
+
+
+class UnknownCost:
+    """A cost for which there is no price. It is no number: a sum that it enters is not known.
+
+    In every format it is `unknown`, so that `f"{cost:.4f}"` of a sum does not say 0.
+    """
+
+    def __add__(self, other: object) -> UnknownCost:
+        return self
+
+    __radd__ = __add__
+
+    def __format__(self, spec: str) -> str:
+        return "unknown"
+
+    def __repr__(self) -> str:
+        return "unknown"
+
+    def __float__(self) -> float:
+        return math.nan
+
+
+UNKNOWN_COST = UnknownCost()
 
 
 def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rubricate.dialects.researchrubrics._batch import (
 )
 from rubricate.dialects.researchrubrics._compliance import compliance
 from rubricate.dialects.researchrubrics._reports import Report, Reports
-from rubricate.dialects.researchrubrics._results import ResultLines
+from rubricate.dialects.researchrubrics._results import UNKNOWN_COST, ResultLines
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import Judge, JudgesLike, Model, Panel
@@ -111,6 +111,8 @@ class RubricEvaluator:
         table = pandas.DataFrame(_in_order(batch.rows, report))
         for name in _NUMBERS:
             table[name] = pandas.array(table[name].tolist(), dtype="Float64")
+        if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
+            table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
         score = compliance((line.weight, line.score) for line in batch.lines)
         return table, score.value
 
@@ -139,7 +141,8 @@ async def evaluate_task_rubrics(
         options: those of `BatchOptions`.
 
     Returns: a table with a row for each criterion (the columns are those of the results file), and
-    the compliance score; None where no criterion that it is made of was judged.
+    the compliance score; None where no criterion that it is made of was judged. A cost without a
+    price prints as `unknown`, and so does every sum with it.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.

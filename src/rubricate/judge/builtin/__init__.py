@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.judge.builtin._classifier import Classifier
 from rubricate.judge.builtin._features import FEATURE_NAMES
 from rubricate.judge.builtin._inputs import Estimate, Inputs, Labelled, Option
+from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport, fit, refit
@@ -30,6 +31,7 @@ __all__ = [
     "Option",
     "fit",
     "refit",
+    "unseen_figures",
 ]
 
 
