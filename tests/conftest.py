@@ -32,8 +32,10 @@ KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 
 @pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests see no real keys or addresses, so that nothing can leave this machine by accident."""
+    if Path(".env").exists():
+        monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.endswith(KEY_VARIABLES):
             monkeypatch.delenv(name)

@@ -147,6 +147,32 @@ def test_every_option_can_stand_in_the_config_file_and_the_command_line_wins(
     assert json.loads(won.stdout)["items"] == 3
 
 
+def test_an_address_that_a_config_file_names_gets_no_key(
+    rubricate, endpoint, write_dataset, tmp_path
+):
+    write_dataset()
+    (tmp_path / "run.yaml").write_text(f"data: data.json\njudge: m\nbase_url: {endpoint.url}\n")
+    told = ("grade", "--config", "run.yaml", "--no-cache")
+    error = one_error_line(rubricate(*told, RUBRICATE_API_KEY="a-key-of-the-shell"))
+    assert error.startswith("Error: run.yaml: base_url: the key in RUBRICATE_API_KEY goes only to")
+    assert endpoint.requests == []
+    named = rubricate(*told, "--base-url", endpoint.url, RUBRICATE_API_KEY="a-key-of-the-shell")
+    assert named.returncode == 0, named.stderr
+    assert rubricate(*told, "--run-dir", "keyless").returncode == 0
+    sent = [request.headers.get("Authorization") for request in endpoint.requests]
+    assert set(sent[: len(sent) // 2]) == {"(given)"}
+    assert set(sent[len(sent) // 2 :]) == {None}
+
+
+@pytest.mark.parametrize(
+    "data", ["ssh://host/a.csv", "simplecache::https://host/a.csv", "reference://a.json"]
+)
+def test_a_config_file_names_only_usual_kinds_of_addresses(rubricate, tmp_path, data):
+    (tmp_path / "run.yaml").write_text(f"data: {data}\nrubric: none.yaml\n")
+    error = one_error_line(rubricate("grade", "--config", "run.yaml"))
+    assert f"give '{data}' on the command line" in error
+
+
 def test_a_misspelt_key_in_the_config_file_is_an_error(rubricate, write_dataset, tmp_path):
     (tmp_path / "run.yaml").write_text("data: data.json\njugde: m\n")
     error = one_error_line(rubricate("grade", "--config", "run.yaml"))

@@ -104,6 +104,17 @@ def test_code_that_a_file_names_runs_only_where_it_is_allowed(rubricate, files) 
     assert not (files / "run/results.jsonl").exists()
 
 
+@pytest.mark.parametrize("value", ["true", "'yes'", "1"])
+def test_a_config_file_allows_no_code(rubricate, files, value) -> None:
+    (files / "config.yaml").write_text(f"allow_code: {value}\nrubric: rubric.yaml\n")
+    done = rubricate("grade", "rows.jsonl", "--config", "config.yaml", "--run-dir", "run")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: config.yaml: allow_code: only the command line allows code (--allow-code)\n"
+    )
+    assert not (files / "run").exists()
+
+
 def test_code_that_is_not_there_is_an_error_before_anything_is_sent(
     rubricate, endpoint, files
 ) -> None:
@@ -123,8 +134,8 @@ def test_a_rubric_of_patterns_and_code_needs_no_judge(rubricate, files) -> None:
         {"name": "brief", "kind": "code", "function": "checks:brief"},
     ]
     (files / "rubric.json").write_text(json.dumps(rubric))
-    (files / "config.yaml").write_text("allow_code: true\nrubric: rubric.json\n")
-    done = rubricate("grade", "rows.jsonl", "--config", "config.yaml", "--json")
+    (files / "config.yaml").write_text("rubric: rubric.json\n")
+    done = rubricate("grade", "rows.jsonl", "--config", "config.yaml", "--allow-code", "--json")
     assert done.returncode == 0
     assert "builtin" not in done.stderr
     summary = json.loads(done.stdout)

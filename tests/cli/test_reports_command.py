@@ -206,7 +206,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
     )
     assert "requests  0" in found.stdout  # the embedded judge: a .env further up is not read
     graded = rubricate("grade", write_dataset(), "--judge", "litellm_proxy/m")
-    assert "set the environment variable LITELLM_API_KEY" in graded.stderr
+    assert graded.returncode == 0, graded.stderr  # every command reads it
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -97,6 +99,31 @@ def test_the_page_sums_known_costs(folder, endpoint):
     total = results_df["cost"].sum()
     assert total > 0
     assert f"Total cost: ${total:.4f}".startswith("Total cost: $0.0")
+
+
+PAGE = """
+import asyncio
+from pathlib import Path
+from rubricate.dialects.researchrubrics.evaluate_single_report import evaluate_task_rubrics
+async def main():
+    # Evaluate a specific markdown file
+    markdown_file = "agent_responses/t1.md"
+    results_df, compliance_score = await evaluate_task_rubrics(markdown_file)
+    # Display results
+    print(f"Compliance Score: {compliance_score:.2%}")
+    print(f"Evaluated {len(results_df)} rubrics")
+asyncio.run(main())
+"""
+
+
+def test_the_pages_program_reads_key_and_address_from_its_env_file(folder, endpoint):
+    (folder / ".env").write_text(f"LITELLM_API_KEY=not-a-key\nAPI_BASE_URL={endpoint.url}\n")
+    done = subprocess.run(
+        [sys.executable, "-c", PAGE], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "Compliance Score: 0.00%\nEvaluated 3 rubrics\n", done.stderr
+    assert len(endpoint.requests) == 3
+    assert "not-a-key" not in done.stderr
 
 
 def test_the_pages_model_needs_its_key(folder):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 
@@ -12,19 +10,28 @@ __all__ = ["judges"]
 
 def judges(json_output: JsonOutput = False) -> int:
     """List the judges: addresses, keys, and installed extras."""
-    from rubricate.judge.models import GENERIC_KEY, PROVIDERS
+    from rubricate.errors import InputError
+    from rubricate.judge.models import GENERIC_KEY, PROVIDERS, settings_of
 
-    rows = [
-        {
+    rows: list[dict[str, object]] = []
+    for provider in PROVIDERS.values():
+        row: dict[str, object] = {
             "judge": f"{provider.prefix}/MODEL",
-            "base_url": os.environ.get(provider.url_variable or "") or provider.base_url,
+            "base_url": provider.base_url,
             "key_variable": provider.key_variable,
             "key_required": provider.key_required,
             "gives_logprobs": provider.gives_logprobs,
-            "key_set": bool(os.environ.get(provider.key_variable, "").strip()),
+            "key_set": False,
+            "error": None,
         }
-        for provider in PROVIDERS.values()
-    ]
+        try:
+            key, moved = settings_of(provider)
+        except InputError as error:
+            row["error"] = str(error)
+        else:
+            row["base_url"] = moved.value if moved else provider.base_url
+            row["key_set"] = key is not None
+        rows.append(row)
     extras = _extras()
     if json_output:
         print_json({"judges": rows, "extras": extras})
@@ -39,12 +46,16 @@ def judges(json_output: JsonOutput = False) -> int:
     table.add_row("builtin", "not needed", "", "in this process")
     for row in rows:
         state = "set" if row["key_set"] else "missing" if row["key_required"] else "optional"
+        state = "not used" if row["error"] else state
         table.add_row(str(row["judge"]), state, str(row["key_variable"]), str(row["base_url"]))
     table.add_row("MODEL", "optional", GENERIC_KEY, "given by --base-url")
     console = Console()
     if not console.is_terminal:  # for grep, an address in one piece
         console.width = max(console.width, 120)
     console.print(table)
+    for row in rows:
+        if row["error"]:
+            console.print(f"{row['judge']}: {row['error']}", highlight=False, markup=False)
     for extra, installed in extras.items():
         console.print(f"extra {extra}: {'installed' if installed else 'not installed'}")
     return 0

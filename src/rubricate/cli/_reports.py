@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from rubricate.dialects.researchrubrics import (
 )
 from rubricate.errors import InputError
 from rubricate.judge import GroupJudge, Panel
-from rubricate.judge.models import GENERIC_KEY, PROVIDERS
+from rubricate.judge.models import find_setting
 from rubricate.report import Summary
 from rubricate.run import INTERRUPTED, DocumentWork
 
@@ -80,8 +79,7 @@ def reports_command(settings: ReportSettings) -> int:
     from rich.console import Console
 
     notes = Console(stderr=True, quiet=settings.quiet)
-    _read_env_file()
-    names = settings.judge or ([DEFAULT_MODEL] if os.environ.get(KEY) else [])
+    names = settings.judge or ([DEFAULT_MODEL] if find_setting(KEY) else [])
     cache = cache_folder(settings.cache, settings.no_cache)
     tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
     run_dir = Path(settings.run_dir) if settings.run_dir else _run_dir(settings, names)
@@ -147,20 +145,6 @@ async def _graded(
             )
     finally:
         await judge.aclose()
-
-
-def _read_env_file() -> None:
-    """Take keys and addresses from `.env` in the working folder, where they are not set."""
-    from dotenv import dotenv_values
-
-    path = Path(".env")
-    if not path.is_file():
-        return
-    known = {GENERIC_KEY} | {row.key_variable for row in PROVIDERS.values()}
-    known |= {row.url_variable for row in PROVIDERS.values() if row.url_variable}
-    for name, value in dotenv_values(path, interpolate=False).items():
-        if name in known and value:
-            os.environ.setdefault(name, value)
 
 
 def _folders(settings: ReportSettings) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from rubricate.judge import LABEL_SUFFIXES
 
 __all__ = ["GradeSettings", "load_settings"]
 
+_ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 _PATHS = (
     "data",
     "rubric",
@@ -153,7 +155,8 @@ def load_settings(given: dict[str, Any], config: Path | None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
 
     Paths in the file are relative to the file's own folder. In the file, `json_output` is written
-    `json`.
+    `json`. Some things are the user's own word only, given on the command line: that code may run,
+    an address that a key goes to, and data from other than https, s3 and the Hub.
 
     Raises:
         InputError: the file cannot be read, or has a key or value that is not allowed.
@@ -161,11 +164,36 @@ def load_settings(given: dict[str, Any], config: Path | None) -> GradeSettings:
     values: dict[str, Any] = {}
     if config is not None:
         values = _from_file(config)
-    values |= {key: value for key, value in given.items() if value is not None}
+    told = {key: value for key, value in given.items() if value is not None}
+    if values.pop("allow_code", False) and not told.get("allow_code"):
+        raise InputError(
+            "allow_code: only the command line allows code (--allow-code)", file=config
+        )
     try:
-        return validate(GradeSettings, values)
+        settings = validate(GradeSettings, values | told)
+        if "base_url" in values and "base_url" not in told:
+            _check_no_key_goes_there(settings)
     except InputError as error:
         raise error.within(file=config) from None
+    return settings
+
+
+def _check_no_key_goes_there(settings: GradeSettings) -> None:
+    """Raise `InputError` where a key would go to an address that a file names."""
+    from rubricate.judge.models import PROVIDERS, access
+
+    own = {one.key_variable for one in PROVIDERS.values()}
+    for given in (settings.judge, settings.escalate_to):
+        for name in [given] if isinstance(given, str) else given or []:
+            if name == "builtin" or Path(name).suffix.lower() in LABEL_SUFFIXES:
+                continue
+            found = access(name, settings.base_url)
+            if found.key is not None and found.key_variable not in own:
+                raise InputError(
+                    f"base_url: the key in {found.key_variable} goes only to an address that you "
+                    f"name yourself: repeat it on the command line (--base-url {found.url}), or "
+                    f"unset {found.key_variable}"
+                )
 
 
 def _from_file(config: Path) -> dict[str, Any]:
@@ -184,6 +212,13 @@ def _from_file(config: Path) -> dict[str, Any]:
         given = values.get(key)
         if isinstance(given, str) and not (key == "data" and _is_no_path(given)):
             values[key] = str(config.parent / given)
+    data = values.get("data")
+    if isinstance(data, str) and "://" in data and not _ADDRESS.match(data):
+        raise InputError(
+            "data: a file may name addresses of the kinds https:// and s3://, and hf:NAME@SPLIT; "
+            f"give '{data.partition('?')[0]}' on the command line",
+            file=config,
+        )
     if "escalate_to" in values:
         given = values["escalate_to"]
         listed = given if isinstance(given, list) else [given]

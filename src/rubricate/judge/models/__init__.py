@@ -4,10 +4,18 @@ A model that runs in this process (a GGUF file, say) has its place beside `_http
 the same `Model` protocol.
 """
 
+from rubricate.judge.models._env_file import find_setting
 from rubricate.judge.models._http import HTTPModel
 from rubricate.judge.models._model import Completion, Message, Model, Quota, Request, Send
 from rubricate.judge.models._prices import ModelPrice, read_prices
-from rubricate.judge.models._providers import GENERIC_KEY, PROVIDERS, Provider, split_name
+from rubricate.judge.models._providers import (
+    GENERIC_KEY,
+    PROVIDERS,
+    Provider,
+    access,
+    settings_of,
+    split_name,
+)
 from rubricate.judge.models._python import PythonModel
 
 __all__ = [
@@ -23,6 +31,9 @@ __all__ = [
     "Quota",
     "Request",
     "Send",
+    "access",
+    "find_setting",
     "read_prices",
+    "settings_of",
     "split_name",
 ]

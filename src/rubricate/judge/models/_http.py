@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from rubricate._sync import running_loop
 from rubricate._version import __version__
@@ -34,7 +33,7 @@ from rubricate.judge.models._forms import (
 )
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._prices import ModelPrice, price
-from rubricate.judge.models._providers import api_key, base_url, split_name
+from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
     TAGGED_INSTRUCTION,
@@ -111,9 +110,9 @@ class HTTPModel:
             timeout=timeout,
             prices=prices,
         )
-        self._url, self._model = _address(name, base_url)
-        self.endpoint = self._url
-        self._key, self.key_variable = api_key(name, base_url)
+        found = access(name, base_url)
+        self._url = self.endpoint = found.url
+        self._model, self._key, self.key_variable = found.model, found.key, found.key_variable
         self._proxy = proxy_for(self._url)
         self._secrets = [one for one in (self._key, password(self._proxy)) if one]
         self._long_secrets = [one for one in self._secrets if len(one) >= _NO_WORD]
@@ -388,19 +387,3 @@ class HTTPModel:
         """Let go of what belonged to loops that have ended."""
         for loop in [loop for loop in list(self._connections) if loop.is_closed()]:
             self._connections.pop(loop, None)
-
-
-def _address(name: str, given: str | None) -> tuple[str, str]:
-    url, model = base_url(name, given)
-    try:
-        parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError("the base URL is not a usable address")
-    if parts.query or parts.fragment:
-        raise InputError("the base URL must be an address up to /v1, without '?' or '#'")
-    if parts.username or parts.password:
-        raise InputError("the base URL must not contain a user name or password")
-    return url, model

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from rubricate._documents import suggestion
 from rubricate.errors import InputError, MissingKeyError
+from rubricate.judge.models._env_file import ENV_FILE, Setting, find_setting
 
-__all__ = ["GENERIC_KEY", "PROVIDERS", "Provider", "api_key", "base_url", "split_name"]
+__all__ = [
+    "GENERIC_KEY",
+    "PROVIDERS",
+    "Access",
+    "Provider",
+    "access",
+    "settings_of",
+    "split_name",
+]
+
+logger = logging.getLogger("rubricate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,31 +119,110 @@ def split_name(name: str) -> tuple[Provider | None, str]:
     return (provider, model) if provider else (None, name)
 
 
-def base_url(name: str, given: str | None) -> tuple[str, str]:
-    """The address and the model's own name for a judge's name.
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a judge is, and how to get in.
+
+    Attributes:
+        url: the address of its interface.
+        model: the model's own name.
+        key: the key that is sent there, if any.
+        key_variable: the variable that the key is looked for in.
+    """
+
+    url: str
+    model: str
+    key: str | None = field(repr=False)
+    key_variable: str
+
+
+def access(name: str, given: str | None) -> Access:
+    """Where the judge of this name is, and the key that it gets.
+
+    A provider's key goes to the provider's own host, or where its address variable
+    (`OPENAI_BASE_URL`) points, if both are set in the same place: the environment, or `.env` in
+    the working folder. To any other address goes the key in `RUBRICATE_API_KEY`, if any.
+
+    Args:
+        name: the judge's name.
+        given: the address, if the user named one; a key is then optional.
 
     Raises:
-        InputError: the prefix is unknown and no address is given.
+        MissingKeyError: the provider needs a key and the variable is not set.
+        InputError: the prefix is unknown and no address is given, address and key are from two
+            places, or one of them cannot be used.
     """
     provider, model = split_name(name)
     if not model.strip():
         raise InputError(f"the judge '{name}' names no model: write {name.rstrip('/')}/MODEL")
     if given is not None:
-        if not given.startswith(("http://", "https://")):
-            raise InputError(f"the base URL must start with http:// or https://, found '{given}'")
-        return given.rstrip("/"), model
+        _check_address("the base URL", given)
+        if provider is not None and not _is_at(provider, given):
+            provider = None
+        variable = provider.key_variable if provider else GENERIC_KEY
+        key = find_setting(variable)
+        return Access(given.rstrip("/"), model, _usable(key, variable), variable)
     if provider is None:
         known = ", ".join(f"{known}/..." for known in PROVIDERS)
         raise InputError(
             f"unknown judge '{name}'{_meant(name)} (known: builtin, {known}; for another "
             "OpenAI-compatible server give its address as the base URL)"
         )
-    moved = os.environ.get(provider.url_variable) if provider.url_variable else None
-    if moved and not moved.startswith(("http://", "https://")):
-        raise InputError(
-            f"{provider.url_variable} must start with http:// or https://, found '{moved}'"
+    key, moved = settings_of(provider)
+    variable = provider.key_variable
+    if key is None and provider.key_required:
+        raise MissingKeyError(
+            f"the judge '{name}' needs an API key: set the environment variable {variable}, or "
+            f"write it into {ENV_FILE} in the working folder"
         )
-    return (moved or provider.base_url).rstrip("/"), model
+    url = moved.value if moved else provider.base_url
+    if moved and moved.place == ENV_FILE:
+        logger.warning("%s is at %s, as %s says", name, url, ENV_FILE)
+    return Access(url.rstrip("/"), model, _usable(key, variable), variable)
+
+
+def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:
+    """A provider's key and, where it is moved elsewhere, its address.
+
+    Raises:
+        InputError: they are from two places, or the address is none.
+    """
+    key = find_setting(provider.key_variable)
+    moved = find_setting(provider.url_variable) if provider.url_variable else None
+    if moved is not None:
+        _check_address(str(provider.url_variable), moved.value)
+        if key is not None and key.place != moved.place:
+            raise InputError(
+                f"{provider.url_variable} is set in {moved.place} and {provider.key_variable} in "
+                f"{key.place}: an address gets a key only from its own place. Set both in one of "
+                f"them, or name the address yourself (--base-url; its key is {GENERIC_KEY})"
+            )
+    return key, moved
+
+
+def _check_address(what: str, url: str) -> None:
+    """Raise `InputError` for what is no address of an HTTP interface, without repeating secrets."""
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"{what} must start with http:// or https://, found {url!r}")
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"{what} is not a usable address")
+    if parts.query or parts.fragment:
+        raise InputError(f"{what} must be an address up to /v1, without '?' or '#'")
+    if parts.username or parts.password:
+        raise InputError(f"{what} must not contain a user name or password")
+
+
+def _usable(key: Setting | None, variable: str) -> str | None:
+    if key is None:
+        return None
+    if not (key.value.isascii() and key.value.isprintable()):
+        raise InputError(f"the API key in {variable} has characters that no key can have")
+    return key.value
 
 
 def _meant(name: str) -> str:
@@ -148,34 +238,6 @@ def _meant(name: str) -> str:
             (f"{maker}/{name}" for start, maker in _MAKERS.items() if name.startswith(start)), None
         )
     return f"; did you mean '{near}'?" if near else ""
-
-
-def api_key(name: str, given: str | None) -> tuple[str | None, str]:
-    """The key for a judge's name and the variable it is in.
-
-    A provider's key goes to the provider's own host, or where its address variable
-    (`OPENAI_BASE_URL`) points. To any other address goes the key in `RUBRICATE_API_KEY`, if any.
-
-    Args:
-        name: the judge's name.
-        given: the address that was given, if one was; a key is then optional.
-
-    Raises:
-        MissingKeyError: the provider needs a key and the variable is not set.
-        InputError: the key cannot be sent.
-    """
-    provider, _ = split_name(name)
-    if provider is not None and given is not None and not _is_at(provider, given):
-        provider = None
-    variable = provider.key_variable if provider else GENERIC_KEY
-    key = os.environ.get(variable, "").strip() or None
-    if key is None and provider is not None and provider.key_required and given is None:
-        raise MissingKeyError(
-            f"the judge '{name}' needs an API key: set the environment variable {variable}"
-        )
-    if key is not None and not (key.isascii() and key.isprintable()):
-        raise InputError(f"the API key in {variable} has characters that no key can have")
-    return key, variable
 
 
 def _is_at(provider: Provider, url: str) -> bool:
