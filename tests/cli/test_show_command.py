@@ -69,6 +69,32 @@ def test_option_item_shows_its_text_and_every_verdict_with_reason_and_quotes(gra
     ]
 
 
+def test_a_paraphrase_is_marked_in_results_on_the_terminal_and_after_a_rerun(
+    rubricate, write_dataset, tmp_path
+):
+    quotes = ["Light covered about 300000 kilometres", "Light covers about 900000 kilometres"]
+    items = [
+        {
+            "submission": "Light covers about 300000 kilometres a second.",
+            "id": "one",
+            "description": "d",
+        }
+    ]
+    with ScriptedEndpoint([Rule(verdict="MET", evidence=quotes)]) as judge:
+        options = ("--judge", "m", "--base-url", judge.url, "--run-dir", "run", "--quiet")
+        for _ in range(2):
+            assert rubricate("grade", write_dataset(items=items), *options).returncode == 0
+            shown = rubricate("show", "run", "--item", "one").stdout
+            assert f"“{quotes[0]}” (a paraphrase)" in " ".join(shown.split())
+            assert f"“{quotes[1]}” (not in the submission)" in " ".join(shown.split())
+            row = json.loads((tmp_path / "run" / "results.jsonl").read_text().splitlines()[0])
+            assert row["evidence"] == [
+                {"quote": quotes[0], "start": 0, "end": 36, "paraphrase": True},
+                {"quote": quotes[1], "start": None, "end": None},
+            ]
+        assert len(judge.requests) == 2
+
+
 def test_option_criterion_shows_what_it_asks_and_its_verdicts_with_excerpts(graded):
     shown = graded("show", "run", "--criterion", "speed")
     assert "speed, weight 2: Gives roughly 300000 kilometres" in shown.stdout

@@ -44,6 +44,28 @@ def parts_asked(endpoint: ScriptedEndpoint) -> list[tuple[str, str]]:
     return [(r.submission, r.criterion) for r in endpoint.requests if "NOTHING" in r.labels]
 
 
+def test_a_quote_from_a_late_part_is_not_placed_at_a_likelier_looking_sentence_before_it():
+    sections = [
+        f"## Site {n}\n\nAt site {n} the sovereign fund lost {n * 3} million. {FILLER}\n"
+        for n in range(60)
+    ]
+    text = "\n".join(sections)
+    quotes = [f"At site 55 the sovereign fund lost {lost} million." for lost in (165, 166)]
+    dataset = RubricDataset("", Rubric(CRITERIA[:1]), [DataItem(text)], "sites")
+
+    def respond(request):
+        label = "RELEVANT" if "NOTHING" in request.labels else "MET"
+        return Rule(verdict=label, evidence=quotes)
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        run = rubricate.grade(dataset, "m", base_url=endpoint.url, chunk_tokens=400)
+    verdict = run.items[0].criteria["funds"]
+    assert verdict.detail["document"]["read"] == "parts"
+    exact, invented = verdict.evidence
+    assert (exact.start, exact.paraphrase) == (text.index(quotes[0]), False)
+    assert invented.invented
+
+
 def test_a_reply_about_the_whole_that_cannot_be_read_is_asked_again_in_its_form(dataset):
     rules = [Rule(criterion="structured by headings", times=1, reply="?")]
     with ScriptedEndpoint(rules) as endpoint:

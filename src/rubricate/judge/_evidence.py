@@ -3,79 +3,180 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 
-from rubricate.rubric import Evidence
+from rubricate.judge._likeness import passage_like
+from rubricate.rubric import Evidence, Paraphrase
 
 __all__ = ["locate"]
 
-SAME = str.maketrans("“”„«»‘’‚`´–—−‑\u00a0", "\"\"\"\"\"'''''---- ")
-"""Marks that are written in several ways, one letter for one."""
-ALIKE = 90.0
-"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted."""
-SHORTEST = 12
-"""Letters that a quote must have to be looked for where it is only nearly so; shorter ones are
-nearly like something anywhere."""
-_ELLIPSIS = re.compile(r"\s*(?:\[?\.\.\.+\]?|\[?…\]?)\s*")
+SAME = str.maketrans(
+    "“”„«»‘’‚´–—−‑\u00a0\u202f\u2009\t\n\r\f\v\u2028\u2029ς‹›⟦⟧¦∶",
+    '"""""\'\'\'\'----          σ<>[]|:',
+)
+"""Marks that are written in several ways, and white space, one letter for one."""
+QUOTE_MARKS = "\"' "
+MOST_PLACES = 1000
+"""At how many places a quote is looked at that stands there only within other words."""
+_ELLIPSIS = re.compile(r" ?[\[(]?(?:\.\.\.+|…)[\])]? ?")
+_MARKER = r"(?:[-*+•>]|#{1,6})"
+_REWRITTEN = re.compile(
+    rf"(?P<space>(?:\s{{2,}}|\s(?={_MARKER}\s)|\A(?={_MARKER}\s))(?:{_MARKER}\s+)*)"
+    r"|(?P<emphasis>[*`_]+)|~~"
+    r"|\[(?=[^\[\]\n]*\]\([^()\s]+\))|\]\([^()\s]+\)"  # a link's brackets and its address
+    r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff□]"  # what nobody sees
+    r"|[\ufb00-\ufb06]|\w[\u0300-\u036f]+"
+)
+"""Spacing, Markdown, and letters that are written in several ways of other lengths."""
 
 
-def locate(quote: str, submission: str) -> Evidence:
+def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -> Evidence:
     """Find a quote in the submission.
 
-    It is looked for as it stands; then with other spacing, letter case, quotation marks and
-    dashes; then piece by piece where it leaves something out (`...`); then by likeness. A quote
-    that is found in none of these ways has no offsets: the judge has invented it.
+    It is looked for in the whole text as it stands; then up to spacing, letter case, marks of
+    quotation, dashes and Markdown; then piece by piece where it leaves something out (`...`); and
+    only then by likeness, which is a paraphrase (`passage_like` says what is none). A quote that is
+    found in none of these ways has no offsets: the judge has invented it.
+
+    Args:
+        quote: what the judge quotes.
+        submission: the text.
+        first: spans of the text; where the quote stands in several places, one in these is taken.
     """
     if not quote.strip():
         return Evidence(quote)
-    span = _exact(quote, submission) or _pieces(quote, submission) or _alike(quote, submission)
-    return Evidence(quote, *span) if span else Evidence(quote)
+    for start, end in (*first, (0, len(submission))):
+        if (at := _place(submission, quote, start, end)) >= 0:
+            return Evidence(quote, at, at + len(quote))
+    plain, wanted = _plain(submission), _Plain(quote).text.strip()
+    spans = [(plain.place(start), plain.place(end)) for start, end in first]
+    for start, end in (*spans, (0, len(plain.text))):
+        if span := _written_otherwise(wanted, plain.text, start, end):
+            return Evidence(quote, *plain.original(*span))
+    if span := passage_like(wanted, plain.text):
+        return Paraphrase(quote, *plain.original(*span))
+    return Evidence(quote)
 
 
-def _exact(quote: str, submission: str, start: int = 0) -> tuple[int, int] | None:
-    found = submission.find(quote, start)
-    if found >= 0:
-        return found, found + len(quote)
-    for words in (quote, quote.strip("\"'“”‘’ ").removesuffix(".")):
-        if pattern := _pattern(words):
-            match = pattern.search(_plain(submission), start)
-            if match:
-                return match.span()
-    return None
+def _written_otherwise(wanted: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where a quote, or each of its pieces in turn, stands in a text; both are plain."""
+    for words in dict.fromkeys((wanted, wanted.strip(QUOTE_MARKS).removesuffix("."))):
+        if words and (at := _place(text, words, start, end)) >= 0:
+            return at, at + len(words)
+    pieces = [piece for piece in _ELLIPSIS.split(wanted.strip(QUOTE_MARKS)) if piece]
+    if not pieces or pieces == [wanted]:
+        return None
+    begin = at = start
+    for number, piece in enumerate(pieces):
+        found = _place(text, piece, at, end)
+        if found < 0:
+            return None
+        begin = begin if number else found
+        at = found + len(piece)
+    return begin, at
 
 
-@lru_cache(maxsize=256)
-def _pattern(quote: str) -> re.Pattern[str] | None:
-    words = [re.escape(word) for word in quote.translate(SAME).split()]
-    return re.compile(r"\s+".join(words), re.IGNORECASE) if words else None
+def _place(text: str, words: str, start: int, end: int) -> int:
+    """Where words stand in a text, first of all between other words than within one; else -1."""
+    at = text.find(words, start, end)
+    within = -1
+    for _ in range(MOST_PLACES):
+        if at < 0:
+            break
+        before = text[at - 1 : at] + words[0]
+        after = words[-1] + text[at + len(words) : at + len(words) + 1]
+        if not (_one_word(before) or _one_word(after)):
+            return at
+        if within < 0 and not _says_something_else(text, words, at):
+            within = at
+        at = text.find(words, at + 1, end)
+    return within
+
+
+def _one_word(letters: str) -> bool:
+    return len(letters) == 2 and letters.isalnum()
+
+
+def _says_something_else(text: str, words: str, at: int) -> bool:
+    """Whether words that stand within others are others: '50 mg' in '150 mg' or '2.50 mg'."""
+    if not _WORDS.search(words):
+        return False
+    end = at + len(words)
+    return bool(
+        (words[0].isdigit() and _ENDS_IN_NUMBER.search(text[max(0, at - 3) : at]))
+        or (words[-1].isdigit() and _GOES_ON_AS_NUMBER.match(text[end : end + 3]))
+        or _NEGATING_PREFIX.search(text[max(0, at - 5) : at])
+    )
+
+
+_WORDS = re.compile(r"[^\W\d_]{2}")
+_ENDS_IN_NUMBER = re.compile(r"\d[.,]?\Z")
+_GOES_ON_AS_NUMBER = re.compile(r"[.,]?\d")
+_NEGATING_PREFIX = re.compile(r"(?<![^\W_])(?:un|in|im|ir|il|non|dis)-?\Z", re.IGNORECASE)
+
+
+class _Plain:
+    """A text up to spacing, letter case, marks and Markdown, and where it stands in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._cuts: list[tuple[int, int, int, int]] = []
+        """Of each replacement start and end in the text, and start and end in the plain text."""
+        parts: list[str] = []
+        at = made = 0
+        for match in _REWRITTEN.finditer(text):
+            begin, end = match.span()
+            letters = _instead(match)
+            parts += (text[at:begin], letters)
+            start = made + begin - at
+            made = start + len(letters)
+            self._cuts.append((begin, end, start, made))
+            at = end
+        parts.append(text[at:])
+        self.text = "".join(parts).replace("İ", "i").lower().translate(SAME)
+        self._begins = [cut[0] for cut in self._cuts]
+        self._made = [cut[2] for cut in self._cuts]
+
+    def place(self, offset: int) -> int:
+        """The place in the plain text of an offset into the text."""
+        number = bisect_right(self._begins, offset) - 1
+        if number < 0:
+            return offset
+        _, end, start, made = self._cuts[number]
+        return made + offset - end if offset >= end else start
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """The offsets into the text of a passage of the plain text."""
+        return self._offset(start), self._offset(end - 1, last=True) + 1
+
+    def _offset(self, place: int, *, last: bool = False) -> int:
+        number = bisect_right(self._made, place) - 1
+        if number < 0:
+            return place
+        begin, end, _, made = self._cuts[number]
+        if place < made:  # within what was replaced
+            return end - 1 if last else begin
+        return end + place - made
+
+
+def _instead(match: re.Match[str]) -> str:
+    """What stands in the plain text for what is written in several ways."""
+    found, text = match.group(), match.string
+    start, end = match.span()
+    if match["space"] is not None:
+        marks = found.strip()
+        new_line = not start or "\n" in found
+        return f" {marks} " if marks and not new_line else " "  # a - b
+    if match["emphasis"] is not None:
+        before, after = text[start - 1 : start], text[end : end + 1]
+        within = before.isalnum() and after.isalnum()  # 2*3, a_name
+        apart = before.strip() == after.strip() == ""  # 2 * 3
+        return found if within or apart else ""
+    return unicodedata.normalize("NFKC", found) if found[0].isalnum() else ""
 
 
 @lru_cache(maxsize=8)
-def _plain(submission: str) -> str:
-    return submission.translate(SAME)
-
-
-def _pieces(quote: str, submission: str) -> tuple[int, int] | None:
-    pieces = [piece for piece in _ELLIPSIS.split(quote) if piece]
-    if len(pieces) < 2:
-        return _exact(pieces[0], submission) if pieces and pieces[0] != quote else None
-    begin, end = None, 0
-    for piece in pieces:
-        span = _exact(piece, submission, end)
-        if span is None:
-            return None
-        begin = span[0] if begin is None else begin
-        end = span[1]
-    return (begin or 0), end
-
-
-def _alike(quote: str, submission: str) -> tuple[int, int] | None:
-    if not SHORTEST <= len(quote.strip()) <= len(submission):
-        return None
-    from rapidfuzz import fuzz
-
-    plain, wanted = _plain(submission).lower(), quote.strip().translate(SAME).lower()
-    if len(plain) != len(submission):  # letters whose lower case is longer: offsets would move
-        plain, wanted = submission, quote.strip()
-    found = fuzz.partial_ratio_alignment(wanted, plain, score_cutoff=ALIKE)
-    return (found.dest_start, found.dest_end) if found else None
+def _plain(submission: str) -> _Plain:
+    return _Plain(submission)

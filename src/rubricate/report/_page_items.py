@@ -127,7 +127,10 @@ class PageItems:
             "people": row.get("annotations") or None,
             "probability": row["probability"],
             "reason": row["reason"],
-            "evidence": [[one["quote"], *_units(text, one)] for one in row["evidence"]],
+            "evidence": [
+                [one["quote"], *_units(text, one), one.get("paraphrase", False)]
+                for one in row["evidence"]
+            ],
             "error": None if error is None else f"{error['kind']}: {error['message']}",
             "detail": row.get("detail"),
             "judge": row["judge"],

@@ -126,7 +126,8 @@ def _why(row: Mapping[str, Any]) -> Text:
     if row["reason"]:
         lines.append((" ".join(row["reason"].split()), ""))
     for evidence in row["evidence"]:
-        note = "" if evidence["start"] is not None else " (not in the submission)"
+        note = " (a paraphrase)" if evidence.get("paraphrase") else ""
+        note = note if evidence["start"] is not None else " (not in the submission)"
         lines.append((f"“{' '.join(evidence['quote'].split())}”{note}", "italic"))
     for vote in row["votes"]:
         told = f"{vote['judge']}: {vote['label'] or vote['status']}"

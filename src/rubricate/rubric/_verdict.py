@@ -9,7 +9,16 @@ from typing import Any, Literal
 
 from rubricate._frozen import quickly_made
 
-__all__ = ["NO_USAGE", "CriterionVerdict", "Evidence", "Failure", "Status", "Usage", "Verdict"]
+__all__ = [
+    "NO_USAGE",
+    "CriterionVerdict",
+    "Evidence",
+    "Failure",
+    "Paraphrase",
+    "Status",
+    "Usage",
+    "Verdict",
+]
 
 Status = Literal["judged", "abstained", "not_applicable", "failed"]
 
@@ -39,6 +48,22 @@ class Evidence:
     def invented(self) -> bool:
         """Whether the quoted words do not stand in the submission."""
         return self.start is None
+
+    @property
+    def paraphrase(self) -> bool:
+        """Whether the passage says nearly the same as the quote in other words."""
+        return False
+
+
+@quickly_made
+@dataclass(frozen=True, slots=True)
+class Paraphrase(Evidence):
+    """A passage that says nearly the same as what was quoted for it, in other words.
+
+    Other evidence is the passage, but for spacing, letter case and marks.
+    """
+
+    paraphrase: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from rubricate.rubric import Criterion, Evidence, Failure, Usage, Verdict, read_kept
+from rubricate.rubric import Criterion, Evidence, Failure, Paraphrase, Usage, Verdict, read_kept
 
 __all__ = ["DOCUMENT", "KEPT", "to_json", "verdict_from_record", "verdict_record"]
 
@@ -80,7 +80,7 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
         value,
         probability,
         record["reason"],
-        tuple([Evidence(**quote) for quote in quotes]) if quotes else (),
+        tuple(map(_evidence, quotes)) if quotes else (),
         Usage(**record["usage"]),
         None if error is None else Failure(**error),
         record["judge"],
@@ -89,3 +89,7 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
         answer,
         order=record.get("order"),
     )
+
+
+def _evidence(record: dict[str, Any]) -> Evidence:
+    return Paraphrase(**record) if "paraphrase" in record else Evidence(**record)

@@ -88,7 +88,13 @@ def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
         "judge": verdict.judge,
         "confidence_source": source,
         "evidence": [
-            {"quote": one.quote, "start": one.start, "end": one.end, "chunk": chunk}
+            {
+                "quote": one.quote,
+                "start": one.start,
+                "end": one.end,
+                "paraphrase": one.paraphrase,
+                "chunk": chunk,
+            }
             for one, chunk in zip(verdict.evidence, chunks, strict=True)
         ],
         "chunk": {key: how[key] for key in ("read", "parts", "asked", "relevant")} if how else None,

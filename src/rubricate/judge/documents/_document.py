@@ -92,15 +92,11 @@ class Document:
         return "\n\n".join(lines)
 
     def located(self, quote: str, found: dict[int, Verdict] | None) -> Evidence:
-        """A quote in the document: in the parts that bear on the criterion, else in any."""
-        first = [place for place in sorted(found or ()) if bears((found or {})[place])]
-        others = [place for place in range(len(self.chunks)) if place not in first]
-        for place in (*first, *others):
-            chunk = self.chunks[place]
-            at = locate(quote, self._text_of(chunk))
-            if at.start is not None and at.end is not None:
-                return Evidence(quote, chunk.start + at.start, chunk.start + at.end)
-        return Evidence(quote)
+        """A quote in the document, in the parts that bear on the criterion if it stands there."""
+        bearing = [
+            self.chunks[place] for place in sorted(found or ()) if bears((found or {})[place])
+        ]
+        return locate(quote, self.text, [(chunk.start, chunk.end) for chunk in bearing])
 
     def number_at(self, offset: int | None) -> int | None:
         """The number of the part that has an offset in its own span."""

@@ -288,11 +288,13 @@ function verdictPart(verdict, place) {
     make("p", { className: "requirement" }, [verdict.requirement, verdict.note].filter(Boolean).join("\n")),
     verdict.reason ? make("p", { className: "reason" }, verdict.reason) : null,
     verdict.error ? make("p", { className: "reason failed-text" }, verdict.error) : null);
-  for (const [quote, start] of verdict.evidence ?? []) {
+  for (const [quote, start, , paraphrase] of verdict.evidence ?? []) {
     box.append(start === null
       ? make("blockquote", { className: "lost", title: "these words do not stand in the text" },
         quote, make("span", { className: "sub" }, " (not in the text)"))
-      : make("blockquote", {}, quote));
+      : make("blockquote", {}, quote, paraphrase
+        ? make("span", { className: "sub", title: "the text says nearly the same in other words" }, " (a paraphrase)")
+        : null));
   }
   if (verdict.other) {
     box.append(make("div", { className: "pair" },

@@ -1,0 +1,156 @@
+"""Finding a passage that says in nearly the same words what is quoted."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["passage_like"]
+
+ALIKE = 90.0
+"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted."""
+SHORTEST = 12
+"""Letters that a quote must have to be looked for where it is only nearly so; shorter ones are
+nearly like something anywhere."""
+TRIES = 5
+"""How many passages are looked at, from the most alike one, where the first say something else."""
+MARGIN = 40
+"""Letters beside a passage that are looked at for the rest of a word or number."""
+SPELLED_ALIKE = 80.0
+
+_TOKEN = re.compile(
+    r"(?<![\w)\]])[-+]?\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*"  # numbers
+    r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # scripts without spaces: letter by letter
+    r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+(?:'[^\W\d_]+)*"
+    r"|[^\w\s]"
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NUMBERS = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred hundreds thousand thousands million millions billion billions trillion dozen half "
+    "third quarter once twice double triple first second fourth fifth sixth seventh eighth ninth "
+    "tenth null zwei drei vier fünf sechs sieben acht neun zehn elf zwölf hundert tausend "
+    "deux trois quatre cinq sept huit neuf dix cent mille "
+    "dos tres cuatro cinco seis siete ocho nueve diez cien mil "
+    "一 二 三 四 五 六 七 八 九 十 百 千 万 亿"
+)
+NEGATIONS = _words(
+    "no not none never neither nor nobody nothing nowhere without cannot hardly scarcely barely "
+    "rarely seldom lacks lack lacking fails failed fail except unless "
+    "nicht nichts kein keine keinen keiner keinem keines nie niemals niemand ohne weder "
+    "ne pas jamais sans aucun aucune rien ni sin nunca jamás ningún ninguna nada "
+    "non mai senza nessun nessuno não nem sem niet geen nooit zonder не нет ни без никогда "
+    "لا ليس لم لن بدون 不 没 無 无 非 未"
+)
+SIGNS = frozenset("%‰°$€£¥<>=≤≥≠±+×÷µ")
+CURRENCIES = _words("usd eur gbp chf jpy cny inr cad aud dollar dollars euro euros pounds yen")
+OPPOSITES = frozenset(
+    frozenset(pair.split("/"))
+    for pair in _words(
+        "more/less most/least more/fewer higher/lower high/low above/below over/under before/after "
+        "increase/decrease increased/decreased increases/decreases increasing/decreasing "
+        "rise/fall rises/falls rose/fell up/down left/right with/without always/never all/none "
+        "all/some true/false correct/incorrect positive/negative maximum/minimum "
+        "larger/smaller greater/smaller faster/slower better/worse best/worst early/late "
+        "include/exclude includes/excludes included/excluded accept/reject accepted/rejected "
+        "and/or"
+    )
+)
+PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti")
+
+
+def passage_like(quote: str, text: str) -> tuple[int, int] | None:
+    """The passage of a text that is most like a quote and says the same, as offsets.
+
+    A passage says something else where it has another number, unit, comparison or negation, or a
+    word's opposite.
+
+    Args:
+        quote: what is looked for, in small letters.
+        text: where, in small letters.
+    """
+    if not SHORTEST <= len(quote) <= len(text):
+        return None
+    from rapidfuzz import fuzz
+
+    for _ in range(TRIES):
+        found = fuzz.partial_ratio_alignment(quote, text, score_cutoff=ALIKE)
+        if found is None:
+            return None
+        start, end = found.dest_start, found.dest_end
+        if span := _same_in_sense(quote, text, start, end):
+            return span
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return None
+
+
+def _same_in_sense(quote: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The passage in whole words, if only such words differ from the quote's as may."""
+    from rapidfuzz.distance import Levenshtein
+
+    wanted = _TOKEN.findall(quote)
+    begin = max(0, start - MARGIN)
+    tokens = [
+        (match.group(), begin + match.start(), begin + match.end())
+        for match in _TOKEN.finditer(text[begin : end + MARGIN])
+        if begin + match.start() < end and begin + match.end() > start
+    ]
+    there = [token for token, _, _ in tokens]
+    changes = [
+        (one.tag, one.src_start, one.src_end, one.dest_start, one.dest_end)
+        for one in Levenshtein.opcodes(wanted, there)
+        if one.tag != "equal"
+    ]
+    first, last = 0, len(tokens)
+    if changes and changes[0][0] == "insert" and changes[0][3] == 0:  # words before what is quoted
+        first = changes.pop(0)[4]
+    if changes and changes[-1][0] == "insert" and changes[-1][4] == len(tokens):
+        last = changes.pop()[3]
+    for _, src, src_end, dest, dest_end in changes:
+        ours, theirs = wanted[src:src_end], there[dest:dest_end]
+        if any(map(_tells, (*ours, *theirs))):
+            return None
+        pairs = list(zip(ours, theirs, strict=False)) if len(ours) == len(theirs) else []
+        if any(_opposite(*pair) for pair in pairs):
+            return None
+        follows = (src > 0 and _number(wanted[src - 1])) or (dest > 0 and _number(there[dest - 1]))
+        if follows and not (pairs and _spelled_alike(*pairs[0])):  # a unit
+            words = [*ours[:1], *theirs[:1]]
+            if any(word[0].isalnum() for word in words):
+                return None
+    return (tokens[first][1], tokens[last - 1][2]) if first < last else None
+
+
+def _number(token: str) -> bool:
+    return token in NUMBERS or any(map(str.isdigit, token))
+
+
+def _tells(token: str) -> bool:
+    """Whether a token is a number, a negation, a comparison or a currency."""
+    return (
+        _number(token)
+        or token in NEGATIONS
+        or token in SIGNS
+        or token in CURRENCIES
+        or token.endswith("n't")
+    )
+
+
+def _opposite(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return (
+        frozenset((one, other)) in OPPOSITES
+        or any(long == prefix + short for prefix in PREFIXES)
+        or one.endswith("less") != other.endswith("less")
+    )
+
+
+def _spelled_alike(one: str, other: str) -> bool:
+    from rapidfuzz import fuzz
+
+    return min(len(one), len(other)) > 3 and fuzz.ratio(one, other) >= SPELLED_ALIKE
