@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rubricate.judge import Message
     from rubricate.report import PairReport, RedTeamReport
     from rubricate.rubric import Verdict
     from rubricate.run import Result
@@ -155,6 +156,7 @@ class ModelError(RubricateError):
         status: the HTTP status, if an answer came.
         retry_after: seconds that the endpoint asked us to wait, if it did.
         requests: how many requests were sent before giving up.
+        sent: the messages as they went out, where the model changed them.
     """
 
     def __init__(
@@ -170,6 +172,7 @@ class ModelError(RubricateError):
         self.status = status
         self.retry_after = retry_after
         self.requests = 1
+        self.sent: tuple[Message, ...] | None = None
 
     @property
     def retryable(self) -> bool:

@@ -198,3 +198,28 @@ def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
     done = installed(command, *arguments, "--json")
     assert done.returncode in (0, 2), done.stderr
     assert isinstance(json.loads(done.stdout), dict)
+
+
+def test_option_prompt_shows_what_was_sent_to_the_letter_and_every_reply(graded):
+    shown = graded("show", "run", "--item", "broken", "--criterion", "boasting", "--prompt")
+    assert shown.stdout.count("--- reply\nnonsense\n") == 3
+    (item,) = json.loads(
+        graded(
+            *("show", "run", "--item", "broken", "--criterion", "boasting", "--prompt", "--json")
+        ).stdout
+    )["items"]
+    (verdict,) = item["verdicts"]
+    (conversation,) = verdict["conversations"]
+    assert conversation["judge"] == "m"
+    exchanges = conversation["exchanges"]
+    assert [one["reply"] for one in exchanges] == ["nonsense"] * 3
+    assert [len(one["messages"]) for one in exchanges] == [2, 4, 4]
+    for one in exchanges:
+        for message in one["messages"]:
+            assert f"--- {message['role']}\n{message['content']}\n" in shown.stdout
+
+
+def test_option_prompt_wants_to_know_of_which_verdicts(graded):
+    asked = graded("show", "run", "--prompt")
+    assert asked.returncode == 1
+    assert "pick them with --item" in asked.stderr

@@ -9,6 +9,7 @@ import typer
 
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json, print_report
+from rubricate.errors import InputError
 
 __all__ = ["show"]
 
@@ -30,10 +31,18 @@ def show(
             "the judges differ.",
         ),
     ] = False,
+    prompt: Annotated[
+        bool,
+        typer.Option(
+            "--prompt", help="What was sent for them, to the letter, and every reply as it came."
+        ),
+    ] = False,
     json_output: JsonOutput = False,
 ) -> int:
     """Show a run's summary again, or some of its verdicts."""
-    from rubricate.report import Selection, read_summary
+    if prompt and not (item or criterion or failed or disagreements):
+        raise InputError("--prompt is of some verdicts: pick them with --item, --criterion, ...")
+    from rubricate.report import Selection, conversation_lines, read_summary
     from rubricate.run import REPORT_NAME, read_run
 
     found = read_run(run)
@@ -48,8 +57,12 @@ def show(
             criteria=criterion or (),
             failed=failed,
             disagreements=disagreements,
+            prompts=prompt,
         )
         print_report(picked, json_output)
+        if prompt and not json_output:
+            for line in conversation_lines(picked):
+                print(line)
     else:
         print_report(summary, json_output)
     return 2 if summary.verdicts["failed"] else 0

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rubricate.report._confidence import confidence
+from rubricate.report._conversation import conversation_lines
 from rubricate.report._estimate import estimate_figures, estimate_text
 from rubricate.report._replay import replay_figures, replay_view
 from rubricate.report._selection import Selection
@@ -128,6 +129,7 @@ __all__ = [
     "check_certificate",
     "compare_runs",
     "confidence",
+    "conversation_lines",
     "estimate_figures",
     "estimate_text",
     "few_labels_report",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.report._confidence import answer_of, differs_from_label
 from rubricate.rubric import Criterion
-from rubricate.run import FinishedItem, FinishedRun, finished_items, finished_rows
+from rubricate.run import Conversations, FinishedItem, FinishedRun, finished_items, finished_rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,6 +33,7 @@ class Selection:
         failed: only verdicts that failed.
         disagreements: only verdicts that differ from the human label; where the run has no labels,
             those whose votes are not all the same answer.
+        prompts: whether `to_dict` has what was sent and received for each verdict.
 
     Raises:
         InputError: an item or a criterion is not in the run, or disagreements are asked for where
@@ -43,6 +45,7 @@ class Selection:
     criteria: Collection[str] = ()
     failed: bool = False
     disagreements: bool = False
+    prompts: bool = False
 
     def __post_init__(self) -> None:
         _check("criterion", self.criteria, self.run.criteria)
@@ -87,7 +90,11 @@ class Selection:
 
     def to_dict(self) -> dict[str, Any]:
         """The items as JSON values: their texts, scores, and verdicts as in `results.jsonl`."""
-        return {"run": str(self.run.path), "items": [_told(item) for item in self]}
+        with ExitStack() as stack:
+            sent = None
+            if self.prompts:
+                sent = stack.enter_context(Conversations(self.run.path))
+            return {"run": str(self.run.path), "items": [_told(item, sent) for item in self]}
 
     def __rich__(self) -> RenderableType:
         from rubricate.report._selection_view import selection_view
@@ -95,7 +102,7 @@ class Selection:
         return selection_view(self)
 
 
-def _told(item: FinishedItem) -> dict[str, Any]:
+def _told(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:
     first = item.rows[0]
     of_item = {"item_score": first["item_score"], "human_score": first.get("human_score")}
     names = ("item", "description", *of_item)
@@ -107,9 +114,14 @@ def _told(item: FinishedItem) -> dict[str, Any]:
         "reference": item.reference,
         **of_item,
         "verdicts": [
-            {name: value for name, value in row.items() if name not in names} for row in item.rows
+            {name: value for name, value in row.items() if name not in names} | _sent(row, sent)
+            for row in item.rows
         ],
     }
+
+
+def _sent(row: Mapping[str, Any], sent: Conversations | None) -> dict[str, Any]:
+    return {} if sent is None else {"conversations": [one.to_dict() for one in sent.of(row)]}
 
 
 def _check(what: str, given: Collection[str], known: Collection[str]) -> None:

@@ -3,8 +3,10 @@
 from rubricate.run._budget import Budget
 from rubricate.run._documents import DocumentWork
 from rubricate.run._estimate import Estimate, Range, estimate
+from rubricate.run._exchanges import Exchange
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
+from rubricate.run._finished_exchanges import Conversation, Conversations
 from rubricate.run._finished_items import FinishedItem, finished_items, finished_rows
 from rubricate.run._folder import (
     CACHE_NAME,
@@ -29,8 +31,11 @@ __all__ = [
     "REPORT_NAME",
     "Budget",
     "By",
+    "Conversation",
+    "Conversations",
     "DocumentWork",
     "Estimate",
+    "Exchange",
     "FinishedItem",
     "FinishedRun",
     "ItemResult",

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from rubricate.errors import JournalError
+from rubricate.run._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run._journal import Journal
 
 __all__ = ["Answers", "Known"]
@@ -46,6 +47,13 @@ class Answers:
         self._reads_cache = reads_cache
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
+        self._names = TextNames()
+
+    def transcript(self) -> Transcript | None:
+        """Where to note what is sent and received for a judgement; None where nobody keeps it."""
+        if self._cache is None and not self._journal.keeps_exchanges:
+            return None
+        return Transcript(self._names)
 
     @property
     def has_a_past(self) -> bool:
@@ -71,16 +79,51 @@ class Answers:
         except JournalError as error:
             self._give_up_cache(error)
             return Known(records)
-        for key, record in cached.items():
-            self._journal.put(key, record)
+        self._copy(cached)
         return Known(records | cached, frozenset(cached))
 
-    def put(self, key: str, record: dict[str, Any], *, shared: bool) -> None:
-        """Keep a record: in the journal, and, if it is to be shared, in the cache."""
-        self._journal.put(key, record)
+    def _copy(self, cached: dict[str, dict[str, Any]]) -> None:
+        """Put records of the cache into the journal, with what was sent and received for them."""
+        if not cached:
+            return
+        assert self._cache is not None
+        journal, exchanges = self._journal, dict[str, bytes]()
+        if journal.keeps_exchanges:
+            try:
+                exchanges = self._cache.exchanges(list(cached))
+                names = {name for lines in exchanges.values() for name in named_texts(lines)}
+                wanted = [name for name in names if not journal.has_text(name)]
+                for name, text in self._cache.texts(wanted).items():
+                    journal.put_text(name, text)
+            except JournalError as error:
+                self._give_up_cache(error)
+        for key, record in cached.items():
+            lines = exchanges.get(key, b"")
+            journal.put(key, record, lines)
+            if parts := named_keys(lines):
+                self.known(parts)
+
+    def put(
+        self,
+        key: str,
+        record: dict[str, Any],
+        *,
+        shared: bool,
+        transcript: Transcript | None = None,
+    ) -> None:
+        """Keep a record: in the journal, and, if it is to be shared, in the cache.
+
+        Args:
+            key: its key.
+            record: what it is.
+            shared: whether it is to be shared.
+            transcript: what was sent and received for it.
+        """
+        lines, texts = (transcript.lines(), transcript.texts) if transcript else (b"", None)
+        self._journal.put(key, record, lines, texts)
         if shared and self._cache is not None:
             try:
-                self._cache.put(key, record)
+                self._cache.put(key, record, lines, texts)
             except JournalError as error:
                 self._give_up_cache(error)
 

@@ -61,7 +61,8 @@ class JudgedItem:
 
     `votes` are those of several judges so far, by criterion name and the judge's seat. `escalated`
     are the criteria that go on to the next stage of a cascade, by its place. `followers` are the
-    calls that wait for the first one to the same judge, by its seat.
+    calls that wait for the first one to the same judge, by its seat. `keys` are the journal's keys
+    of all judgements so far, as `votes`.
     """
 
     planned: PlannedItem
@@ -70,6 +71,7 @@ class JudgedItem:
     calls: list[Call] = field(default_factory=list)
     followers: dict[int, list[Call]] = field(default_factory=dict)
     escalated: dict[int, list[str]] = field(default_factory=dict)
+    keys: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def lead(self) -> list[Call]:
         """The calls that come first: of those to each judge one, which the others then follow."""
@@ -182,6 +184,7 @@ class Bench:
         """
         if self._calibrated[seat] and self._calibrate is not None:
             verdict = self._calibrate(asked.criterion, verdict)
+        item.keys.setdefault(asked.name, {})[seat] = asked.key
         if len(self._judges) == 1 or not asked.criterion.needs_judge:
             item.verdicts[asked.name] = verdict
             return

@@ -365,7 +365,9 @@ class Execution:
                 verdict = replace(judged, criterion=asked.name)
             self._take(item, call.seat, asked, verdict)
             shared = took_requests and verdict.status != "failed"
-            self._answers.put(asked.key, verdict_record(verdict), shared=shared)
+            self._answers.put(
+                asked.key, verdict_record(verdict), shared=shared, transcript=desk.transcript
+            )
             progress.calls += 1
             progress.usage += verdict.usage
             progress.count(verdict)

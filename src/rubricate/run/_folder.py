@@ -293,5 +293,6 @@ def result_lines(item: ItemResult) -> Iterator[bytes]:
             "tied": verdict.tied,
             "stage": verdict.stage,
             "annotations": _annotations(item, name) if item.annotations else {},
+            "keys": item.keys.get(name, ()),
         }
         yield b"".join((begin, to_json(of_verdict)[1:-1], end))

@@ -4,6 +4,10 @@ An SQLite file in write-ahead mode. Records are committed in batches, at most `B
 `INTERVAL` seconds apart: a killed process loses at most those. One process has a journal at a
 time; a cache is the same file shared by several. Each record has a checksum: a damaged one counts
 as not there.
+
+Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
+that was ever asked under its key, in a cache what the record is from. The texts that it names by
+their hashes have a table of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +34,13 @@ AT_ONCE = 500
 """Keys that are looked up together."""
 PATIENCE = {False: 0.5, True: 5.0}
 """Seconds to wait for another process, by whether the file is shared."""
-_FORMAT = 2
+_FORMAT = 3
+_WITHOUT_EXCHANGES = 2
+"""The format of before, which did not have them."""
+_MOST = 1 << 18
+"""Bytes of earlier exchanges that further ones under a key are put behind."""
+_WRITTEN = 100_000
+"""Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
 _MALFORMED = "malformed"
@@ -51,6 +61,8 @@ class Journal:
     Attributes:
         has_a_past: whether it had records when it was opened.
         damaged: how many records were found damaged.
+        keeps_exchanges: whether what was sent and received is kept: not in memory, where nobody
+            could look at it later.
 
     Raises:
         DamagedJournal: parts of the file cannot be read (looked for where it is not shared).
@@ -59,9 +71,13 @@ class Journal:
 
     def __init__(self, path: Path | None, *, shared: bool = False) -> None:
         self.damaged = 0
+        self.keeps_exchanges = path is not None
         self._name = "the journal in memory" if path is None else str(path)
         self._shared = shared
         self._waiting: dict[str, bytes] = {}
+        self._exchanges: dict[str, bytes] = {}  # of those that wait
+        self._texts: dict[str, bytes] = {}
+        self._written: set[str] = set()
         self._last_commit = time.monotonic()
         try:
             if path is not None and not path.exists():
@@ -91,15 +107,18 @@ class Journal:
         run("PRAGMA synchronous=NORMAL")
         run("BEGIN IMMEDIATE")
         (version,) = run("PRAGMA user_version").fetchone()
-        if version not in (0, _FORMAT):
+        if version not in (0, _WITHOUT_EXCHANGES, _FORMAT):
             raise JournalError(
                 f"{self._name}: written by another version of rubricate (format {version}); "
                 + ("use another --cache" if self._shared else "use another run folder, or --fresh")
             )
         run(
             "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
-            " checksum INTEGER NOT NULL, finished REAL NOT NULL)"
+            " checksum INTEGER NOT NULL, finished REAL NOT NULL, exchanges BLOB)"
         )
+        run("CREATE TABLE IF NOT EXISTS texts (name TEXT PRIMARY KEY, text BLOB NOT NULL)")
+        if version == _WITHOUT_EXCHANGES:
+            run("ALTER TABLE records ADD COLUMN exchanges BLOB")
         if version != _FORMAT:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
@@ -150,9 +169,28 @@ class Journal:
                     self.damaged += 1
         return records
 
-    def put(self, key: str, record: dict[str, Any]) -> None:
-        """Keep a record; it is on disk after the next commit."""
+    def put(
+        self,
+        key: str,
+        record: dict[str, Any],
+        exchanges: bytes = b"",
+        texts: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep a record; it is on disk after the next commit.
+
+        Args:
+            key: its key.
+            record: what it is.
+            exchanges: what was sent and received for it (see `_exchanges`).
+            texts: the texts that these name, by their hashes.
+        """
         self._waiting[key] = to_json(record)
+        if exchanges and self.keeps_exchanges:
+            before = b"" if self._shared else self._exchanges.get(key, b"")
+            self._exchanges[key] = before + exchanges
+            for name, text in (texts or {}).items():
+                if name not in self._written:
+                    self.put_text(name, zlib.compress(text.encode("utf-8", "replace"), 1))
         if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
@@ -162,16 +200,62 @@ class Journal:
         if not self._waiting:
             return
         now = time.time()
-        rows = [(key, record, _checksum(key, record), now) for key, record in self._waiting.items()]
+        exchanges = self._exchanges
+        rows = [
+            (key, record, _checksum(key, record), now, exchanges.get(key))
+            for key, record in self._waiting.items()
+        ]
         try:
             self._database.execute("BEGIN IMMEDIATE")
-            self._database.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", rows)
+            if self._texts:
+                texts = self._texts.items()
+                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
+            self._database.executemany(_REPLACE if self._shared else _ADD, rows)
             self._database.execute("COMMIT")
         except TROUBLE as error:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise self._problem(error) from None
         self._waiting.clear()
+        self._exchanges.clear()
+        self._texts.clear()
+
+    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """What was sent and received for the records under keys, where that is kept."""
+        self.commit()
+        found: dict[str, bytes] = {}
+        for start in range(0, len(keys), AT_ONCE):
+            part = keys[start : start + AT_ONCE]
+            try:
+                rows = self._database.execute(_lookup(len(part), "exchanges"), part).fetchall()
+            except TROUBLE as error:
+                raise self._problem(error) from None
+            found |= {key: lines for key, lines in rows if isinstance(lines, bytes)}
+        return found
+
+    def put_text(self, name: str, text: bytes) -> None:
+        """Keep a text, deflated, under its hash."""
+        if len(self._written) >= _WRITTEN:
+            self._written.clear()
+        self._written.add(name)
+        self._texts[name] = text
+
+    def has_text(self, name: str) -> bool:
+        """Whether a text is known to be there."""
+        return name in self._written
+
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        try:
+            return dict(
+                row
+                for name in names
+                for row in self._database.execute(
+                    "SELECT name, text FROM texts WHERE name = ?", (name,)
+                )
+            )
+        except TROUBLE as error:
+            raise self._problem(error) from None
 
     def close(self) -> None:
         """Write what is waiting, and let go of the file."""
@@ -192,10 +276,21 @@ class Journal:
         self.close()
 
 
+_REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
+_ADD = (
+    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+    " record = excluded.record, checksum = excluded.checksum, finished = excluded.finished,"
+    f" exchanges = CASE WHEN length(records.exchanges) < {_MOST}"
+    " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
+    " ELSE coalesce(excluded.exchanges, records.exchanges) END"
+)
+"""What was asked before under the same key, and failed, stays."""
+
+
 @cache
-def _lookup(keys: int) -> str:
+def _lookup(keys: int, columns: str = "record, checksum") -> str:
     marks = ",".join("?" * keys)
-    return f"SELECT key, record, checksum FROM records WHERE key IN ({marks})"
+    return f"SELECT key, {columns} FROM records WHERE key IN ({marks})"
 
 
 def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rubricate.errors import JournalError
 from rubricate.run._journal import TROUBLE, DamagedJournal, Journal, read_row
@@ -93,9 +95,11 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     part.unlink(missing_ok=True)
     found = 0
     with Journal(part) as journal:
-        for key, record in _readable(path):
-            journal.put(key, record)
+        for key, record, exchanges in _readable(path):
+            journal.put(key, record, exchanges)
             found += 1
+        for name, text in _readable_texts(path):
+            journal.put_text(name, text)
     if not found:
         part.unlink()
         raise error
@@ -111,18 +115,47 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     return Journal(path)
 
 
-def _readable(path: Path) -> Iterator[tuple[str, dict[str, object]]]:
-    """The records of a damaged journal that can be read, one row after the other."""
+def _readable(path: Path) -> Iterator[tuple[str, dict[str, object], bytes]]:
+    """The records of a damaged journal that can be read, with what was sent and received."""
+    for one, row in _rows(path, "records", "key, record, checksum"):
+        record = read_row(*row)
+        if record is not None:
+            (exchanges,) = one("exchanges") or (None,)
+            yield row[0], record, exchanges if isinstance(exchanges, bytes) else b""
+
+
+def _readable_texts(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The texts of a damaged journal that can be read."""
+    for _, (name, text) in _rows(path, "texts", "name, text"):
+        if isinstance(name, str) and isinstance(text, bytes):
+            yield name, text
+
+
+Row = tuple[Any, ...]
+
+
+def _rows(
+    path: Path, table: str, columns: str
+) -> Iterator[tuple[Callable[[str], Row | None], Row]]:
+    """What can be read of a damaged table, one row after the other.
+
+    Gives columns of each, and what reads others of the same row; None where they cannot be read.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA writable_schema=ON")  # else a file cut short is refused as a whole
+
+        def read(names: str, number: int) -> Row | None:
+            with suppress(*TROUBLE):
+                query = f"SELECT {names} FROM {table} WHERE rowid = ?"
+                row: Row | None = database.execute(query, (number,)).fetchone()
+                return row
+            return None
+
         try:
-            (last,) = database.execute("SELECT max(rowid) FROM records").fetchone()
+            (last,) = database.execute(f"SELECT max(rowid) FROM {table}").fetchone()
         except TROUBLE:
             last = None
         for number in range(1, (last or path.stat().st_size // LEAST_ROW) + 1):
-            with suppress(*TROUBLE):
-                query = "SELECT key, record, checksum FROM records WHERE rowid = ?"
-                row = database.execute(query, (number,)).fetchone()
-                record = None if row is None else read_row(*row)
-                if record is not None:
-                    yield row[0], record
+            row = read(columns, number)
+            if row is not None:
+                yield partial(read, number=number), row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -57,6 +57,8 @@ class ItemResult:
             wrote the text) and `invented_quotes` (a judge quotes what the text does not say).
         annotations: the labels of several annotators, by annotator and criterion name.
         metadata: of the item's metadata, the numbers, truth values and short texts.
+        keys: the journal's keys by criterion name, one for each judgement: of several judges in the
+            order of the verdict's votes.
     """
 
     id: str
@@ -71,6 +73,7 @@ class ItemResult:
     warnings: dict[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         value = self.score.value
@@ -100,11 +103,12 @@ class ItemResult:
         submission: str | Parts | SpokenParts = "",
         author: str | None = None,
         item: DataItem | None = None,
+        keys: Mapping[str, Mapping[int, str]] | None = None,
     ) -> ItemResult:
         """Build an item's result from its verdicts.
 
         `submission` is what a length penalty looks at; `author` is the model that wrote it; `item`
-        has annotations and metadata.
+        has annotations and metadata; `keys` are those of the journal by criterion name and seat.
         """
         names = rubric.names
 
@@ -128,6 +132,7 @@ class ItemResult:
             _warnings(own, criteria, author),
             _annotations(item) if item is not None and item.annotations else {},
             _short(item.metadata) if item is not None and item.metadata else {},
+            {name: [at[seat] for seat in sorted(at)] for name, at in (keys or {}).items()},
         )
 
     def _repr_html_(self) -> str:

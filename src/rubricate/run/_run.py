@@ -125,6 +125,7 @@ async def run(
             submission=planned.case.item.parts if length_penalty and planned.case.item else "",
             author=planned.author(author_keys),
             item=planned.case.item,
+            keys=item.keys,
         )
         if people is not None:
             people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)

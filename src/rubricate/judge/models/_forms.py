@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rubricate.errors import ModelError
+from rubricate.judge.models._model import Message, Request
+from rubricate.judge.models._wire import TAGGED_INSTRUCTION
 
 __all__ = [
     "CHOICE_TEMPERATURE",
@@ -18,6 +20,7 @@ __all__ = [
     "marked",
     "simpler_choice",
     "with_few_quotes",
+    "with_instruction",
 ]
 
 Rung = Literal["json_schema", "json_object", "text"]
@@ -61,6 +64,15 @@ def with_few_quotes(schema: dict[str, Any]) -> dict[str, Any]:
         for name, inner in schema.get("properties", {}).items()
     }
     return {**schema, "properties": properties} if properties else schema
+
+
+def with_instruction(request: Request, form: Form) -> tuple[Message, ...] | None:
+    """The messages with how to write a reply in tags behind; None where it is not written so."""
+    if request.schema is None or form.rung != "text" or not request.tags:
+        return None
+    *before, last = request.messages
+    content = f"{last['content']}\n\n{TAGGED_INSTRUCTION}"
+    return (*before, Message(role=last["role"], content=content))
 
 
 def chosen(form: Form, sample: int) -> dict[str, Any]:

@@ -30,13 +30,13 @@ from rubricate.judge.models._forms import (
     marked,
     simpler_choice,
     with_few_quotes,
+    with_instruction,
 )
 from rubricate.judge.models._model import Completion, Request
 from rubricate.judge.models._prices import ModelPrice, price
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
-    TAGGED_INSTRUCTION,
     completion_text,
     is_cut_off,
     parse_body,
@@ -158,18 +158,22 @@ class HTTPModel:
                     simpler_choice(form, error) if choosing else self._simpler(form, error, free)
                 )
                 if simpler is None:
+                    error.sent = with_instruction(request, form)
                     raise
                 form = simpler
             else:
                 if requests > 1:
                     self._form = form
                 self._form_is_settled |= not free
-                if requests == 1:
-                    return completion
-                return replace(completion, usage=replace(completion.usage, requests=requests))
+                if requests > 1:
+                    usage = replace(completion.usage, requests=requests)
+                    completion = replace(completion, usage=usage)
+                sent = with_instruction(request, form)
+                return completion if sent is None else replace(completion, sent=sent)
 
     def _payload(self, request: Request, form: Form) -> dict[str, Any]:
-        messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
+        sent = with_instruction(request, form) or request.messages
+        messages: list[dict[str, Any]] = [dict(message) for message in sent]
         payload: dict[str, Any] = {"model": self._model, "messages": messages}
         if self._marks and request.shared:
             first = next(message for message in messages if message["role"] == "user")
@@ -186,12 +190,6 @@ class HTTPModel:
             payload["response_format"] = self._response_format(request.schema)
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
-        elif request.tags:
-            last = messages[-1]["content"]
-            if isinstance(last, list):
-                last[-1]["text"] += "\n\n" + TAGGED_INSTRUCTION
-            else:
-                messages[-1]["content"] = last + "\n\n" + TAGGED_INSTRUCTION
         return payload
 
     def _response_format(self, schema: dict[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Completion:
         probabilities: of the reply's first token, by what it could have been; None where the model
             does not say.
         cut_off: whether it ended only because it was as long as it may be.
+        sent: the messages as they went out, where the model changed those of the request.
     """
 
     text: str
@@ -79,6 +80,7 @@ class Completion:
     quota: Quota | None = None
     probabilities: Mapping[str, float] | None = None
     cut_off: bool = False
+    sent: tuple[Message, ...] | None = None
 
 
 @runtime_checkable

@@ -1,0 +1,290 @@
+"""What was sent to models for a judgement and what came back, word for word.
+
+The journal keeps it beside each answer: a line of JSON a request, with a checksum before it. Texts
+that many requests share (the instructions, an item's material, a criterion's question) are kept
+once, under a hash, and the line names the hashes. The texts of a line, one after the other, are
+what was sent, to the letter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from rubricate.errors import ModelError
+from rubricate.judge import Completion, Message, Model, Request
+from rubricate.run._records import to_json
+
+__all__ = [
+    "LONGEST",
+    "Exchange",
+    "TextNames",
+    "Transcript",
+    "named_keys",
+    "named_texts",
+    "read_lines",
+]
+
+LONGEST = 16_000
+"""Characters of a reply that are kept: of a longer one the beginning and the end."""
+_END = 4_000
+"""Those of them that are from its end."""
+_HASH = 12
+"""Bytes of a text's hash."""
+_MARK = 64
+"""Characters before a criterion by which an item's material is known again: its closing tags have
+a code that is its own."""
+_KNOWN = 4096
+"""Texts whose hashes are held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request of a judgement, and its reply.
+
+    Attributes:
+        model: the model's name.
+        asked: when, in seconds since 1970.
+        messages: what was sent, to the letter (of a reply that is shown again, as much as is kept).
+        reply: what came back; None where nothing did.
+        left_out: characters that are left out of the reply, after its first 12,000.
+        cut_off: whether the model stopped only because the reply was as long as it may be.
+        probabilities: of the reply's first token, where they were asked for.
+        error: why there is no reply: the error's class and its text.
+        requests: how many requests this took, those that were sent again included; 0 where the
+            same had been asked before, and the reply was known.
+        damaged: whether parts of it cannot be read in the journal.
+    """
+
+    model: str
+    asked: float
+    messages: tuple[Message, ...]
+    reply: str | None = None
+    left_out: int = 0
+    cut_off: bool = False
+    probabilities: Mapping[str, float] | None = None
+    error: tuple[str, str] | None = None
+    requests: int = 1
+    damaged: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as JSON values; what is usual is left out."""
+        found: dict[str, Any] = {
+            "model": self.model,
+            "asked": self.asked,
+            "requests": self.requests,
+            "messages": [dict(message) for message in self.messages],
+            "reply": self.reply,
+        }
+        if self.left_out:
+            found["left_out"] = self.left_out
+        if self.cut_off:
+            found["cut_off"] = True
+        if self.probabilities is not None:
+            found["probabilities"] = dict(self.probabilities)
+        if self.error is not None:
+            found["error"] = {"kind": self.error[0], "message": self.error[1]}
+        if self.damaged:
+            found["damaged"] = True
+        return found
+
+
+class _Named(NamedTuple):
+    text: str
+    name: str
+
+
+class TextNames:
+    """Gives texts their hashes, and holds those of texts that come again and again."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._materials: dict[tuple[int, str], _Named] = {}
+
+    def of_material(self, content: str, length: int) -> _Named:
+        """The beginning of a message that all of an item's requests share."""
+        place = (length, content[max(0, length - _MARK) : length])
+        known = self._materials.get(place)
+        if known is None or not content.startswith(known.text):
+            text = content[:length]
+            known = _Named(text, _hashed(text))
+            if len(self._materials) >= _KNOWN // 16:
+                self._materials.clear()
+            self._materials[place] = known
+        return known
+
+    def of(self, text: str) -> str:
+        """The hash of a text that is short, or the same object each time."""
+        name = self._texts.get(text)
+        if name is None:
+            name = _hashed(text)
+            if len(self._texts) >= _KNOWN:
+                self._texts.clear()
+            self._texts[text] = name
+        return name
+
+
+@dataclass(slots=True)
+class Transcript:
+    """The exchanges of a judgement as they come.
+
+    Attributes:
+        texts: the texts that its lines name, by their hashes.
+    """
+
+    names: TextNames
+    texts: dict[str, str] = field(default_factory=dict)
+    _lines: list[bytes] = field(default_factory=list)
+
+    def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
+        """Note a request that was answered."""
+        text, left_out = _bounded(reply.text)
+        line: dict[str, Any] = {
+            "model": model.name,
+            "asked": asked,
+            "messages": self._messages(request, reply.sent or request.messages),
+            "reply": text,
+        }
+        requests = reply.usage.requests
+        if requests != 1 and (requests or request.kept):
+            line["requests"] = requests
+        if left_out:
+            line["left_out"] = left_out
+        if reply.cut_off:
+            line["cut_off"] = True
+        if reply.probabilities is not None:
+            line["probabilities"] = dict(reply.probabilities)
+        self._lines.append(_line(line))
+
+    def failed(self, model: Model, request: Request, asked: float, error: ModelError) -> None:
+        """Note a request that was not."""
+        line: dict[str, Any] = {
+            "model": model.name,
+            "asked": asked,
+            "messages": self._messages(request, error.sent or request.messages),
+            "reply": None,
+            "error": [error.kind, _bounded(str(error))[0]],
+        }
+        if error.requests != 1:
+            line["requests"] = error.requests
+        self._lines.append(_line(line))
+
+    def part(self, key: str) -> None:
+        """Note that the answer under another key is a part of the judgement."""
+        self._lines.append(_line({"part": key}))
+
+    def lines(self) -> bytes:
+        """What the journal keeps."""
+        return b"".join(self._lines)
+
+    def _messages(self, request: Request, messages: tuple[Message, ...]) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        shared, names, texts = request.shared, self.names, self.texts
+        for message in messages:
+            role, content = message["role"], message["content"]
+            if shared and role == "user" and len(content) >= shared:
+                begin, name = names.of_material(content, shared)
+                rest = content[shared:]
+                texts[name] = begin
+                texts[other := names.of(rest)] = rest
+                found.append([role, name, other])
+                shared = 0
+                continue
+            if role == "assistant":
+                content, left_out = _bounded(content)
+                if left_out:
+                    found.append([role, name := names.of(content), left_out])
+                    texts[name] = content
+                    continue
+            texts[name := names.of(content)] = content
+            found.append([role, name])
+        return found
+
+
+def _hashed(text: str) -> str:
+    content = text.encode("utf-8", "replace")
+    return hashlib.blake2b(content, digest_size=_HASH).hexdigest()
+
+
+def _bounded(text: str) -> tuple[str, int]:
+    """A text of bounded length, and how many characters are left out of it."""
+    if len(text) <= LONGEST:
+        return text, 0
+    left_out = len(text) - LONGEST
+    note = f"\n[... {left_out} characters are not kept ...]\n"
+    return f"{text[: LONGEST - _END]}{note}{text[-_END:]}", left_out
+
+
+def _line(data: dict[str, Any]) -> bytes:
+    content = to_json(data)
+    return b"%08x %b\n" % (zlib.crc32(content), content)
+
+
+def _read(lines: bytes) -> Iterator[dict[str, Any] | None]:
+    """The lines as they were written; None for a damaged one."""
+    for line in lines.splitlines():
+        checksum, _, content = line.partition(b" ")
+        intact = checksum == b"%08x" % zlib.crc32(content)
+        yield orjson.loads(content) if intact else None
+
+
+def named_texts(lines: bytes) -> set[str]:
+    """The hashes of the texts that lines name."""
+    return {
+        name
+        for line in _read(lines)
+        for message in (line or {}).get("messages", ())
+        for name in message[1:]
+        if isinstance(name, str)
+    }
+
+
+def named_keys(lines: bytes) -> list[str]:
+    """The keys of the parts that lines name."""
+    return [line["part"] for line in _read(lines) if line is not None and "part" in line]
+
+
+def read_lines(
+    lines: bytes, texts: Callable[[str], str | None], part: Callable[[str], bytes | None]
+) -> Iterator[Exchange]:
+    """The exchanges that lines stand for, those of parts where they are named.
+
+    Args:
+        lines: what the journal has beside an answer.
+        texts: gives the text with a hash; None where it is not there.
+        part: gives the lines of another key; None where there are none.
+    """
+    for line in _read(lines):
+        if line is None:
+            yield Exchange("", 0.0, (), damaged=True)
+        elif "part" in line:
+            yield from read_lines(part(line["part"]) or b"", texts, lambda key: None)
+        else:
+            yield _exchange(line, texts)
+
+
+def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Exchange:
+    found = [
+        (role, [texts(name) for name in names if isinstance(name, str)])
+        for role, *names in line["messages"]
+    ]
+    return Exchange(
+        model=line["model"],
+        asked=line["asked"],
+        messages=tuple(
+            Message(role=role, content="".join(part or "" for part in parts))
+            for role, parts in found
+        ),
+        reply=line["reply"],
+        left_out=line.get("left_out", 0),
+        cut_off=line.get("cut_off", False),
+        probabilities=line.get("probabilities"),
+        error=tuple(line["error"]) if "error" in line else None,
+        requests=line.get("requests", 1),
+        damaged=any(part is None for _, parts in found for part in parts),
+    )
