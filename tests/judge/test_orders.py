@@ -15,13 +15,14 @@ from rubricate import (
     Criterion,
     CriterionOption,
     InputError,
+    MetricCriterion,
     Panel,
     PythonModel,
     Rubric,
     ScaleCriterion,
     Verdict,
 )
-from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request
+from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request, confidence
 from rubricate.judge._orders import answer_order
 
 CASE = Case("A text", "A task")
@@ -124,6 +125,68 @@ def test_permutations_vote_and_a_liking_for_the_first_place_cancels() -> None:
         "UNMET": 2,
         "CANNOT_ASSESS": 2,
     }
+
+
+METRIC = MetricCriterion(name="m", requirement="Names the cities", tp_instructions=("Rome",))
+
+
+def reads(messages: Any) -> dict[str, Any]:
+    """A judge that finds Rome, where it is asked for cities."""
+    if "cities" not in messages[-1]["content"]:
+        return prefers_the_first(messages)
+    entry = {"item": "Rome", "classified": "positive", "quote": "Rome"}
+    return {"reason": "r", "verdict": {"items": [entry], "others": []}}
+
+
+def test_one_answer_is_one_vote_however_many_orders_are_asked_for() -> None:
+    told: list[tuple[int, int]] = []
+    dataset = rubricate.RubricDataset("", Rubric([METRIC, BINARY]))
+    dataset.add_item("Rome")
+    result = rubricate.grade(
+        dataset,
+        [PythonModel(reads, name="reads")],
+        permutations=3,
+        on_progress=lambda now: told.append((now.done, now.total)),
+    )
+    verdict, binary = (result.items[0].criteria[name] for name in "mb")
+    assert (verdict.status, len(verdict.votes), len(binary.votes)) == ("judged", 1, 3)
+    assert confidence(verdict) is None
+    assert result.calls == 4
+    assert told[-1] == (4, 4)
+    assert rubricate.estimate(dataset, reads, permutations=3).verdicts == 4
+
+
+def test_replicates_of_what_has_no_order_are_votes_of_their_own() -> None:
+    rubric = Rubric([METRIC])
+    verdict = rubric.grade("Rome", judge=reads, permutations=2, replicates=2).criteria["m"]
+    assert [vote.judge for vote in verdict.votes] == ["python/reads", "python/reads #2"]
+
+
+def test_a_quorum_is_not_reached_by_one_answer_and_the_error_says_why() -> None:
+    item = Rubric([METRIC, BINARY]).grade("Rome", judge=reads, permutations=3, min_votes=3)
+    error = item.criteria["m"].error
+    assert item.criteria["b"].status == "judged"
+    assert error is not None
+    assert error.kind == "quorum"
+    assert "1 of 1 votes decide, 3 needed; its answers have no order" in error.message
+
+
+def test_one_answer_to_several_orders_goes_on_to_the_next_stage() -> None:
+    strong = PythonModel(reads, name="strong")
+    stages = [rubricate.Panel([reads], permutations=3), strong]
+    verdict = Rubric([METRIC]).grade("Rome", judge=rubricate.Cascade(stages, 0.9)).criteria["m"]
+    assert verdict.stage == 2
+    assert [vote.judge for vote in verdict.votes] == ["python/reads", "strong"]
+
+
+def test_weights_are_learnt_where_a_judge_has_no_vote_of_its_own() -> None:
+    judges = [PythonModel(reads, name="one"), PythonModel(reads, name="two")]
+    dataset = rubricate.RubricDataset("", Rubric([BINARY, METRIC]))
+    for text in ("Rome", "Rome again", "Rome and Paris"):
+        dataset.add_item(text)
+    result = rubricate.grade(dataset, judges, permutations=2, weights="reliability")
+    assert [len(item.criteria["b"].votes) for item in result] == [4, 4, 4]
+    assert [len(item.criteria["m"].votes) for item in result] == [2, 2, 2]
 
 
 def test_permutations_of_several_criteria_in_one_call_vote_as_well(endpoint: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,48 @@ def test_a_cascade_with_many_items_and_workers_leaves_nothing_out():
         assert len(result) == 120
         assert {v.status for _, v in result.verdicts()} == {"judged"}
     assert calls[0] == 2 * 180
+
+
+def test_the_judges_of_a_later_stage_are_asked_side_by_side():
+    flying = most = 0
+
+    async def answer(messages: Any) -> dict[str, Any]:
+        nonlocal flying, most
+        flying += 1
+        most = max(most, flying)
+        await asyncio.sleep(0.01)
+        flying -= 1
+        return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+    panel = Panel([PythonModel(answer, name=name) for name in "abc"], replicates=3)
+    result = rubricate.grade(dataset(0.1), Cascade([Sure(), panel], 0.8))
+    assert (most, result.calls) == (6, 10)  # the first to each of three judges goes alone
+
+
+def test_the_first_request_to_a_later_stage_goes_first_where_that_is_asked_for():
+    flying: dict[str, int] = {}
+    beside: dict[str, list[int]] = {}
+
+    async def answer(messages: Any) -> dict[str, Any]:
+        found = re.search(r"Text (\d+)", messages[-1]["content"])
+        assert found is not None
+        text = found[1]
+        beside.setdefault(text, []).append(flying.get(text, 0))
+        flying[text] = flying.get(text, 0) + 1
+        await asyncio.sleep(0.01)
+        flying[text] -= 1
+        return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+    stages = [Sure(), PythonModel(answer, name="second"), PythonModel(answer, name="third")]
+    data = dataset(*[0.1] * 6, criteria=5)
+    result = rubricate.grade(data, Cascade(stages[:2], 0.8), leader_first=True)
+    assert result.calls == 60
+    assert {one[1] for one in beside.values()} == {0}  # the second comes when the first has ended
+    assert max(max(one) for one in beside.values()) == 3  # then all the others
+    beside.clear()
+    result = rubricate.grade(data, Cascade(stages, [0.8, 0.9]), leader_first=True, concurrency=3)
+    assert result.calls == 90
+    assert result.failed == 0
 
 
 def test_a_panels_confidence_is_the_share_of_its_votes(tmp_path: Path):

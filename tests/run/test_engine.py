@@ -222,6 +222,35 @@ def test_an_item_that_is_the_same_as_one_that_fails_is_asked_about_itself(make_d
     assert result.failed == 1
 
 
+@pytest.mark.parametrize("concurrency", [1, 4, 32])
+@pytest.mark.parametrize("leader_first", [False, True])
+def test_what_items_with_their_own_rubrics_share_is_asked_once(
+    tmp_path, leader_first: bool, concurrency: int
+):
+    """A call that waits behind its item's first one takes what another has asked meanwhile."""
+    names = ["a", "b", "c", "d"]
+    criteria = {name: Criterion(name=name, requirement=f"Is it {name}?") for name in names}
+    dataset = RubricDataset("", Rubric([criteria["a"]]))
+    for rubric in ("ab", "ba", "bc", "cab", "dcba"):
+        dataset.add_item("The same text.", rubric=Rubric([criteria[name] for name in rubric]))
+    answers = iter(["MET", "UNMET"] * 20)  # asked again, it would answer something else
+
+    async def judge(messages: Any) -> dict[str, Any]:
+        await asyncio.sleep(0.001)
+        return {**MET, "verdict": next(answers)}
+
+    options = {"run_dir": tmp_path / "run", "leader_first": leader_first}
+    first = rubricate.grade(dataset, judge, concurrency=concurrency, **options)
+    assert first.usage.requests == first.calls == 4
+    assert rubricate.estimate(dataset, judge).requests == 4
+    for name in names:
+        labels = [item.criteria[name].label for item in first if name in item.criteria]
+        assert len(set(labels)) == 1
+    again = rubricate.grade(dataset, judge, **options)
+    assert again.calls == 0
+    assert [item.score.value for item in again] == [item.score.value for item in first]
+
+
 def test_a_changed_submission_is_judged_again_and_no_other(tmp_path, make_dataset, endpoint):
     options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
     rubricate.grade(make_dataset(4), "m", **options)

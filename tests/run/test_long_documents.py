@@ -226,6 +226,14 @@ def test_parts_are_read_once_for_all_orders_of_the_answers(dataset, endpoint):
     assert {order[:2] for order in orders} == {("MET", "UNMET"), ("UNMET", "MET")}
 
 
+def test_parts_that_two_judgements_need_at_once_are_read_once(dataset):
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        options = {"base_url": endpoint.url, "chunk_tokens": 200, "concurrency": 32}
+        result = rubricate.grade(dataset, "m", permutations=2, **options)
+        assert max(Counter(parts_asked(endpoint)).values()) == 1
+        assert result.usage.requests == len(endpoint.requests)
+
+
 def test_in_probability_mode_what_fits_has_probabilities(dataset, endpoint):
     dataset.items.append(DataItem("Explains sovereign wealth funds."))
     options = {"base_url": endpoint.url, "chunk_tokens": 200, "mode": "probability"}

@@ -454,6 +454,46 @@ def test_option_max_cost_is_kept_where_a_call_is_about_several_criteria(make_dat
     assert caught.value.result.usage.cost == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_option_max_cost_bounds_a_judgement_of_several_requests(
+    make_dataset, tmp_path, concurrency: int
+):
+    sent: list[str] = []
+
+    async def likely(messages: Any) -> Completion:
+        await asyncio.sleep(0.001)
+        sent.append(messages[-1]["content"])
+        usage = Usage(requests=1, cost=0.02)
+        return Completion("A", usage, probabilities={"A": 0.7, "B": 0.2, "C": 0.1})
+
+    options = {"mode": "probability", "permutations": 3, "run_dir": tmp_path / "run"}
+    judge = PythonModel(likely, name="likely")
+    with pytest.raises(RunStopped, match="greatest cost") as caught:
+        rubricate.grade(make_dataset(9), judge, max_cost=0.05, concurrency=concurrency, **options)
+    result = caught.value.result
+    assert (len(sent), result.usage.requests) == (2, 2)
+    assert result.usage.cost == pytest.approx(0.04)
+    assert (result.calls, result.failed) == (0, 18)
+    with pytest.raises(RunStopped, match="greatest cost") as caught:
+        rubricate.grade(make_dataset(9), judge, max_cost=0.5, concurrency=concurrency, **options)
+    assert caught.value.result.usage.cost <= 0.5
+    assert len(sent) == 2 + caught.value.result.usage.requests
+    assert caught.value.result.calls > 0
+    rest = rubricate.grade(make_dataset(9), judge, **options)
+    assert rest.failed == 0
+    assert len(sent) == len(set(sent))  # what was paid for is not asked for again
+
+
+def test_option_max_cost_bounds_what_is_asked_again(make_dataset):
+    def unusable(messages: Any) -> Completion:
+        return Completion("?", Usage(requests=1, cost=0.02))
+
+    with pytest.raises(RunStopped, match="greatest cost") as caught:
+        rubricate.grade(make_dataset(9), unusable, max_cost=0.05)
+    assert caught.value.result.usage.cost == pytest.approx(0.04)
+    assert {v.error.kind for _, v in caught.value.result.verdicts()} == {"not_run"}
+
+
 def test_option_max_cost_needs_a_price(make_dataset, endpoint):
     with pytest.raises(RunStopped, match="the price of this model is not known"):
         rubricate.grade(make_dataset(9), "m", base_url=endpoint.url, max_cost=1.0)

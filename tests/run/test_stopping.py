@@ -268,6 +268,44 @@ def test_a_cancelled_run_keeps_what_was_judged(make_dataset, tmp_path, rows):
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["stopped"] == "cancelled"
 
 
+def test_a_judge_that_cancels_itself_fails_that_judgement_and_no_other(make_dataset):
+    async def judge(messages: Any) -> dict[str, Any]:
+        if "Answer 1:" in messages[-1]["content"]:
+            waiting = asyncio.get_running_loop().create_future()
+            waiting.cancel()
+            await waiting
+        return MET
+
+    result = rubricate.grade(make_dataset(3), judge, concurrency=1)
+    assert statuses(result) == ["judged", "judged", "failed", "failed", "judged", "judged"]
+    error = result.items[1].criteria["speed"].error
+    assert error is not None
+    assert error.kind == "cancelled"
+    assert result.stopped is None
+
+
+@pytest.mark.parametrize("judge", ["one", "panel"])
+def test_a_run_whose_verdicts_are_all_known_is_whole_whatever_stop_says(
+    make_dataset, tmp_path, judge: str
+):
+    def met(messages: Any) -> dict[str, Any]:
+        return MET
+
+    async def graded(stop: asyncio.Event) -> rubricate.Result:
+        judges = met if judge == "one" else [rubricate.PythonModel(met, name=n) for n in "ab"]
+        return await rubricate.agrade(make_dataset(9), judges, run_dir=tmp_path, stop=stop)
+
+    async def main() -> rubricate.Result:
+        stop = asyncio.Event()
+        await graded(stop)
+        stop.set()
+        return await graded(stop)
+
+    again = asyncio.run(main())
+    assert (again.stopped, again.failed) == (None, 0)
+    assert json.loads((tmp_path / "summary.json").read_text())["stopped"] is None
+
+
 def test_an_error_in_the_callers_own_code_is_raised_and_costs_no_answer(
     make_dataset, tmp_path, rows
 ):

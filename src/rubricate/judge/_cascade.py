@@ -59,11 +59,13 @@ class Stage:
         model = model_behind(self.judge)
         return model is None or (model.endpoint, model.name) not in lost
 
-    def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
-        """What its members' verdicts come to."""
+    def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
+        """What its members' verdicts come to; see `Panel.verdict`."""
         if isinstance(self.judge, Panel):
             return self.judge.verdict(criterion, votes)
-        return votes[0]
+        (vote,) = votes
+        assert vote is not None
+        return vote
 
     def stands(self, verdict: Verdict) -> bool:
         """Whether the next stage need not be asked."""

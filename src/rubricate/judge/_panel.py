@@ -203,15 +203,27 @@ class Panel:
         """How the judges that are language models are asked, in words."""
         return modes_of(self.members)
 
-    def verdict(self, criterion: Criterion, votes: Sequence[Verdict]) -> Verdict:
-        """What votes come to, one a member in the members' order; all alike without weights."""
-        names = [member.name for member in self.members]
+    def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
+        """What votes come to, one a member in the members' order; all alike without weights.
+
+        A member has none (None) where it would be asked in the same words as another: one answer is
+        one vote.
+        """
         named = [
-            vote if vote.judge == name else replace(vote, judge=name)
-            for vote, name in zip(votes, names, strict=True)
+            vote if vote.judge == member.name else replace(vote, judge=member.name)
+            for vote, member in zip(votes, self.members, strict=True)
+            if vote is not None
         ]
-        weights = [self.weights[name] for name in names] if self.weights else None
-        return aggregate(criterion, named, self.aggregation, weights, judge=self.name)
+        weights = [self.weights[vote.judge or ""] for vote in named] if self.weights else None
+        found = aggregate(criterion, named, self.aggregation, weights, judge=self.name)
+        lacks = found.error is not None and found.error.kind == "quorum" and None in votes
+        if found.error is not None and lacks:
+            why = (
+                "; its answers have no order that could be another: ask again with replicates, or "
+                "lower min_votes"
+            )
+            found = replace(found, error=replace(found.error, message=found.error.message + why))
+        return found
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
         """Whether a quorum is left without the models of these endpoints and names."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rubricate.errors import InputError
+from rubricate.judge import Completion, Model, Request, Send
+from rubricate.run._progress import Progress
 
-if TYPE_CHECKING:
-    from rubricate.run._progress import Progress
+__all__ = ["Budget", "RunEnds", "Spending"]
 
-__all__ = ["Budget"]
+ROUNDING = 1 + 1e-9
+
+
+class RunEnds(Exception):
+    """Nothing more is to be asked; the judgement under way is left where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +24,7 @@ class Budget:
 
     Attributes:
         max_cost: US dollars that this run may spend, failed judgements and repeated requests
-            included. A call is begun if it fits together with those in flight, each taken for as
-            dear as a call has been on average.
+            included.
         max_time: seconds that this run may take. Calls in flight are broken off.
 
     Raises:
@@ -35,15 +39,79 @@ class Budget:
             if bound is not None and not bound > 0:
                 raise InputError(f"the greatest {name} must be more than 0, found {bound:g}")
 
-    def cost_reached(self, progress: Progress, more: int = 1) -> str | None:
-        """Why no further call, about so many criteria, may begin; None where it may."""
+
+class Spending:
+    """What a run spends on its way, against its greatest cost.
+
+    A judgement is begun if it fits together with those in flight, each taken for as dear as one
+    has been on average; and so is every request. The first of each goes alone: it shows what they
+    cost. Requests are counted as they are answered, not when their judgement is done.
+
+    Args:
+        max_cost: US dollars that may be spent; None for no bound, and nothing is counted.
+        progress: has what was spent, and is kept up to date.
+
+    Attributes:
+        is_bounded: whether there is a bound.
+        reached: why nothing more may be asked; None where it may.
+        partly: US dollars that judgements have taken so far that are not done.
+    """
+
+    def __init__(self, max_cost: float | None, progress: Progress) -> None:
+        self.is_bounded = max_cost is not None
+        self.reached: str | None = None
+        self.partly = 0.0
+        self._max_cost = max_cost or 0.0
+        self._progress = progress
+        self._first_judgement = asyncio.Lock()
+        self._first_request = asyncio.Lock()
+        self._requests = 0  # in flight
+
+    def has_room(self, judgements: int) -> bool:
+        """Whether so many further judgements fit; `reached` says why not."""
+        progress = self._progress
         asked = progress.calls + progress.parts
-        if self.max_cost is None or not asked:
-            return None
-        spent = progress.usage.cost
-        if spent is None:
-            return "the greatest cost cannot be kept, because the price of this model is not known"
-        next_ones = (progress.in_flight + more) * spent / asked
-        if spent + next_ones > self.max_cost * (1 + 1e-9):
-            return f"the greatest cost of ${self.max_cost:g} is reached"
-        return None
+        if self.is_bounded and asked and self.reached is None and self._price_is_known():
+            average = (progress.usage.cost or 0.0) / asked
+            on_way = max(0.0, progress.in_flight * average - self.partly)
+            self._check(on_way + judgements * average)
+        return self.reached is None
+
+    async def send(self, send: Send, model: Model, request: Request) -> Completion:
+        """Send a request, if it fits.
+
+        Raises:
+            RunEnds: it does not.
+        """
+        if not self._progress.usage.requests:
+            async with self._first_request:
+                if not self._progress.usage.requests:
+                    return await self._sent(send, model, request)
+        if self.reached is None and self._price_is_known():
+            usage = self._progress.usage
+            self._check((self._requests + 1) * (usage.cost or 0.0) / usage.requests)
+        if self.reached is not None:
+            raise RunEnds
+        return await self._sent(send, model, request)
+
+    async def _sent(self, send: Send, model: Model, request: Request) -> Completion:
+        self._requests += 1
+        try:
+            completion = await send(model, request)
+        finally:
+            self._requests -= 1
+        self._progress.usage += completion.usage
+        self.partly += completion.usage.cost or 0.0
+        return completion
+
+    def _price_is_known(self) -> bool:
+        if self._progress.usage.cost is None:
+            self.reached = (
+                "the greatest cost cannot be kept, because the price of this model is not known"
+            )
+        return self.reached is None
+
+    def _check(self, more: float) -> None:
+        """Note that the bound is reached where so much more does not fit."""
+        if (self._progress.usage.cost or 0.0) + more > self._max_cost * ROUNDING:
+            self.reached = f"the greatest cost of ${self._max_cost:g} is reached"

@@ -40,14 +40,17 @@ class Asked(NamedTuple):
 class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
-    `seat` is the judge's place on the bench. `again` says that there was a call that was the same,
-    so that there may be an answer by the time this one is made.
+    `seat` is the judge's place on the bench.
     """
 
     seat: int
     judge: GroupJudge
     asked: list[Asked]
-    again: bool = False
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of its answers."""
+        return [asked.key for asked in self.asked]
 
     @property
     def needs_judge(self) -> bool:
@@ -57,33 +60,49 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class JudgedItem:
-    """An item, its verdicts by criterion name, and the calls that are still to be made.
+    """An item, and its verdicts by criterion name.
 
-    `votes` are those of several judges so far, by criterion name and the judge's seat. `escalated`
-    are the criteria that go on to the next stage of a cascade, by its place. `followers` are the
-    calls that wait for the first one to the same judge, by its seat. `keys` are the journal's keys
-    of all judgements so far, as `votes`.
+    `votes` are those of several judges so far, by criterion name and the judge's seat. `alike` are
+    the seats without a vote on a criterion, by its name: their judge would be asked what another
+    is asked already, in the same words. `escalated` are the criteria that go on to the next stage
+    of a cascade, by its place. `followers` are the calls that wait for the first one to the same
+    judge, by its seat; `led` are the seats whose first call has ended.
+    `keys` are the journal's keys of all judgements so far, as `votes`.
     """
 
     planned: PlannedItem
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     votes: dict[str, dict[int, Verdict]] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
-    followers: dict[int, list[Call]] = field(default_factory=dict)
+    alike: dict[str, set[int]] = field(default_factory=dict)
     escalated: dict[int, list[str]] = field(default_factory=dict)
     keys: dict[str, dict[int, str]] = field(default_factory=dict)
+    followers: dict[int, list[Call]] = field(default_factory=dict)
+    led: set[int] = field(default_factory=set)
 
-    def lead(self) -> list[Call]:
-        """The calls that come first: of those to each judge one, which the others then follow."""
+    def lead(self, calls: list[Call]) -> list[Call]:
+        """Those of new calls that may be made: of all to a judge one first, the others behind it.
+
+        What needs no judge waits for none.
+        """
         first: list[Call] = []
-        seats: set[int] = set()
-        for call in self.calls:
-            if not call.needs_judge or call.seat not in seats:
+        for call in calls:
+            if not call.needs_judge or call.seat in self.led:
                 first.append(call)
-                seats |= {call.seat} if call.needs_judge else set()
+            elif call.seat in self.followers:
+                self.followers[call.seat].append(call)
             else:
-                self.followers.setdefault(call.seat, []).append(call)
+                self.followers[call.seat] = []
+                first.append(call)
         return first
+
+    def leads(self, call: Call) -> bool:
+        """Whether others wait, or may come to wait, for a call."""
+        return call.needs_judge and call.seat in self.followers
+
+    def follow(self, seat: int) -> list[Call]:
+        """The calls to a judge that have waited for the first one, which has ended."""
+        self.led.add(seat)
+        return self.followers.pop(seat, [])
 
 
 class Bench:
@@ -118,6 +137,10 @@ class Bench:
         """How many judgements a plan takes, of a cascade those of the first stage."""
         return plan.verdicts + plan.asked * (len(self._seats[0]) - 1)
 
+    def most_judgements(self, plan: Plan) -> int:
+        """How many judgements a plan takes where everything goes on to the last stage."""
+        return plan.verdicts + plan.asked * (len(self._judges) - 1)
+
     @property
     def stages(self) -> int:
         """How many stages there are, 1 without a cascade."""
@@ -132,18 +155,20 @@ class Bench:
         return self._stage_of[seat] < len(self._stages) - 1
 
     def calls(
-        self, planned: PlannedItem, stage: int = 0, names: Collection[str] | None = None
+        self, item: JudgedItem, stage: int = 0, names: Collection[str] | None = None
     ) -> list[Call]:
         """All calls that an item would take at a stage if nothing were known.
 
         `names` are the criteria that have come so far; what they are grouped with in a call does
-        not depend on which have.
+        not depend on which have. One answer is one vote: where two judges of a stage would be asked
+        the same (one in another order of answers, of which a criterion has none), the second has no
+        call, and is noted in `item.alike`.
         """
-        case = planned.case
+        case, rubric = item.planned.case, item.planned.rubric
         calls: list[Call] = []
         for seat in self._seats[stage]:
             judge = self._judges[seat]
-            for criteria, called in self._groups(planned.rubric, seat):
+            for criteria, called in self._groups(rubric, seat):
                 if len(criteria) == 1:
                     if names is None or called[0] in names:
                         key = judge.key(case, criteria[0])
@@ -157,7 +182,7 @@ class Bench:
                 ]
                 if asked:
                     calls.append(Call(seat, judge, asked))
-        return calls
+        return calls if len(self._seats[stage]) == 1 else _each_once(item, calls)
 
     def _groups(self, rubric: Rubric, seat: int) -> list[Group]:
         """The criteria that the judge at a seat is asked about together, with their names."""
@@ -192,12 +217,13 @@ class Bench:
         votes[seat] = verdict
         place = self._stage_of[seat]
         stage, seats = self._stages[place], self._seats[place]
-        if any(one not in votes for one in seats):
+        alike = item.alike.get(asked.name, ())
+        if any(one not in votes and one not in alike for one in seats):
             return
-        if any(votes[one].error == NOT_RUN for one in seats):
+        if any(one in votes and votes[one].error == NOT_RUN for one in seats):
             item.verdicts[asked.name] = self.not_run(asked.name, votes)
             return
-        counted = stage.verdict(asked.criterion, [votes[one] for one in seats])
+        counted = stage.verdict(asked.criterion, [votes.get(one) for one in seats])
         if self._cascade is not None:
             if not stage.stands(counted):
                 item.escalated.setdefault(place + 1, []).append(asked.name)
@@ -211,7 +237,7 @@ class Bench:
         """The calls for what of an item goes on to its next stage; asked for once."""
         calls: list[Call] = []
         for stage, names in item.escalated.items():
-            calls += self.calls(item.planned, stage, names)
+            calls += self.calls(item, stage, names)
         item.escalated.clear()
         return calls
 
@@ -223,3 +249,20 @@ class Bench:
     def _named(self, votes: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
         """Verdicts in their judges' order, under their judges' names."""
         return tuple(replace(votes[seat], judge=self._judges[seat].name) for seat in sorted(votes))
+
+
+def _each_once(item: JudgedItem, calls: list[Call]) -> list[Call]:
+    """The calls without what another one asks, word for word; that is noted in the item."""
+    keys: set[tuple[str, str]] = set()
+    once: list[Call] = []
+    for call in calls:
+        left: list[Asked] = []
+        for asked in call.asked:
+            if (asked.name, asked.key) in keys:
+                item.alike.setdefault(asked.name, set()).add(call.seat)
+            else:
+                keys.add((asked.name, asked.key))
+                left.append(asked)
+        if left:
+            once.append(call._replace(asked=left))
+    return once

@@ -143,7 +143,7 @@ async def estimate(
     """
     plan = Plan(dataset, limit, allow_code=allow_code)
     bench, documents = Bench(judge, calibrate), DocumentWork()
-    known, escalated = 0, 0
+    known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
         shared = None if cache is None else Journal(cache, shared=True)
         answers = stack.enter_context(
@@ -153,7 +153,8 @@ async def estimate(
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for planned in plan:
             item = JudgedItem(planned)
-            calls = bench.calls(planned)
+            calls = bench.calls(item)
+            further -= sum(map(len, item.alike.values()))
             open_at: dict[str, int] = {}
             while calls:
                 for call, left, found in _looked_up(calls, answers, only_failed):
@@ -166,10 +167,10 @@ async def estimate(
                             documents.add(verdict)
                     open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
                 calls = bench.escalations(item)
-                escalated += sum(len(call.asked) for call in calls)
+                further += sum(len(call.asked) for call in calls)
             for stage in range(1, bench.stages):
                 names = [name for name, at in open_at.items() if at < stage]
-                calls = bench.calls(planned, stage, names)
+                calls = bench.calls(item, stage, names)
                 for call, left, _ in _looked_up(calls, answers, only_failed):
                     if left and _is_new(left, counted):
                         criteria = _criteria(left)
@@ -181,7 +182,7 @@ async def estimate(
     priced = low.cost is not None and high.cost is not None
     return Estimate(
         plan.items,
-        bench.judgements(plan) + escalated,
+        bench.judgements(plan) + further,
         known,
         sure.models.total(),
         sure.models.total() + possible.models.total(),

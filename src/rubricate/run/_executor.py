@@ -7,23 +7,25 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rubricate._sync import running_loop
-from rubricate.rubric import Usage, Verdict
+from rubricate.judge import Send
+from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._answers import Answers
-from rubricate.run._budget import Budget
+from rubricate.run._budget import Budget, RunEnds, Spending
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
-from rubricate.run._desk import Desk, RunEnds
+from rubricate.run._desk import Desk
 from rubricate.run._journal import INTERVAL
 from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._progress import Progress
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._sender import Sender
+from rubricate.run._single_flight import Locks, SingleFlight
 
 __all__ = ["Execution", "OnVerdict"]
 
@@ -34,6 +36,7 @@ BACKLOG = 64
 """Judged items that wait to be taken before judging waits too."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
+CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
 
 
 class Execution:
@@ -58,7 +61,7 @@ class Execution:
         context: what the calls are made in; None for the caller's own.
 
     Attributes:
-        over_budget: why it ended before all was judged, if that was for its budget.
+        not_run: how many verdicts that `left` has given are neither had nor known.
     """
 
     def __init__(
@@ -78,18 +81,23 @@ class Execution:
         stop: asyncio.Event,
         context: Context | None,
     ) -> None:
-        self.over_budget: str | None = None
+        self.not_run = 0
         self._items = iter(plan)
         self._bench = bench
         self._answers = answers
         self._sender = sender
-        self._send = Kept(sender, answers)
-        self._workers = min(concurrency, progress.total)
-        self._budget = budget
+        self._spending = Spending(budget.max_cost, progress)
+        paid: Send = sender
+        if self._spending.is_bounded:
+            paid = partial(self._spending.send, sender)
+        self._send = Kept(paid, answers)
+        self._workers = min(concurrency, bench.most_judgements(plan))
+        self._max_time = budget.max_time
+        self._out_of_time: str | None = None
         self._only_failed = only_failed
         self._leader_first = leader_first
         self._leaders = 0  # in flight, after which there may be more to do
-        self._followers: deque[tuple[JudgedItem, Call]] = deque()
+        self._ready: deque[tuple[JudgedItem, Call]] = deque()  # goes before further items
         self._more = asyncio.Event()
         self._progress = progress
         self._on_progress = on_progress
@@ -98,16 +106,18 @@ class Execution:
         self._context = context
         self._open: dict[int, JudgedItem] = {}
         self._parts = asyncio.Semaphore(max(1, concurrency))
-        self._first_part = asyncio.Lock()
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
-        # Calls by the first of their keys: those to be made, and those on their way, the latter
-        # with what is done when the answer is there, if another waits for it.
-        self._planned: set[str] = set()
-        self._asking: dict[str, asyncio.Future[None] | None] = {}
+        self._flights = SingleFlight()
+        self._locks = Locks()
         self._breathed = time.monotonic()
         self._tells = on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
+
+    @property
+    def over_budget(self) -> str | None:
+        """Why it ended before all was judged, if that was for its budget."""
+        return self._out_of_time or self._spending.reached
 
     async def judged(self) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, as they get done.
@@ -138,24 +148,32 @@ class Execution:
         while self._open:
             yield self._filled(self._open.pop(next(iter(self._open))))
         for planned in self._items:
-            known = self._answers.has_a_past
-            yield self._filled(self._opened(planned) if known else JudgedItem(planned))
+            item = JudgedItem(planned)
+            if self._answers.has_a_past:
+                self._opened(item)
+            yield self._filled(item)
 
     def _filled(self, item: JudgedItem) -> JudgedItem:
         for name in item.planned.rubric.names:
             if name not in item.verdicts:
+                self.not_run += 1
                 item.verdicts[name] = self._bench.not_run(name, item.votes.get(name))
                 self._tell(item, name)
         return item
 
-    def _opened(self, planned: PlannedItem) -> JudgedItem:
-        """The item with the verdicts that are known, and the calls for the others."""
-        item = JudgedItem(planned)
-        item.calls = self._unknown(item, self._bench.calls(planned))
-        return item
+    def _opened(self, item: JudgedItem) -> list[Call]:
+        """The calls that an item takes, once the verdicts that are known are taken."""
+        calls = self._bench.calls(item)
+        if item.alike:
+            self._progress.total -= sum(map(len, item.alike.values()))
+        return self._unknown(item, calls)
 
     def _unknown(self, item: JudgedItem, calls: list[Call]) -> list[Call]:
-        """What is left of calls, and of those that follow, once the known verdicts are taken."""
+        """The calls that may be made, once the verdicts that are known are taken.
+
+        They are what is left of those that are given, and what comes of them, without those that
+        wait for another.
+        """
         progress = self._progress
         unknown: list[Call] = []
         saved: list[Usage] = []
@@ -178,11 +196,12 @@ class Execution:
                     progress.resumed += asked.key not in cached
                     saved.append(verdict.usage)
             if left:
-                key = left[0].key
-                unknown.append(call._replace(asked=left, again=key in self._planned))
-                self._planned.add(key)
+                unknown.append(call._replace(asked=left))
+                self._flights.plan(unknown[-1].keys)
         if saved:
             progress.saved = Usage.total((progress.saved, *saved))
+        if self._leader_first:
+            unknown = item.lead(unknown)
         return unknown + self._escalated(item)
 
     def _escalated(self, item: JudgedItem) -> list[Call]:
@@ -212,30 +231,22 @@ class Execution:
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""
         for planned in self._items:
-            item = self._open[planned.index] = self._opened(planned)
+            item = self._open[planned.index] = JudgedItem(planned)
+            calls = self._opened(item)
             if item.verdicts or item.votes:
                 self._on_progress(self._progress)
-            calls = item.calls
-            if self._leader_first:
-                calls = item.lead()
             for call in calls or (None,):
                 yield item, call
 
     async def _next(self) -> tuple[JudgedItem, Call | None] | None:
-        """The next call: of an item that has been led first, else of the next item."""
+        """The next call: of an item that is open first, else of the next one."""
         while True:
-            if self._followers:
-                return self._followers.popleft()
+            if self._ready:
+                return self._ready.popleft()
             found = next(self._pending, None)
             if found is not None or not self._leaders:
                 return found
             await self._more.wait()
-
-    def _led(self, item: JudgedItem, seat: int) -> None:
-        """Let an item's other calls to a judge go, behind the first one."""
-        self._followers.extend((item, call) for call in item.followers.pop(seat, ()))
-        self._more.set()
-        self._more.clear()
 
     async def _work(self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
@@ -247,10 +258,10 @@ class Execution:
         ends: list[asyncio.Future[Any]] = [all_done, stopping, committing]
         try:
             finished, _ = await asyncio.wait(
-                ends, timeout=self._budget.max_time, return_when=asyncio.FIRST_COMPLETED
+                ends, timeout=self._max_time, return_when=asyncio.FIRST_COMPLETED
             )
             if not finished:
-                self.over_budget = f"the greatest time of {self._budget.max_time:g} s is reached"
+                self._out_of_time = f"the greatest time of {self._max_time:g} s is reached"
             for end in finished:
                 end.result()
         finally:
@@ -266,10 +277,8 @@ class Execution:
 
     def _goes_on(self, call: Call | None = None) -> bool:
         """Whether anything more may be asked, or this call may."""
-        if self.over_budget is None:
-            more = 1 if call is None else len(call.asked)
-            self.over_budget = self._budget.cost_reached(self._progress, more)
-        return not (self._stop.is_set() or self._sender.stopped_by or self.over_budget)
+        fits = self._spending.has_room(1 if call is None else len(call.asked))
+        return fits and not (self._stop.is_set() or self._sender.stopped_by)
 
     async def _worker(
         self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore
@@ -279,18 +288,8 @@ class Execution:
             if found is None or not self._goes_on(found[1]):
                 return
             item, call = found
-            leads = call is not None and (
-                self._bench.may_escalate(call.seat)
-                or (call.needs_judge and call.seat in item.followers)
-            )
-            self._leaders += leads
-            try:
-                if call is not None and not await self._made(item, call):
-                    return
-            finally:
-                if call is not None and leads:
-                    self._leaders -= 1
-                    self._led(item, call.seat)
+            if call is not None and not await self._led(item, call):
+                return
             if len(item.verdicts) == len(item.planned.rubric):
                 await room.acquire()
                 done.put_nowait(item)
@@ -298,9 +297,24 @@ class Execution:
                 await asyncio.sleep(0)
                 self._breathed = time.monotonic()
 
+    async def _led(self, item: JudgedItem, call: Call) -> bool:
+        """Make a call, and let those go that have waited for it; whether the budget allowed it."""
+        leads = item.leads(call)
+        if not (leads or self._bench.may_escalate(call.seat)):
+            return await self._made(item, call)
+        self._leaders += 1
+        try:
+            return await self._made(item, call)
+        finally:
+            self._leaders -= 1
+            if leads:
+                self._ready.extend((item, one) for one in item.follow(call.seat))
+            self._more.set()
+            self._more.clear()
+
     async def _made(self, item: JudgedItem, call: Call) -> bool:
         """Make a call; whether the budget allowed it."""
-        if self._budget.max_cost is not None and not self._progress.calls:
+        if self._spending.is_bounded and not self._progress.calls:
             async with self._first:  # the first call goes alone: it shows what a call costs
                 if not self._progress.calls:
                     await self._make(item, call)
@@ -310,36 +324,16 @@ class Execution:
         await self._make(item, call)
         return True
 
-    @asynccontextmanager
-    async def _place(self) -> AsyncGenerator[None]:
-        """Room for one part of a judgement; the first goes alone where the cost is bounded."""
-        async with self._parts:
-            if self._budget.max_cost is not None and not self._progress.parts:
-                async with self._first_part:
-                    if not self._progress.parts:
-                        yield
-                        return
-            yield
-
     async def _make(self, item: JudgedItem, call: Call) -> None:
-        """Make a call, or take the answer to another that was the same."""
-        key = call.asked[0].key
-        if key in self._asking:
-            answered = self._asking[key]
-            if answered is None:
-                answered = self._asking[key] = asyncio.get_running_loop().create_future()
-            await asyncio.wait([answered])
-        elif not call.again:
-            self._asking[key] = None
+        """Make a call, or take the answers that others have asked for meanwhile."""
+        keys = call.keys
+        if await self._flights.begin(keys):
             try:
                 await self._ask(item, call)
             finally:
-                self._planned.discard(key)
-                if (answered := self._asking.pop(key)) is not None:
-                    answered.set_result(None)
+                self._flights.end(keys)
             return
-        self._planned.discard(key)
-        self._followers.extend((item, left) for left in self._unknown(item, [call]))
+        self._ready.extend((item, left) for left in self._unknown(item, [call]))
         self._on_progress(self._progress)
 
     async def _ask(self, item: JudgedItem, call: Call) -> None:
@@ -347,7 +341,14 @@ class Execution:
         criteria = [asked.criterion for asked in call.asked]
         progress.in_flight += len(criteria)
         desk = Desk(
-            self._send, self._answers, progress, self._on_progress, self._place, self._goes_on
+            self._send,
+            self._spending,
+            self._answers,
+            progress,
+            self._on_progress,
+            self._parts,
+            self._locks,
+            self._goes_on,
         )
         try:
             if len(criteria) == 1:
@@ -356,8 +357,16 @@ class Execution:
                 verdicts = await call.judge.judge_group(case, criteria, desk)
         except RunEnds:
             return
+        except asyncio.CancelledError:
+            worker = asyncio.current_task()
+            if worker is None or worker.cancelling():
+                raise
+            verdicts = [Verdict("", "failed", error=CANCELLED, judge=call.judge.name)] * len(
+                criteria
+            )
         finally:
             progress.in_flight -= len(criteria)
+            desk.leave()
         took_requests = any(verdict.usage.requests for verdict in verdicts)
         for asked, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
@@ -369,9 +378,8 @@ class Execution:
                 asked.key, verdict_record(verdict), shared=shared, transcript=desk.transcript
             )
             progress.calls += 1
-            progress.usage += verdict.usage
             progress.count(verdict)
-        self._followers.extend((item, call) for call in self._escalated(item))
-        if desk.counted.requests:
-            progress.usage -= desk.counted
+        self._ready.extend((item, call) for call in self._escalated(item))
+        usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
+        progress.usage += desk.left(usage)
         self._on_progress(progress)

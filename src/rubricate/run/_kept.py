@@ -6,17 +6,16 @@ that was interrupted between its requests goes on with those that are left.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from dataclasses import asdict
 from typing import Any
-from weakref import WeakValueDictionary
 
 import orjson
 
 from rubricate.judge import Completion, Model, Request, Send
 from rubricate.rubric import NO_USAGE
 from rubricate.run._answers import Answers
+from rubricate.run._single_flight import Locks
 
 __all__ = ["Kept"]
 
@@ -35,16 +34,13 @@ class Kept:
     def __init__(self, send: Send, answers: Answers) -> None:
         self._send = send
         self._answers = answers
-        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks()
 
     async def __call__(self, model: Model, request: Request) -> Completion:
         if not request.kept:
             return await self._send(model, request)
         key = _key(model, request)
-        lock = self._asking.get(key)
-        if lock is None:
-            lock = self._asking[key] = asyncio.Lock()
-        async with lock:
+        async with self._locks.of(key):
             record = self._answers.known([key]).records.get(key)
             if record is not None:
                 return _completion(record)

@@ -187,12 +187,11 @@ async def run(
                         yield result(item)
                     else:
                         held.add(item)
-            if sender.stopped_by is None and progress.done == progress.total:
-                stopped = None
-            else:
-                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
             for item in rest():
                 yield result(item)
+            stopped = None
+            if sender.stopped_by is not None or execution.not_run:
+                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
         finally:
             for item in rest():
                 result(item)

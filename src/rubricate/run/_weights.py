@@ -61,13 +61,22 @@ def _recounted(panel: Panel, items: Iterable[JudgedItem], learn: LearnWeights) -
     for _, criterion, _, votes in voted:
         if criterion.labels:  # numbers have none to be confused with each other
             columns = questions.setdefault(criterion.labels, {m.name: [] for m in panel.members})
-            for column, vote in zip(columns.values(), votes, strict=True):
+            for column, vote in zip(columns.values(), _each(panel, votes), strict=True):
                 column.append(_label(vote))
     weighted = panel.weighted(learn(list(questions.values())))
     for item, criterion, name, votes in voted:
-        item.verdicts[name] = replace(weighted.verdict(criterion, votes), criterion=name)
+        counted = weighted.verdict(criterion, _each(panel, votes))
+        item.verdicts[name] = replace(counted, criterion=name)
     return weighted
 
 
-def _label(vote: Verdict) -> str | None:
-    return vote.label if vote.status in ("judged", "not_applicable") else None
+def _each(panel: Panel, votes: Sequence[Verdict]) -> list[Verdict | None]:
+    """Each member's vote, None for one without."""
+    by_name = {vote.judge: vote for vote in votes}
+    return [by_name.get(member.name) for member in panel.members]
+
+
+def _label(vote: Verdict | None) -> str | None:
+    if vote is None or vote.status not in ("judged", "not_applicable"):
+        return None
+    return vote.label

@@ -1,0 +1,76 @@
+"""Single flight: what several want at once is asked for once, and all have the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+__all__ = ["Locks", "SingleFlight"]
+
+
+class SingleFlight:
+    """Keys of answers that are planned, that are being asked for, and that have been meanwhile.
+
+    Nothing is kept of a key once no call about it is planned any more.
+    """
+
+    def __init__(self) -> None:
+        self._planned: dict[str, int] = {}
+        self._asking: dict[str, asyncio.Future[None] | None] = {}  # a future where one waits
+        self._asked: set[str] = set()
+
+    def plan(self, keys: Sequence[str]) -> None:
+        """Note a call that is to be made about some keys."""
+        for key in keys:
+            self._planned[key] = self._planned.get(key, 0) + 1
+
+    async def begin(self, keys: Sequence[str]) -> bool:
+        """Whether a planned call is to be made as it is planned; `end` is then to follow.
+
+        It is not where another has asked for one of its answers since it was planned. Where one is
+        asking, that is waited for.
+        """
+        asked = False
+        for key in keys:
+            left = self._planned.pop(key, 1) - 1
+            if left:
+                self._planned[key] = left
+            if key in self._asked:
+                asked = True
+                if not left:
+                    self._asked.discard(key)
+        while on_way := [key for key in keys if key in self._asking]:
+            asked = True
+            waited = self._asking[on_way[0]]
+            if waited is None:
+                waited = self._asking[on_way[0]] = asyncio.get_running_loop().create_future()
+            await asyncio.wait([waited])
+        if not asked:
+            self._asking.update(dict.fromkeys(keys))
+        return not asked
+
+    def end(self, keys: Sequence[str]) -> None:
+        """Note that a call has been made, whatever came of it."""
+        for key in keys:
+            if (waited := self._asking.pop(key, None)) is not None:
+                waited.set_result(None)
+            if key in self._planned:
+                self._asked.add(key)
+
+
+class Locks:
+    """A lock a key, as long as anybody has it: whoever comes second finds what the first one got.
+
+    For what cannot be planned ahead.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, key: str) -> asyncio.Lock:
+        """The lock of a key."""
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        return lock
