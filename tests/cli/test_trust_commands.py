@@ -213,10 +213,13 @@ def test_a_comparison_tells_differences_and_lists_flips_with_both_reasons(
     flip = flips["item-0", "quality"]
     assert (flip["a"], flip["b"], flip["human_label"]) == ("5", "3", "4")
     assert (flip["reason_a"], flip["reason_b"]) == ("because of 5", "because of 3")
-    assert flips["item-4", "quality"]["reason_a"] == "timeout: no answer"
-    assert len(flips) == 7
+    assert len(flips) == 6
+    (one_sided,) = found["one_sided"]  # the verdict that failed in A is no changed answer
+    assert (one_sided["item"], one_sided["a"], one_sided["b"]) == ("item-4", "failed", "1")
+    assert one_sided["reason_a"] == "timeout: no answer"
     quality = next(one for one in found["criteria"] if one["name"] == "quality")
     assert (quality["values"]["n"], quality["values"]["left_out"]) == (4, 1)
+    assert (quality["flips"], quality["one_sided"]) == (4, 1)
     assert quality["p_value"] == pytest.approx(6 * quality["values"]["permutation"]["p_value"])
     shown = rubricate("compare", "a", "b").stdout
     assert "item-0, quality: 5 -> 3 (human: 4)" in shown
@@ -228,10 +231,10 @@ def test_a_drop_beyond_the_margin_is_exit_code_3_and_a_smaller_one_0(
 ):
     write_run(tmp_path / "a")
     write_run(tmp_path / "b", WORSE)
-    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.02")
+    covered = ("--min-coverage", "0.9")
+    done = rubricate("compare", "a", "b", "--fail-if-worse", "0.02", *covered)
     assert done.returncode == 3
     assert "Worse: the mean score fell by 0.250, more than 0.02 (5 items" in done.stderr
-    covered = ("--min-coverage", "0.9")
     done = rubricate("compare", "a", "b", "--fail-if-worse", "0.25", *covered)
     assert done.returncode == 0
     assert "Passed: the mean score changed by -0.250, where -0.25 is allowed" in done.stderr
@@ -353,7 +356,7 @@ def test_the_markdown_report_keeps_untrusted_text_in_its_cell(tmp_path: Path, ru
     assert done.returncode == 4  # two of A's 29 verdicts failed
     report = (tmp_path / "report.md").read_text()
     assert "# Comparison of two runs" in report
-    assert "| **score** | 0.500 | 0.250 | -0.25 " in report
+    assert "| **score** | 0.650 | 0.400 | -0.25 " in report
     assert "3: a\\|b # &lt;b>no&lt;/b>" in report
     assert "That B is no more than 0.5 worse" in report
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,16 +12,11 @@ from rubricate.cli._options import Groups, JsonFigures
 from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
-if TYPE_CHECKING:
-    from rubricate.report import RunComparison
-
 __all__ = ["compare"]
 
-WORSE = 3
-"""The exit code of a comparison whose second run is worse by more than is allowed."""
-NOT_COVERED = 4
-"""The exit code of a comparison in which too few verdicts could be compared."""
+EXIT_CODES = {"passed": 0, "worse": 3, "not covered": 4}
 MIN_COVERAGE = 0.95
+ADVICE = "see what failed with: rubricate show RUN --failed"
 
 
 def compare(
@@ -34,8 +29,8 @@ def compare(
     min_coverage: Annotated[
         float | None,
         typer.Option(
-            help="With --fail-if-worse: exit with 4 if less of A's verdicts could be compared. "
-            "[0.95]"
+            help="With --fail-if-worse: exit with 4 if B decided less than this share of the "
+            "verdicts that A has. [0.95]"
         ),
     ] = None,
     groups: Groups = None,
@@ -62,35 +57,12 @@ def compare(
     found = compare_runs(read_run(run_a), read_run(run_b), margin=fail_if_worse, groups=groups)
     if markdown is not None:
         write_text(markdown, found.to_markdown())
+    if fail_if_worse is None:
+        if not found.score.n:
+            raise InputError(f"nothing can be compared: {found.causes}; {ADVICE}")
+        print_report(found, json_output)
+        return 0
     print_report(found, json_output)
-    return 0 if fail_if_worse is None else _gate(found, fail_if_worse, least)
-
-
-def _gate(found: RunComparison, margin: float, least: float) -> int:
-    """The exit code that says whether the second run may pass; why goes to stderr."""
-    if found.is_worse(margin):
-        drop = -(found.score.difference.value or 0.0)
-        p_value = found.score.permutation.p_value
-        sys.stderr.write(
-            f"Worse: the mean score fell by {drop:.3f}, more than {margin:g} ({found.score.n} "
-            f"items; p {_shown(p_value)}).\n"
-        )
-        return WORSE
-    if found.coverage < least - 1e-12:
-        causes = ", ".join(f"{count} {cause}" for cause, count in found.not_compared.items())
-        sys.stderr.write(
-            f"Not shown to be no worse: only {found.coverage:.1%} of the verdicts of A could be "
-            f"compared, less than {least:.0%} ({causes}); grade again, or give --min-coverage.\n"
-        )
-        return NOT_COVERED
-    sys.stderr.write(
-        f"Passed: the mean score changed by {found.score.difference.value or 0.0:+.3f}, where "
-        f"-{margin:g} is allowed; {found.coverage:.1%} of the verdicts of A were compared.\n"
-    )
-    return 0
-
-
-def _shown(p_value: float | None) -> str:
-    if p_value is None:
-        return "unknown"
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    outcome, text = found.gate(fail_if_worse, least)
+    sys.stderr.write(text + "\n")
+    return EXIT_CODES[outcome]

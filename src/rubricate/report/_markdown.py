@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rubricate.report._comparison import RunComparison
+    from rubricate.report._comparison import Flip, RunComparison
     from rubricate.stats import Estimate, PairedComparison
 
 __all__ = [
     "OTHER_HEADINGS",
+    "ComparisonTexts",
     "comparison_markdown",
-    "coverage_text",
+    "comparison_texts",
     "estimate_text",
     "other_texts",
     "p_text",
+    "share_text",
 ]
+
+SHOWN_DIFFERENCES = 6
 
 OTHER_HEADINGS = ("bootstrap interval", "Wilcoxon", "exact McNemar", "detectable")
 """What `other_texts` tells."""
@@ -53,63 +59,150 @@ def other_texts(found: PairedComparison) -> tuple[str, str, str, str]:
     )
 
 
-def coverage_text(found: RunComparison) -> str:
-    """How much of run A is compared, and what of it is not."""
-    causes = ", ".join(f"{count} {cause}" for cause, count in found.not_compared.items())
-    return f"Compared: {found.coverage:.0%} of the verdicts of A; of the others {causes}."
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """The score, or a criterion, of a comparison, as every view shows it."""
+
+    name: str
+    is_fault: bool
+    a: str
+    b: str
+    difference: str
+    p: str
+    n: str
+    flips: str
+    others: tuple[str, str, str, str]
+    """By other ways: see `OTHER_HEADINGS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonTexts:
+    """What a comparison says, in the words that every view has.
+
+    Attributes:
+        rows: the score, then every criterion.
+        notes: what should be known before the figures are believed.
+        method: how the figures were made, and whether B is shown to be no worse.
+    """
+
+    rows: tuple[ComparisonRow, ...]
+    notes: tuple[str, ...]
+    method: str
+
+
+def comparison_texts(found: RunComparison) -> ComparisonTexts:
+    """A comparison in words."""
+    return ComparisonTexts(tuple(_rows(found)), tuple(_notes(found)), _method(found))
+
+
+def _rows(found: RunComparison) -> list[ComparisonRow]:
+
+    def row(
+        name: str, weight: float, values: PairedComparison, p: float | None, flips: int
+    ) -> ComparisonRow:
+        return ComparisonRow(
+            name,
+            weight < 0,
+            _mean(values.mean_a),
+            _mean(values.mean_b),
+            estimate_text(values.difference, sign=True),
+            p_text(p),
+            str(values.n),
+            str(flips),
+            other_texts(values),
+        )
+
+    score = found.score
+    return [
+        row("score", 1.0, score, score.permutation.p_value, len(found.flips)),
+        *(row(one.name, one.weight, one.values, one.p_value, one.flips) for one in found.criteria),
+    ]
+
+
+def _notes(found: RunComparison) -> list[str]:
+    notes = []
+    if found.differences:
+        told, more = found.differences[:SHOWN_DIFFERENCES], len(found.differences)
+        more -= len(told)
+        notes.append(
+            "Both are scored as B is. Not the same in A and B: "
+            + "; ".join([*told, *([f"and {more} more"] if more > 0 else [])])
+            + "."
+        )
+    if found.only_a or found.only_b:
+        notes.append(f"Left out: {found.only_a} items only in A, {found.only_b} only in B.")
+    if found.not_compared:
+        notes.append(_coverage(found))
+    if found.not_covered:
+        notes.append(f"Nothing to compare on: {', '.join(found.not_covered)}.")
+    return notes
+
+
+def _method(found: RunComparison) -> str:
+    score, by = found.score, found.groups or "item"
+    text = (
+        f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by {by}"
+        "; criteria corrected by Holm. Wilcoxon's and McNemar's p are not corrected, and take "
+        "items as independent. Detectable: the smallest difference found with a power of 0.8."
+    )
+    if score.margin is None or score.not_worse is None:
+        return text
+    shown = "is shown" if score.not_worse else "is not shown"
+    return f"{text} That B is no more than {score.margin:g} worse {shown}."
+
+
+def _coverage(found: RunComparison) -> str:
+    share = share_text(found.coverage)
+    return f"Compared: {share} of the verdicts of A; of the others {found.causes}."
+
+
+def share_text(share: float, decimals: int = 0) -> str:
+    """A share in per cent, rounded down, so that 100 % is all."""
+    factor = 10**decimals
+    return f"{math.floor(share * 100 * factor + 1e-9) / factor:.{decimals}f}%"
 
 
 def comparison_markdown(found: RunComparison) -> str:
     """The report: the score, every criterion, and every flip with both reasons."""
-    score = found.score
     lines = [
         "# Comparison of two runs",
         "",
         f"A: `{found.a}`, judged by {found.judge_a}  ",
         f"B: `{found.b}`, judged by {found.judge_b}",
         "",
-        f"{found.items} items in both ({found.only_a} only in A, {found.only_b} only in B); "
-        f"{score.n} scored in both.",
+        f"{found.items} items in both; {found.score.n} scored in both.",
         "",
-        f"| | A | B | B minus A | p | {' | '.join(OTHER_HEADINGS)} |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-        f"| **score** | {_mean(score.mean_a)} | {_mean(score.mean_b)} "
-        f"| {estimate_text(score.difference, sign=True)} | {p_text(score.permutation.p_value)} "
-        f"| {' | '.join(other_texts(score))} |",
+        f"| | A | B | B minus A | p | n | flips | {' | '.join(OTHER_HEADINGS)} |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for one in found.criteria:
-        values = one.values
-        fault = " (fault)" if one.weight < 0 else ""
-        lines.append(
-            f"| {_cell(one.name)}{fault} | {_mean(values.mean_a)} | {_mean(values.mean_b)} "
-            f"| {estimate_text(values.difference, sign=True)} | {p_text(one.p_value)} "
-            f"| {' | '.join(other_texts(values))} |"
-        )
-    by = _cell(found.groups or "item")
-    lines += [
-        "",
-        f"Intervals: 95 %, t, by {by}. p: permutation test by {by}; criteria corrected by Holm. "
-        "Wilcoxon's and McNemar's p are not corrected, and take items as independent. Detectable: "
-        "the smallest difference found with a power of 0.8.",
-    ]
-    if found.not_compared:
-        lines.append(coverage_text(found))
-    if score.margin is not None and score.not_worse is not None:
-        shown = "is shown" if score.not_worse else "is not shown"
-        lines.append(f"That B is no more than {score.margin:g} worse {shown}.")
-    lines += ["", f"## {len(found.flips)} verdicts differ", ""]
-    if found.flips:
-        lines += ["| item | criterion | A | B | human |", "|---|---|---|---|---|"]
-    for flip in found.flips:
-        a, b = (
-            _cell(f"{answer}: {reason}" if reason else answer)
-            for answer, reason in ((flip.a, flip.reason_a), (flip.b, flip.reason_b))
-        )
-        lines.append(
-            f"| {_cell(flip.item)} | {_cell(flip.criterion)} | {a} | {b} "
-            f"| {_cell(flip.human_label or '–')} |"
-        )
+    texts = comparison_texts(found)
+    for place, row in enumerate(texts.rows):
+        name = _cell(row.name) + (" (fault)" if row.is_fault else "") if place else "**score**"
+        figures = (row.a, row.b, row.difference, row.p, row.n, row.flips, *row.others)
+        lines.append(f"| {name} | {' | '.join(figures)} |")
+    lines.append("")
+    for text in (*texts.notes, texts.method):
+        lines += [_cell(text), ""]
+    for heading, flips in (
+        ("answers changed", found.flips),
+        ("verdicts that only one run decided", found.one_sided),
+    ):
+        if not flips and flips is not found.flips:
+            continue
+        lines += [f"## {len(flips)} {heading}", ""]
+        if flips:
+            lines += ["| item | criterion | A | B | human |", "|---|---|---|---|---|"]
+            lines += [*map(_flip_line, flips), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _flip_line(flip: Flip) -> str:
+    a, b = (
+        _cell(f"{answer}: {reason}" if reason else answer)
+        for answer, reason in ((flip.a, flip.reason_a), (flip.b, flip.reason_b))
+    )
+    human = _cell(flip.human_label or "–")
+    return f"| {_cell(flip.item)} | {_cell(flip.criterion)} | {a} | {b} | {human} |"
 
 
 def _mean(value: float | None) -> str:

@@ -14,6 +14,7 @@ from rubricate._files import Replacement, not_written
 from rubricate._version import __version__
 from rubricate.report._comparison import RunComparison, compare_runs
 from rubricate.report._confidence import LOW_CONFIDENCE
+from rubricate.report._markdown import OTHER_HEADINGS, comparison_texts
 from rubricate.report._page_items import PageItems, chunk_element
 from rubricate.report._page_overview import overview_of
 from rubricate.report._page_parts import page_part, page_policy, page_templates
@@ -23,7 +24,7 @@ from rubricate.stats import Bootstrap
 __all__ = ["ReportPage", "write_report"]
 
 FLIPS = 100
-"""Changed verdicts in a chunk."""
+"""Changes in a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ def _compose(
             **context,
             run=run,
             comparison=comparison,
+            changes=comparison and comparison_texts(comparison),
+            other_headings=OTHER_HEADINGS,
             has_texts=items.has_texts,
             low_confidence=LOW_CONFIDENCE,
             version=__version__,
@@ -120,12 +123,12 @@ def _compose(
 
 
 def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple[str, Any]]:
-    """The page's other data: what the list shows, and what flipped."""
-    flips = [] if comparison is None else comparison.flips
-    for start in range(0, len(flips), FLIPS):
+    """The page's other data: what the list shows, and what changed: flips, then the one-sided."""
+    changes = [] if comparison is None else [*comparison.flips, *comparison.one_sided]
+    for start in range(0, len(changes), FLIPS):
         rows = [
             [f.item, f.criterion, f.a, f.b, f.reason_a, f.reason_b, f.human_label]
-            for f in flips[start : start + FLIPS]
+            for f in changes[start : start + FLIPS]
         ]
         yield f"flips-{start // FLIPS}", rows
     yield (
@@ -134,7 +137,8 @@ def _index(items: PageItems, comparison: RunComparison | None) -> Iterator[tuple
             "entries": items.entries,
             "criteria": list(items.criteria),
             "labels": list(items.labels),
-            "flips": [[f.item, f.criterion, f.a, f.b] for f in flips],
+            "flips": [[f.item, f.criterion] for f in changes],
+            "changed": 0 if comparison is None else len(comparison.flips),
             "flips_in_chunk": FLIPS,
         },
     )

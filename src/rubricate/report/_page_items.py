@@ -60,7 +60,7 @@ class PageItems:
         self._chunks = chunks
         self._count = self._size = 0
         self._waiting: list[bytes] = []
-        self._flips = {} if other is None else {(f.item, f.criterion): f for f in other.flips}
+        self._flips = {} if other is None else {(f.item, f.criterion_a): f for f in other.flips}
 
     def add(self, item: FinishedItem, rubric: Rubric) -> None:
         """Pack an item in."""

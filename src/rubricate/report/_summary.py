@@ -249,6 +249,8 @@ class Summary(_Figures):
     """The first of them, in words, with its item."""
     cannot_assess: str
     partial: float
+    length_penalty: dict[str, Any] | None = None
+    """The settings by which length costs; None where it costs nothing."""
     usage: UsageFigures
     documents: DocumentFigures | None = None
     """How long documents were read; None where none was."""

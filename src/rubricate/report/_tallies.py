@@ -188,6 +188,7 @@ class Tallies:
             first_warning=self._first_warning[1] if self._first_warning else None,
             cannot_assess=outcome.cannot_assess,
             partial=outcome.partial,
+            length_penalty=outcome.length_penalty and outcome.length_penalty.to_dict(),
             usage=UsageFigures(
                 calls=outcome.calls,
                 resumed=outcome.resumed,

@@ -11,10 +11,8 @@ from rich.text import Text
 
 from rubricate.report._markdown import (
     OTHER_HEADINGS,
-    coverage_text,
+    comparison_texts,
     estimate_text,
-    other_texts,
-    p_text,
 )
 from rubricate.report._plain_table import plain_table
 from rubricate.stats import Calibration, Estimate, LabelAgreement
@@ -161,60 +159,37 @@ def _reasons(name: str, figures: Mapping[str, Estimate]) -> list[Text]:
     return [Text(f"{name}: no {', '.join(names)}: {reason}") for reason, names in reasons.items()]
 
 
-def _tests_table(found: RunComparison) -> Table:
-    """The other tests of each difference, and the smallest that such data would show."""
-    table = plain_table("Other tests (p, not corrected)")
-    table.add_column("", overflow="fold")
-    for heading in OTHER_HEADINGS:
-        table.add_column(heading, justify="right")
-    table.add_row("score", *other_texts(found.score), style="bold")
-    for one in found.criteria:
-        table.add_row(Text(one.name), *other_texts(one.values))
-    return table
-
-
 def comparison_view(found: RunComparison) -> RenderableType:
     """The score, the criteria, and the first flips with both reasons."""
-    score = found.score
-    table = plain_table(f"{found.b} (B) against {found.a} (A): {score.n} items scored in both")
-    table.add_column("", overflow="fold")
-    for heading in ("A", "B", "B minus A", "p", "flips"):
-        table.add_column(heading, justify="right")
-    rows = [("score", "", score, score.permutation.p_value, len(found.flips))]
-    for one in found.criteria:
-        flips = sum(flip.criterion == one.name for flip in found.flips)
-        fault = " (fault)" if one.weight < 0 else ""
-        rows.append((one.name, fault, one.values, one.p_value, flips))
-    for place, (name, fault, values, p_value, flips) in enumerate(rows):
-        table.add_row(
-            Text(name + fault),
-            *("–" if mean is None else f"{mean:.3f}" for mean in (values.mean_a, values.mean_b)),
-            _cell(values.difference, sign=True),
-            p_text(p_value),
-            str(flips),
-            style="" if place else "bold",
-        )
-    parts: list[RenderableType] = [table, _tests_table(found)]
-    for flip in found.flips[:SHOWN_FLIPS]:
-        human = f" (human: {flip.human_label})" if flip.human_label else ""
-        parts.append(Text(f"{flip.item}, {flip.criterion}: {flip.a} -> {flip.b}{human}"))
-        for side, reason in (("A", flip.reason_a), ("B", flip.reason_b)):
-            if reason:
-                parts.append(Text(f"  {side}: {' '.join(reason.split())}", style="dim"))
-    if len(found.flips) > SHOWN_FLIPS:
-        parts.append(Text(f"... and {len(found.flips) - SHOWN_FLIPS} more: see --json"))
-    if found.only_a or found.only_b:
-        parts.append(Text(f"Left out: {found.only_a} items only in A, {found.only_b} only in B"))
-    if found.not_compared:
-        parts.append(Text(coverage_text(found)))
-    by = found.groups or "item"
-    note = (
-        f"Intervals: 95 %, t, by {by}. p: permutation test by {by}, criteria corrected by Holm. "
-        "McNemar's and Wilcoxon's take items as independent."
-    )
-    note += " Detectable: the smallest difference found with a power of 0.8."
-    if score.margin is not None and score.not_worse is not None:
-        note += f" No more than {score.margin:g} worse: "
-        note += "shown." if score.not_worse else "not shown."
-    parts.append(Text(note, style="dim"))
+    title = f"{found.b} (B) against {found.a} (A): {found.score.n} items scored in both"
+    table, tests = plain_table(title), plain_table("Other tests (p, not corrected)")
+    for one, headings in (
+        (table, ("A", "B", "B minus A", "p", "n", "flips")),
+        (tests, OTHER_HEADINGS),
+    ):
+        one.add_column("", overflow="fold")
+        for heading in headings:
+            one.add_column(heading, justify="right")
+    texts = comparison_texts(found)
+    for place, row in enumerate(texts.rows):
+        name = Text(row.name + (" (fault)" if row.is_fault else ""))
+        style = "" if place else "bold"
+        difference = row.difference.replace(", ", ",")
+        table.add_row(name, row.a, row.b, difference, row.p, row.n, row.flips, style=style)
+        tests.add_row(name, *row.others, style=style)
+    notes = [Text(note) for note in texts.notes]
+    parts: list[RenderableType] = [*notes[: bool(found.differences)], table, tests]
+    for heading, flips in (("", found.flips), ("Only one run decided:", found.one_sided)):
+        if heading and flips:
+            parts.append(Text(heading))
+        for flip in flips[:SHOWN_FLIPS]:
+            human = f" (human: {flip.human_label})" if flip.human_label else ""
+            parts.append(Text(f"{flip.item}, {flip.criterion}: {flip.a} -> {flip.b}{human}"))
+            for side, reason in (("A", flip.reason_a), ("B", flip.reason_b)):
+                if reason:
+                    parts.append(Text(f"  {side}: {' '.join(reason.split())}", style="dim"))
+        if len(flips) > SHOWN_FLIPS:
+            parts.append(Text(f"... and {len(flips) - SHOWN_FLIPS} more: see --json"))
+    parts += notes[bool(found.differences) :]
+    parts.append(Text(texts.method, style="dim"))
     return Group(*parts)

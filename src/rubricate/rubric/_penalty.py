@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from rubricate._documents import check_keys, did_you_mean
 from rubricate.errors import InputError
@@ -159,6 +159,13 @@ class LengthPenalty:
             except ValueError:
                 data[key.strip()] = value.strip()
         return cls.from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as JSON values; what counts, where that is not words, by its name."""
+        settings: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
+        if self.count is not count_words:
+            settings["count"] = getattr(self.count, "__qualname__", type(self.count).__name__)
+        return settings
 
     def of(self, submission: str | Parts | SpokenParts) -> float:
         """The penalty for a submission, from 0 to `penalty_at_cap`."""

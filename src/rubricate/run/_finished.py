@@ -36,11 +36,11 @@ __all__ = ["FinishedRun", "RowVerdict", "held_run", "read_run"]
 class RowVerdict:
     """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
 
-    `score` is that of the whole item, by the judge. `probability_met` is the judge's probability of
-    MET, against UNMET, where it has one and the criterion is binary. `annotations` are the labels
-    of several people by annotator, `metadata` is that of the item (numbers and short texts),
-    `votes` are the votes of several judges as they stand in the line, `stage` is the stage of a
-    cascade that decided.
+    `score` is that of the whole item, by the judge; `penalty` is what length took from it.
+    `probability_met` is the judge's probability of MET, against UNMET, where it has one and the
+    criterion is binary. `annotations` are the labels of several people by annotator, `metadata` is
+    that of the item (numbers and short texts), `votes` are the votes of several judges as they
+    stand in the line, `stage` is the stage of a cascade that decided.
     """
 
     item: str
@@ -61,6 +61,7 @@ class RowVerdict:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     votes: tuple[Mapping[str, Any], ...] = ()
     stage: int | None = None
+    penalty: float = 0.0
 
     @property
     def confidence(self) -> float | None:
@@ -246,6 +247,7 @@ def _row(data: dict[str, Any]) -> RowVerdict:
         metadata=data.get("metadata", {}),
         votes=tuple(data.get("votes", ())),
         stage=data.get("stage"),
+        penalty=data["item_score"].get("penalty", 0.0),
     )
 
 

@@ -357,14 +357,15 @@ async function showFlips(query) {
   const criterion = query.get("criterion");
   const places = index.flips.map((_, place) => place)
     .filter((place) => !criterion || index.flips[place][1] === criterion);
-  at("flips-found").textContent = `${places.length} ${places.length === 1 ? "verdict differs" : "verdicts differ"}` + (criterion ? ` on ${criterion}` : "");
+  const changed = places.filter((place) => place < index.changed).length;
+  at("flips-found").textContent = `${changed} ${changed === 1 ? "answer" : "answers"} changed, ${places.length - changed} that only one run decided` + (criterion ? ` on ${criterion}` : "");
   if (criterion) at("flips-found").append(" · ", make("a", { href: "#/changes" }, "all criteria"));
   const cards = [];
   for (const place of places.slice(0, flipsShown)) {
     const rows = await chunk(`flips-${Math.floor(place / index.flips_in_chunk)}`);
     const [item, name, a, b, reasonA, reasonB, human] = rows[place % index.flips_in_chunk];
     cards.push(make("li", {},
-      make("h3", {}, make("a", { href: `#/items?${new URLSearchParams({ item })}` }, item), `, ${name}`),
+      make("h3", {}, make("a", { href: `#/items?${new URLSearchParams({ item })}` }, item), `, ${name}`, place < index.changed ? "" : " (only one run decided)"),
       human === null ? null : make("p", { className: "sub" }, `human label: ${human}`),
       make("div", { className: "pair" },
         make("div", {}, make("span", { className: `tag ${human === a ? "human" : ""}` }, `A: ${a}`), make("p", {}, reasonA ?? "")),
