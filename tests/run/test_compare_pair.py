@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+import re
 from itertools import product
 from typing import Any
 
@@ -65,6 +68,9 @@ def test_a_judge_that_looks_at_the_place_alone_gives_ties_and_is_found_out(label
     assert (report.overall.disagreed, report.overall.win_rate) == (1, None)
     place = report.position
     assert (place.n, place.rate, getattr(place, label.lower())) == (2, 1.0, 2)
+    assert (place.inconsistent, place.inconsistent_pairs) == (2, 1)
+    assert place.bias == (1.0 if label == "FIRST" else -1.0)
+    assert report.overall.corrected_win_rate == 0.5
 
 
 @pytest.mark.parametrize(("label", "outcome"), [("EQUAL", "tie"), ("CANNOT_ASSESS", "abstained")])
@@ -103,6 +109,55 @@ def test_several_models_vote_and_panels_and_other_judges_are_refused():
             rubricate.compare_pair(GOOD, BAD, rubric=RUBRIC, judge=judge)
     with pytest.raises(InputError, match="min_votes is for several"):
         rubricate.compare_pair(GOOD, BAD, rubric=RUBRIC, judge=judges[0], min_votes=2)
+
+
+def noisy(lean: float, better: float, seed: int) -> PythonModel:
+    """A judge that names what is shown first, or the better one, likelier than not."""
+
+    def judge(messages: Any) -> Any:
+        draw = random.Random(f"{seed} {messages[1]['content']}")  # whatever the order of asking
+        shown = re.findall(r"<(?:first|second)-\w+>\n(\w+)", messages[1]["content"])
+        odds = lean + (better if shown[0] == "new" else -better)
+        met = draw.random() < 1 / (1 + math.exp(-odds))
+        return {"reason": "r", "verdict": "FIRST" if met else "SECOND"}
+
+    return PythonModel(judge, name="noisy")
+
+
+@pytest.mark.parametrize(
+    ("lean", "better", "biased"), [(0.0, 0.0, False), (0.0, 1.0, False), (0.7, 0.5, True)]
+)
+def test_noise_is_no_position_bias_and_the_win_rate_is_corrected_for_one(lean, better, biased):
+    rubric = Rubric([SPEED, Criterion(name="style", requirement="Reads well")])
+    first, second = (
+        RubricDataset("p", rubric, [DataItem(f"{name} {n}", id=f"{n}") for n in range(150)])
+        for name in ("new", "old")
+    )
+    report = rubricate.compare_pair(first, second, judge=noisy(lean, better, 7))
+    place = report.position
+    assert place.n == 300
+    assert place.rate > 0.3  # it answers differently in the two orders now and then
+    assert place.inconsistent == sum(row.disagreed for row in report.criteria)
+    assert (place.bias_low > 0) is biased
+    chances = [1 / (1 + math.exp(-(better + one))) for one in (lean, -lean)]
+    assert place.bias_low < chances[0] - chances[1] < place.bias_high
+    overall = report.overall
+    assert overall.corrected_low < sum(chances) / 2 < overall.corrected_high
+    told = str(report)
+    assert ("not to be told from none" in told) is not biased
+    assert f"{place.inconsistent} questions in {place.inconsistent_pairs} pairs" in told
+    assert "-0.00" not in told
+
+
+def test_an_answer_for_neither_in_one_order_counts_half():
+    answers = iter(["FIRST", "EQUAL"] * 40)
+    judge = PythonModel(lambda m: {"reason": "r", "verdict": next(answers)}, name="one")
+    rubric = Rubric([SPEED])
+    report = rubricate.compare_pair("a", "b", rubric=rubric, judge=judge, concurrency=1)
+    place = report.position
+    assert (place.inconsistent, place.first, place.second, place.bias) == (1, 0, 0, 0.5)
+    assert report.overall.corrected_win_rate in (0.25, 0.75)
+    assert report.overall.disagreed == 1
 
 
 def dataset(*items: DataItem, prompt: str = "How fast?") -> RubricDataset:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         intraclass_correlation,
         krippendorff_alpha,
     )
+    from rubricate.stats._asymmetry import asymmetry
     from rubricate.stats._calibration import (
         Calibration,
         CalibrationMap,
@@ -95,6 +96,7 @@ __all__ = [
     "accuracy_weights",
     "agreement_of_counts",
     "annotator_agreement",
+    "asymmetry",
     "bootstrapped_mean",
     "calibration",
     "choose_threshold",
@@ -130,6 +132,7 @@ _MODULES = {
         "intraclass_correlation",
         "krippendorff_alpha",
     ),
+    "_asymmetry": ("asymmetry",),
     "_calibration": (
         "Calibration",
         "CalibrationMap",

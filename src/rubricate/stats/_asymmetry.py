@@ -1,0 +1,69 @@
+"""How far answers lean to one of two sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import t_quantile
+from rubricate.stats._resampling import check_confidence
+
+__all__ = ["asymmetry"]
+
+
+def asymmetry(
+    sums: Sequence[float],
+    *,
+    squares: Sequence[float] | None = None,
+    sizes: Sequence[int] | None = None,
+    counts: Sequence[int] | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """The mean of answers that are 1 for one side, -1 for the other, numbers between for neither.
+
+    Of a question that was asked in both orders, with 1 for "the one shown first" and -1 for "the
+    one shown second", take the mean of the two answers: 1 and -1 where the place alone decided, 0
+    where the same one was named in both orders. A judge that does not mind the place gives 1 as
+    often as -1, however noisy it is, so that the mean over questions is the effect of the order:
+    how much likelier a text is named when it is shown first than when it is shown second (the order
+    effect of paired comparisons: Beaver and Gokhale 1975; the difference of two matched
+    proportions).
+
+    The interval is that of Agresti and Min (2005, "Simple improved confidence intervals for
+    comparing matched proportions": two answers are added, one half to each of +1, -1 and twice 0)
+    for the effective number of answers, which is what the clustered variance (Liang and Zeger 1986)
+    would need without clusters, with the quantile of t. It stays between -1 and 1.
+
+    Args:
+        sums: of each cluster of answers, such as a pair's, their sum.
+        squares: of each the sum of their squares. Default: for clusters of one answer.
+        sizes: of each how many there are. Default: 1.
+        counts: how many such clusters there are. Default: one of each.
+        confidence: the interval's nominal coverage.
+
+    Returns: a value in [-1, 1]; None without an answer.
+    """
+    check_confidence(confidence)
+    total = np.asarray(sums, dtype=np.float64)
+    square = total**2 if squares is None else np.asarray(squares, dtype=np.float64)
+    size = np.ones(len(total)) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    times = np.ones(len(total)) if counts is None else np.asarray(counts, dtype=np.float64)
+    n, clusters = float(times @ size), float(times.sum())
+    if n == 0:
+        return Estimate(None, undefined="there is no answer")
+    mean, mean_square = math.fsum(times * total) / n, math.fsum(times * square) / n
+    effective, quantile = 1.0, float(special.ndtri((1 + confidence) / 2))
+    if clusters > 1:
+        spread = clusters / (clusters - 1) * float(times @ (total - mean * size) ** 2) / n**2
+        alone = mean_square - mean**2
+        effective = min(n, alone / spread) if spread > 0 and alone > 0 else clusters
+        quantile = t_quantile((1 + confidence) / 2, clusters - 1)
+    middle = mean * effective / (effective + 2)
+    variance = (mean_square * effective + 1) / (effective + 2) - middle**2
+    half = quantile * math.sqrt(variance / (effective + 2))
+    low, high = min(mean, middle - half), max(mean, middle + half)
+    return Estimate(mean, max(-1.0, low), min(1.0, high))
