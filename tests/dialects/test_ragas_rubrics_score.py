@@ -217,9 +217,9 @@ def test_a_score_is_found_in_every_form_that_endpoints_give(reply, make_judge):
     assert (verdict.label, verdict.value, verdict.reason) == ("4", 0.75, "f")
 
 
-def test_several_scores_in_one_reply_must_agree(make_judge):
-    reply = '{"feedback": "f", "score": 4} or rather {"feedback": "f", "score": 2}'
-    with pytest.raises(NoScoreError, match="several scores that differ"):
+def test_several_scores_in_one_reply_are_none(make_judge):
+    reply = '{"feedback": "f", "score": 4}\nor rather\n{"feedback": "f", "score": 2}'
+    with pytest.raises(NoScoreError, match="more than one answer"):
         RubricsScore(llm=make_judge(reply)).single_turn_score(SAMPLE)
 
 

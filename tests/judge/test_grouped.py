@@ -109,7 +109,7 @@ def test_an_error_fails_what_is_left_with_its_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrap", [lambda text: f"```json\n{text}\n```", lambda text: f"Well: {text} That is all."]
+    "wrap", [lambda text: f"```json\n{text}\n```", lambda text: f"Well: {text}"]
 )
 def test_the_reply_may_stand_among_other_text(wrap: Callable[[str], str]) -> None:
     reply = wrap(json.dumps({"1": entry("MET"), "2": entry(4), "3": entry("MET")}))

@@ -150,7 +150,7 @@ def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
 def test_the_first_tokens_probabilities_are_read(
     body: dict[str, Any], expected: dict[str, float] | None
 ) -> None:
-    found = token_probabilities(body)
+    found, _ = token_probabilities(body)
     if expected is None:
         assert found is None
     else:
@@ -158,5 +158,5 @@ def test_the_first_tokens_probabilities_are_read(
 
 
 def test_spellings_that_differ_in_space_count_together() -> None:
-    found = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})))
+    found, _ = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})))
     assert found == pytest.approx({"A": 2 * math.exp(-1.0), "B": math.exp(-3.0)})

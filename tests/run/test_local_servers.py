@@ -48,13 +48,15 @@ def test_a_reply_that_fills_the_context_is_asked_again_with_its_beginning_alone(
         assert "cut off after" in verdict.error.message
 
 
-def test_a_reply_that_is_cut_off_but_whole_enough_to_be_read_counts(make_dataset):
+def test_a_reply_that_is_cut_off_is_no_answer_though_it_could_be_read(make_dataset):
     def respond(request: JudgeRequest) -> Rule:
-        return Rule(reply='{"reason": "r", "evidence": [], "verdict": "UNMET"}' + "\n" * 8000)
+        return Rule(reply='{"reason": "r", "evidence": [], "verdict": "UNMET"}' + "\n" * 20_000)
 
     with ScriptedEndpoint(respond=respond, context_tokens=4000) as endpoint:
         result = rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, limit=1)
-    assert result.failed == 0
+    for verdict in result.items[0].criteria.values():
+        assert verdict.error is not None
+        assert "cut off after" in verdict.error.message
 
 
 def test_several_criteria_whose_reply_is_cut_off_are_asked_again_with_the_cause(make_dataset):

@@ -35,7 +35,14 @@ from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
 from rubricate.judge._probability import Mode, ProbabilityJudge
 from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
-from rubricate.judge._replies import Reply, read_reply, reply_objects
+from rubricate.judge._replies import (
+    Reply,
+    answer_of,
+    closing_object,
+    read_reply,
+    refuse_repetition,
+    without_leading_reasoning,
+)
 from rubricate.judge.documents import (
     CHUNK_TOKENS,
     Chunk,
@@ -108,7 +115,9 @@ __all__ = [
     "Send",
     "Stage",
     "Weights",
+    "answer_of",
     "choose_judge",
+    "closing_object",
     "confidence",
     "estimated_tokens",
     "judge_fingerprint",
@@ -120,8 +129,9 @@ __all__ = [
     "pair_id",
     "read_reply",
     "recorded_judges",
-    "reply_objects",
+    "refuse_repetition",
     "split_document",
+    "without_leading_reasoning",
 ]
 
 

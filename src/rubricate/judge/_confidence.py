@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from rubricate.errors import UnreadableReply
 from rubricate.judge._case import Case
 from rubricate.judge._judge import ModelJudge
-from rubricate.judge._replies import Reply, reply_objects
+from rubricate.judge._replies import Reply
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Reading, Usage, Verdict
 
@@ -16,11 +14,6 @@ __all__ = ["ConfidentJudge"]
 
 CONFIDENCE = "confidence"
 ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply(Reply):
-    confidence: float | None = None
 
 
 class ConfidentJudge(ModelJudge):
@@ -38,25 +31,17 @@ class ConfidentJudge(ModelJudge):
         schema = {**request.schema, "properties": properties, "required": list(properties)}
         return replace(request, messages=(*before, asked), schema=schema)
 
-    def read(self, text: str) -> Reply:
-        reply = super().read(text)
-        return _Reply(reply.answer, reply.reason, reply.quotes, _stated(text))
-
     def _verdict(
         self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         verdict = super()._verdict(case, criterion, reply, reading, spent)
-        if not isinstance(reply, _Reply) or reply.confidence is None:
+        stated = _stated(reply.data.get(CONFIDENCE))
+        if stated is None:
             return verdict
-        return replace(verdict, detail={**(verdict.detail or {}), CONFIDENCE: reply.confidence})
+        return replace(verdict, detail={**(verdict.detail or {}), CONFIDENCE: stated})
 
 
-def _stated(text: str) -> float | None:
-    try:
-        found: list[Any] = reply_objects(text, "verdict")
-    except UnreadableReply:
-        return None
-    given = found[-1].get(CONFIDENCE) if found and isinstance(found[-1], dict) else None
+def _stated(given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
         return None
     return float(given)

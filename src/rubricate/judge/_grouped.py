@@ -12,8 +12,8 @@ from rubricate.judge._examples import Examples
 from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._orders import criteria_order
 from rubricate.judge._prompts import render_group
-from rubricate.judge._replies import Reply, failure_of, read_group, what_was_wrong
-from rubricate.judge.models import Message, Model, Request, Send
+from rubricate.judge._replies import Reply, answer_of, failure_of, read_group
+from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 
 __all__ = ["CriteriaPerCall", "GroupJudge", "GroupedModelJudge", "check_criteria_per_call"]
@@ -131,13 +131,13 @@ class GroupedModelJudge(ModelJudge):
                     )
                 break
             asked.took(left, completion.usage)
-            for place, reply in zip(left, _replies(completion.text, len(left)), strict=True):
+            for place, reply in zip(left, _replies(completion, request, len(left)), strict=True):
                 try:
                     if isinstance(reply, UnreadableReply):
                         raise reply
                     reading = criteria[place].read(reply.answer)
                 except UnreadableReply as error:
-                    asked.wrong[place] = what_was_wrong(error, completion)
+                    asked.wrong[place] = str(error)
                 else:
                     found = self._verdict(case, criteria[place], reply, reading, asked.spent[place])
                     if self._shuffle is not None:
@@ -169,9 +169,13 @@ class _Asked:
             self.spent[place] += part
 
 
-def _replies(text: str, count: int) -> list[Reply | UnreadableReply]:
+def _replies(completion: Completion, request: Request, count: int) -> list[Reply | UnreadableReply]:
     try:
-        found = read_group(text, count)
+        found = answer_of(
+            completion,
+            request,
+            lambda text, whole, material: read_group(text, count, whole, material),
+        )
     except UnreadableReply as error:
         return [error] * count
     return [found[number] for number in range(1, count + 1)]

@@ -22,7 +22,7 @@ from rubricate.judge._prompts import (
     render,
     templates_digest,
 )
-from rubricate.judge._replies import Reply, failure_of, read_reply, shown_again, what_was_wrong
+from rubricate.judge._replies import Reply, answer_of, failure_of, read_reply, shown_again
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
 
@@ -140,9 +140,9 @@ class ModelJudge:
         order = self._order(case, criterion)
         return render(case, criterion, self._shown(case), self._fenced, order)
 
-    def read(self, text: str) -> Reply:
+    def read(self, completion: Completion, request: Request) -> Reply:
         """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
-        return read_reply(text)
+        return answer_of(completion, request, read_reply)
 
     def key(self, case: Case, criterion: Criterion) -> str:
         begun = self._begun
@@ -184,10 +184,10 @@ class ModelJudge:
                 return self._failed(criterion, *failure_of(error, wrong), spent)
             spent = completion.usage if spent is NO_USAGE else spent + completion.usage
             try:
-                reply = self.read(completion.text)
+                reply = self.read(completion, request)
                 reading = criterion.read(reply.answer)
             except UnreadableReply as error:
-                wrong = what_was_wrong(error, completion)
+                wrong = str(error)
                 request = _asked_again(request, completion, wrong, self.form)
             else:
                 return self._verdict(case, criterion, reply, reading, spent)

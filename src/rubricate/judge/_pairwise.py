@@ -22,7 +22,7 @@ from rubricate.judge._prompts import (
     texts_of,
 )
 from rubricate.judge._replies import Reply
-from rubricate.judge.models import Message, Request
+from rubricate.judge.models import Completion, Message, Request
 from rubricate.rubric import Criterion, CriterionOption
 
 __all__ = [
@@ -116,6 +116,6 @@ class PairJudge(ModelJudge):
         schema = request_schema(question.verdict_schema, quotes=False)
         return Request(messages, schema, shared=len(sendable(material)))
 
-    def read(self, text: str) -> Reply:
+    def read(self, completion: Completion, request: Request) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""
-        return replace(super().read(text), quotes=())
+        return replace(super().read(completion, request), quotes=())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -30,9 +31,17 @@ from rubricate.judge._examples import Examples
 from rubricate.judge._judge import ModelJudge
 from rubricate.judge._orders import answer_order, check_permutations
 from rubricate.judge._prompts import PROMPT_VERSION
-from rubricate.judge._replies import without_thinking
-from rubricate.judge.models import Completion, Message, Model, Request, Send
-from rubricate.rubric import Criterion, Obtained, Question, Usage, Verdict, read_distribution
+from rubricate.judge._replies import without_reasoning
+from rubricate.judge.models import Completion, Message, Model, Request, Send, token_text
+from rubricate.rubric import (
+    Answer,
+    Criterion,
+    Obtained,
+    Question,
+    Usage,
+    Verdict,
+    read_distribution,
+)
 
 __all__ = ["MODES", "ORDERS", "SAMPLES", "Mode", "ProbabilityJudge", "corrected"]
 
@@ -40,6 +49,7 @@ Mode = Literal["explained", "probability"]
 """Whether a model gives its reasons before the verdict, or the verdict alone with probabilities."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 
+NO_LOGPROBS = "the endpoint gives no logprobs"
 ORDERS = 2
 SAMPLES = 5
 LEAST = 0.5
@@ -47,9 +57,21 @@ LEAST = 0.5
 FLOOR = 0.1
 """The least that the prior of an option counts as, in even shares: what a model hardly ever says
 without content is not to be blown up."""
+MOST_NOTES = 3
+"""How many causes of sampling a note names."""
 DIGITS = 6
 """Decimal places that are kept."""
-_FIRST_WORD = re.compile(r"\W*(\w+)(?:\W*\Z|[.:)])")
+SEEN = 0.9
+"""The share of the probability that an endpoint must name for an expected value."""
+ROUNDING = 1e-6
+"""What is missing of 1 by rounding alone."""
+TOO_MUCH = 1.02
+"""The most that probabilities may add up to, rounded as they come."""
+_OPTION = re.compile(
+    r"""[\s"'`*_(\[{<«“‘-]*(?P<token>\w)(?!\w)(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
+    re.DOTALL,
+)
+"""One letter or digit with what may stand around it, and what stands behind."""
 
 
 class ProbabilityJudge(ModelJudge):
@@ -95,19 +117,21 @@ class ProbabilityJudge(ModelJudge):
         self._samples = samples
         self._explaining = ModelJudge(model, reasks=reasks, examples=examples, shuffle=shuffle)
         self._explained: dict[str, None] = {}
+        self._sampled: dict[str, None] = {}
         self._priors: dict[str, dict[str, float]] = {}
         settings = [permutations, correct_prior, samples, PROMPT_VERSION, model.fingerprint()]
         self._settings = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        """Which criteria were judged in explained mode, if any."""
-        if not self._explained:
-            return None
-        return (
-            "No single token answers these criteria, which were judged in explained mode: "
-            + ", ".join(self._explained)
-        )
+        """Which criteria were judged in explained mode, and why replies were sampled, if so."""
+        notes = [f"Replies were sampled: {why}" for why in list(self._sampled)[:MOST_NOTES]]
+        if self._explained:
+            notes.append(
+                "No single token answers these criteria, which were judged in explained mode: "
+                + ", ".join(self._explained)
+            )
+        return ". ".join(notes) or None
 
     def key(self, case: Case, criterion: Criterion) -> str:
         question = choice_question(criterion)
@@ -134,6 +158,11 @@ class ProbabilityJudge(ModelJudge):
         try:
             for order in self._orders(case, question):
                 views.append(await self._view(case, criterion, question, order, counting))
+            if _is_open(criterion, views):
+                views = [
+                    await self._view(case, criterion, question, order, counting, sampled=True)
+                    for order in self._orders(case, question)
+                ]
         except ModelError as error:
             spent = counting.usage + Usage(requests=error.requests)
             return self._failed(criterion, error.kind, str(error), spent)
@@ -162,42 +191,53 @@ class ProbabilityJudge(ModelJudge):
         question: Question,
         order: tuple[int, ...],
         send: _Counting,
+        *,
+        sampled: bool = False,
     ) -> _View:
-        """What the model says when the answers stand in one order."""
-        labels = [question.answers[place].label for place in order]
+        """What the model says when the answers stand in one order; `sampled`: in replies alone."""
+        answers = [question.answers[place] for place in order]
+        labels = [answer.label for answer in answers]
         request = render_choice(case, question, order, self._shown(case), criterion.note)
-        shares, obtained = await self._shares(request, send)
-        by_label = dict(zip(labels, shares, strict=True))
+        said = await self._said(request, answers, send, sampled)
+        by_label = dict(zip(labels, said.shares, strict=True))
         prior = None
-        if self._correct_prior and obtained == "logprobs":
+        if self._correct_prior and said.obtained == "logprobs":
             prior = await self._prior(case, question, order, send)
         # What has no value (CANNOT_ASSESS, N/A) is the right answer to a question without content.
         valued = [label for label in labels if criterion.status(label) == "judged"]
-        return _View(by_label, obtained, prior, corrected(by_label, prior or {}, valued))
+        return _View(by_label, said, prior, corrected(by_label, prior or {}, valued))
 
     async def _prior(
         self, case: Case, question: Question, order: tuple[int, ...], send: _Counting
     ) -> dict[str, float] | None:
         """What the model says of a question without content; the same for all items."""
         free = Case(CONTENT_FREE, CONTENT_FREE, guidelines=case.guidelines)
-        request = render_choice(free, content_free(question), order, self._shown(free))
+        empty = content_free(question)
+        request = render_choice(free, empty, order, self._shown(free))
         about = "\0".join(message["content"] for message in request.messages)
         if about not in self._priors:
             try:
-                shares, obtained = await self._shares(request, send)
+                answers = [empty.answers[place] for place in order]
+                said = await self._said(request, answers, send, False)
             except UnreadableReply as error:
                 raise UnreadableReply(
                     f"asked without content, to correct for what it says in any case: {error}; "
                     "--no-correct-prior (correct_prior=False) leaves that out"
                 ) from None
-            if obtained != "logprobs":
+            if said.obtained != "logprobs":
                 return None
-            labels = [question.answers[place].label for place in order]
-            self._priors[about] = dict(zip(labels, shares, strict=True))
+            # Of what was not named, nothing is known: each answer has its even part of it.
+            even = said.unseen / len(answers)
+            self._priors[about] = {
+                answer.label: share + even
+                for answer, share in zip(answers, said.shares, strict=True)
+            }
         return self._priors[about]
 
-    async def _shares(self, request: Request, send: _Counting) -> tuple[list[float], Obtained]:
-        """The probability of each choice, in their order, among the choices.
+    async def _said(
+        self, request: Request, answers: Sequence[Answer], send: _Counting, sampled: bool
+    ) -> _Said:
+        """What the model says of the choices, in their order, among the choices.
 
         Raises:
             UnreadableReply: the choices hold less than half of the probability, whenever asked.
@@ -205,37 +245,52 @@ class ProbabilityJudge(ModelJudge):
         first, wrong = request, ""
         for _ in range(1 + self._reasks):
             completion = await send(self.model, request)
-            by_word, obtained = await self._words(completion, request, send)
-            found = [by_word.get(choice, 0.0) for choice in request.choices]
-            total = math.fsum(found)
-            if total >= LEAST:
-                return [share / total for share in found], obtained
-            likely = sorted(by_word, key=lambda word: -by_word[word])[:3]
-            shown = ", ".join(f"{word!r} {by_word[word]:.2f}" for word in likely) or "nothing"
-            wrong = (
-                f"the answer is not one of {', '.join(sorted(request.choices))}: the first token "
-                f"is {shown}"
+            words, why = _named(completion, request, answers)
+            if words is None or sampled:
+                words = await self._drawn(completion, request, answers, send)
+                unseen = 0.0
+                if why or self.gives_probabilities:
+                    why = why or ("its logprobs name too few tokens" if sampled else NO_LOGPROBS)
+                    self._sampled[why] = None
+                obtained: Obtained = "replicates"
+            else:
+                obtained = "logprobs"
+                unseen = max(0.0, 1.0 - math.fsum(words.values()))
+                unseen = unseen if unseen > ROUNDING else 0.0
+            found = [words.get(choice, 0.0) for choice in request.choices]
+            total = math.fsum(found) + unseen
+            goes_on = obtained == "logprobs" and _goes_on(completion, request, answers)
+            if total >= LEAST and not goes_on:
+                return _Said([share / total for share in found], unseen / total, obtained, why)
+            likely = sorted(words, key=lambda word: -words[word])[:3]
+            shown = ", ".join(f"{word!r} {words[word]:.2f}" for word in likely) or "nothing"
+            wrong = f"the answer is not one of {', '.join(sorted(request.choices))}: " + (
+                "text goes on behind it" if goes_on else f"the first token is {shown}"
             )
             request = _asked_again(first, completion.text)
         raise UnreadableReply(wrong)
 
-    async def _words(
-        self, completion: Completion, request: Request, send: _Counting
-    ) -> tuple[dict[str, float], Obtained]:
-        """The probability of each word that a reply may begin with."""
-        if completion.probabilities is not None:
-            words: dict[str, float] = {}
-            for token, share in completion.probabilities.items():
-                words[token.strip()] = words.get(token.strip(), 0.0) + share
-            return words, "logprobs"
-        texts = [completion.text]
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the model's completions may have probabilities."""
+        return getattr(self.model, "gives_probabilities", True)
+
+    async def _drawn(
+        self,
+        completion: Completion,
+        request: Request,
+        answers: Sequence[Answer],
+        send: _Counting,
+    ) -> dict[str, float]:
+        """The share of each choice in sampled replies, of which a first one is there."""
+        drawn = [completion]
         for sample in range(1, self._samples):
-            texts.append((await send(self.model, replace(request, sample=sample))).text)
-        words = {}
-        for text in texts:
-            word = _first_word(text)
-            words[word] = words.get(word, 0.0) + 1 / len(texts)
-        return words, "replicates"
+            drawn.append(await send(self.model, replace(request, sample=sample)))
+        words: dict[str, float] = {}
+        for one in drawn:
+            word = _chosen(one, request, answers)
+            words[word] = words.get(word, 0.0) + 1 / len(drawn)
+        return words
 
 
 class _Counting:
@@ -252,11 +307,29 @@ class _Counting:
 
 
 @dataclass(frozen=True, slots=True)
+class _Said:
+    """What a model said of the choices.
+
+    Attributes:
+        shares: the probability of each, in their order.
+        unseen: what is missing of 1: an endpoint names only the likeliest tokens, and what it
+            leaves out may be any of the choices.
+        obtained: where the probabilities are from.
+        why: why replies were sampled, if the model might have given probabilities.
+    """
+
+    shares: list[float]
+    unseen: float
+    obtained: Obtained
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _View:
     """What the model said in one order of the options: as it is, and corrected by its prior."""
 
     probabilities: dict[str, float]
-    obtained: Obtained
+    said: _Said
     prior: dict[str, float] | None
     corrected: dict[str, float]
 
@@ -267,8 +340,8 @@ def _answer(views: Sequence[_View], question: Question) -> dict[str, Any]:
     mean = {
         label: math.fsum(view.corrected[label] for view in views) / len(views) for label in labels
     }
-    sampled = any(view.obtained == "replicates" for view in views)
-    return {
+    sampled = any(view.said.obtained == "replicates" for view in views)
+    answer: dict[str, Any] = {
         "probabilities": _rounded(mean),
         "obtained": "replicates" if sampled else "logprobs",
         "orders": [
@@ -280,6 +353,39 @@ def _answer(views: Sequence[_View], question: Question) -> dict[str, Any]:
             for view in views
         ],
     }
+    if unseen := round(_unseen(views), DIGITS):
+        answer["unseen"] = unseen
+    if why := next((view.said.why for view in views if view.said.why), ""):
+        answer["sampled"] = why
+    return answer
+
+
+def _unseen(views: Sequence[_View]) -> float:
+    return math.fsum(view.said.unseen for view in views) / len(views)
+
+
+def _is_open(criterion: Criterion, views: Sequence[_View]) -> bool:
+    """Whether what an endpoint left out of its list could turn the verdict."""
+    unseen = _unseen(views)
+    if not unseen:
+        return False
+    mean = [
+        (label, math.fsum(view.corrected[label] for view in views) / len(views))
+        for label in views[0].corrected
+    ]
+    if criterion.measurement == "ordinal":
+        # All of an order's answers make the value; what does not apply stands against them.
+        masses: dict[str, float] = {}
+        for label, share in mean:
+            status = criterion.status(label)
+            masses[status] = masses.get(status, 0.0) + share
+        shares = list(masses.values())
+        if unseen > 1.0 - SEEN:
+            return True
+    else:
+        shares = [share for _, share in mean]
+    first, second = sorted([*shares, 0.0], reverse=True)[:2]
+    return first - second <= unseen
 
 
 def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
@@ -314,11 +420,76 @@ def corrected(
     return found
 
 
-def _first_word(text: str) -> str:
-    """The word that a reply is, or that it begins with as a letter before a verdict."""
-    text = without_thinking(text).strip()
-    match = _FIRST_WORD.match(text)
-    return match.group(1) if match else text[:20]
+# Replies and tokens
+
+
+def _named(
+    completion: Completion, request: Request, answers: Sequence[Answer]
+) -> tuple[dict[str, float] | None, str]:
+    """The probability of each choice and other token; None, and why, where none can be used."""
+    given = completion.probabilities
+    if given is None:
+        why = completion.unusable and f"its logprobs cannot be used: {completion.unusable}"
+        return None, why
+    if wrong := _wrong_with(given):
+        return None, f"its probabilities cannot be used: {wrong}"
+    words: dict[str, float] = {}
+    for token, share in given.items():
+        text = token_text(token)
+        word = _option(text, request, answers) or text.strip()
+        words[word] = words.get(word, 0.0) + share
+    return words, ""
+
+
+def _wrong_with(given: Mapping[str, float]) -> str:
+    """What is wrong with probabilities; "" for nothing."""
+    for token, share in given.items():
+        is_number = isinstance(share, int | float) and not isinstance(share, bool)
+        if not is_number or not 0.0 <= share <= TOO_MUCH:
+            return f"that of {token!r} is {share!r}, not a number from 0 to 1"
+    total = math.fsum(given.values())
+    return f"they add up to {total:.2f}" if total > TOO_MUCH else ""
+
+
+def _chosen(completion: Completion, request: Request, answers: Sequence[Answer]) -> str:
+    """The choice that a reply is; else how it begins."""
+    text = completion.text
+    if not completion.cut_off:
+        try:
+            text = without_reasoning(text)
+        except UnreadableReply:
+            return text[:20]
+    return _option(text, request, answers, completion.cut_off) or text[:20]
+
+
+def _option(
+    text: str, request: Request, answers: Sequence[Answer], cut_off: bool = False
+) -> str | None:
+    """The choice that a text is: its letter or digit, alone or before its answer as it is shown.
+
+    Of a text that was cut off, the answer need only begin.
+    """
+    found = _OPTION.fullmatch(unicodedata.normalize("NFKC", text))
+    token = found["token"].upper() if found else ""
+    if found is None or token not in request.choices:
+        return None
+    rest = found["rest"].strip(" \t\n*\"'`.").casefold()
+    if not rest:
+        return None if cut_off else token
+    answer = answers[request.choices.index(token)]
+    shown = [answer.label, f"{answer.label}: {answer.meaning}"]
+    fits = [one.strip(" .").casefold() for one in shown]
+    if cut_off:
+        return token if any(one.startswith(rest) for one in fits) else None
+    return token if rest in fits and found["mark"].strip() else None
+
+
+def _goes_on(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
+    """Whether a reply begins with a choice and goes on as other text: no choice was made."""
+    found = _OPTION.fullmatch(completion.text)
+    if found is None or not found["rest"] or found["token"].upper() not in request.choices:
+        return False
+    return _option(completion.text, request, answers, completion.cut_off) is None
 
 
 def _asked_again(request: Request, reply: str) -> Request:

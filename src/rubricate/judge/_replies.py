@@ -1,55 +1,103 @@
-"""Reading a model's reply: a JSON object or tagged text, and nothing that is only guessed."""
+"""Reading a model's reply: an answer closes it, and nothing else is one.
+
+An answer is one JSON object, or the same in tags. White space, one markdown fence around it and
+finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Where the
+endpoint was asked for a structured format and took it, what is left must be the object, whole.
+Else prose may stand before it. Whatever could be read in two ways is not read: text behind the
+answer, two answers, a key that stands twice, an unfinished block, a reply that was cut off, an
+answer that stands in the material, one in the midst of a sentence.
+"""
 
 from __future__ import annotations
 
-import json
+import html
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import orjson
+from itertools import islice
+from typing import Any, TypeVar
 
 from rubricate._frozen import quickly_made
+from rubricate._model_json import Repeated, model_json, refuse_repeats
 from rubricate.errors import ModelError, UnreadableReply
-from rubricate.judge.models import Completion
+from rubricate.judge._prompts import sendable
+from rubricate.judge.models import Completion, Request
 
 __all__ = [
     "Reply",
+    "answer_of",
+    "closing_object",
     "failure_of",
+    "material_of",
     "read_group",
     "read_reply",
-    "reply_objects",
+    "refuse_repetition",
     "shown_again",
-    "what_was_wrong",
-    "without_thinking",
+    "without_leading_reasoning",
+    "without_reasoning",
 ]
 
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_FENCE = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
-_DECODER = json.JSONDecoder()
+VERDICT = "verdict"
+_T = TypeVar("_T")
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply in parts: the answer as given, not yet checked against the criterion."""
+    """A reply in parts: the answer as given, not yet checked against the criterion.
+
+    Attributes:
+        answer: the verdict.
+        reason: why.
+        quotes: passages that decide.
+        data: the whole JSON object.
+    """
 
     answer: Any
     reason: str
     quotes: tuple[str, ...]
+    data: Mapping[str, Any]
 
 
-_SHOWN = 1000
-"""How many characters of a reply that was cut off are shown to the model again."""
+# What came back
 
 
-def what_was_wrong(error: UnreadableReply, completion: Completion) -> str:
-    """What is said of a reply that cannot be read, to the model and in the verdict."""
-    if not completion.cut_off:
-        return str(error)
-    tokens = completion.usage.output_tokens
-    after = f" after {tokens} tokens" if tokens else ""
-    return f"the reply was cut off{after}, before it ended: it was as long as a reply may be"
+def answer_of(completion: Completion, request: Request, read: Callable[[str, bool, str], _T]) -> _T:
+    """What is read in a completion.
+
+    A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
+    or in the arguments of a tool call. It must then be all that stands there.
+
+    Args:
+        completion: what came back.
+        request: what was asked.
+        read: reads a text, told whether the answer must be all of it and what the model was shown.
+
+    Raises:
+        UnreadableReply: there is no answer, or the reply was cut off: what was to follow could
+            have changed it.
+    """
+    if completion.cut_off:
+        tokens = completion.usage.output_tokens
+        after = f" after {tokens} tokens" if tokens else ""
+        raise UnreadableReply(
+            f"the reply was cut off{after}, before it ended: it was as long as a reply may be"
+        )
+    material = material_of(request)
+    if not completion.elsewhere or completion.text.strip():
+        return read(sendable(completion.text), completion.structured, material)
+    try:
+        return read(sendable(completion.elsewhere), True, material)
+    except UnreadableReply as error:
+        raise UnreadableReply(
+            f"the reply's text is empty, and its reasoning or tool call is no answer: {error}"
+        ) from None
+
+
+def material_of(request: Request) -> str:
+    """What the first user message of a request shows of the item."""
+    first = next((one["content"] for one in request.messages if one["role"] == "user"), "")
+    return first[: request.shared] if request.shared else first
 
 
 def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
@@ -66,6 +114,10 @@ def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:
     return error.kind, str(error)
 
 
+_SHOWN = 1000
+"""How many characters of a reply that was cut off are shown to the model again."""
+
+
 def shown_again(completion: Completion) -> str:
     """A reply as it is shown to the model that is asked again.
 
@@ -77,159 +129,365 @@ def shown_again(completion: Completion) -> str:
     return f"{text[:_SHOWN]} [...]"
 
 
-def without_thinking(text: str) -> str:
-    """A reply without what a model thought before it, between think tags."""
-    thought = _THINKING.match(text)
-    return text[thought.end() :] if thought else text
+# Answers
 
 
-def read_reply(text: str) -> Reply:
-    """Find the answer in a reply.
-
-    The reply is a JSON object with `reason`, `evidence` and `verdict`, alone or among other text,
-    or the same as tags. Where several stand in one reply they must agree.
-
-    Raises:
-        UnreadableReply: there is none, it lacks a part, or there are several that differ.
-    """
-    return _agreed(reply_objects(text, "verdict") or _tagged(without_thinking(text)))
-
-
-def reply_objects(text: str, key: str) -> list[Any]:
-    """The JSON values that a reply is or has in it.
+def read_reply(text: str, whole: bool = False, material: str = "") -> Reply:
+    """The answer that closes a reply: an object with `reason`, `evidence` and `verdict`, or tags.
 
     Args:
-        text: the reply; what a model thought before it, between think tags, is left out.
-        key: what an object among other text must have to count.
-
-    Returns:
-        The one value that the reply is, whatever it is; else the outermost objects in it that
-        have the key, in their order.
+        text: the reply.
+        whole: whether it must be all of the reply, as where a structured format was asked for.
+        material: what the model was shown; an answer that stands in it is none.
 
     Raises:
-        UnreadableReply: the reply is empty.
+        UnreadableReply: there is no answer, it lacks a part, or it is not the only one.
     """
-    text = without_thinking(text).strip()
-    if not text:
-        raise UnreadableReply("the reply is empty")
-    fenced = _FENCE.match(text)
-    try:
-        return [orjson.loads(fenced.group(1) if fenced else text)]
-    except orjson.JSONDecodeError:
-        return _objects(text, key)
+    return _reply(closing_object(text, (VERDICT,), whole), material)
 
 
-def read_group(text: str, count: int) -> dict[int, Reply | UnreadableReply]:
-    """Find the answers about several criteria, by their numbers from 1 to `count`.
+def read_group(
+    text: str, count: int, whole: bool = False, material: str = ""
+) -> dict[int, Reply | UnreadableReply]:
+    """The answers about several criteria, by their numbers from 1 to `count`.
 
     Each criterion stands for itself: what is wrong with one answer is said of that one alone.
 
+    Args:
+        text, whole, material: as for `read_reply`.
+        count: how many criteria were asked about.
+
     Raises:
-        UnreadableReply: the reply has no JSON object at all, or several that differ.
+        UnreadableReply: no JSON object closes the reply.
     """
-    text = without_thinking(text).strip()
-    fenced = _FENCE.match(text)
     numbers = [str(number) for number in range(1, count + 1)]
-    whole = _loaded(fenced.group(1) if fenced else text)
-    found = [whole] if isinstance(whole, _Pairs) else _numbered(text, numbers)
-    if not found:
-        raise UnreadableReply("the reply has no JSON object with an entry for each criterion")
-    if any(other != found[0] for other in found):
-        raise UnreadableReply("the reply has several JSON objects that differ")
-    return {int(number): _entry(found[0], number) for number in numbers}
+    found = closing_object(text, numbers, whole, several=True)
+    return {int(number): _entry(found, number, material) for number in numbers}
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object's keys and values as they stand, a key that stands twice twice."""
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _numbered(text: str, numbers: list[str]) -> list[_Pairs]:
-    """The outermost JSON objects in a text that have an entry for a criterion."""
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs)
-    found: list[_Pairs] = []
-    start = text.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            if isinstance(value, _Pairs) and any(key in numbers for key, _ in value):
-                found.append(value)
-        start = text.find("{", end)
-    return found
-
-
-def _entry(whole: _Pairs, number: str) -> Reply | UnreadableReply:
-    given = [value for key, value in whole if key.strip() == number]
-    if len(given) != 1:
-        what = "no entry" if not given else f"{len(given)} entries"
+def _entry(whole: Mapping[str, Any], number: str, material: str) -> Reply | UnreadableReply:
+    counts = whole.counts if isinstance(whole, Repeated) else {}
+    keys = [key for key in whole if key.strip() == number]
+    given = sum(counts.get(key, 1) for key in keys)
+    if given != 1:
+        what = "no entry" if not given else f"{given} entries"
         return UnreadableReply(f"the reply has {what} for criterion {number}")
     try:
-        return _reply(_plain(given[0]))
+        refuse_repeats(whole[keys[0]])
+        return _reply(whole[keys[0]], material)
     except UnreadableReply as error:
         return error
 
 
-def _plain(value: Any) -> Any:
-    """JSON values with ordinary objects."""
-    if isinstance(value, _Pairs):
-        return {key: _plain(inner) for key, inner in value}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _agreed(found: list[Any]) -> Reply:
-    replies = [_reply(candidate) for candidate in found]
-    if not replies:
-        raise UnreadableReply("the reply has no JSON object with a verdict")
-    if any(reply.answer != replies[0].answer for reply in replies):
-        raise UnreadableReply("the reply has several verdicts that differ")
-    return replies[-1]
-
-
-def _objects(text: str, key: str) -> list[Any]:
-    """The outermost JSON objects in a text that have a key."""
-    found: list[Any] = []
-    start = text.find("{")
-    while start >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):  # also a number of thousands of digits
-            end = start + 1
-        else:
-            if isinstance(value, dict) and key in value:
-                found.append(value)
-        start = text.find("{", end)
-    return found
-
-
-def _tagged(text: str) -> list[Any]:
-    verdicts = re.findall(r"<verdict>(.*?)</verdict>", text, re.DOTALL)
-    reasons = re.findall(r"<reason>(.*?)</reason>", text, re.DOTALL)
-    quotes = re.findall(r"<evidence>(.*?)</evidence>", text, re.DOTALL)
-    evidence = [quote.strip() for quote in quotes if quote.strip()]
-    reason = " ".join(reason.strip() for reason in reasons)
-    return [
-        {"reason": reason, "evidence": evidence, "verdict": verdict.strip()} for verdict in verdicts
-    ]
-
-
-def _reply(data: Any) -> Reply:
+def _reply(data: Any, material: str) -> Reply:
     if not isinstance(data, dict):
         raise UnreadableReply(f"the reply is a JSON {type(data).__name__}, not an object")
-    if "verdict" not in data:
+    if VERDICT not in data:
         raise UnreadableReply("the reply's JSON object has no 'verdict'")
+    if others := [key for key in data if key != VERDICT and _plain(key).endswith(VERDICT)]:
+        raise UnreadableReply(f"the reply's JSON object has '{others[0]}' beside 'verdict'")
     reason, quotes = data.get("reason"), data.get("evidence", [])
     if not isinstance(reason, str):
         raise UnreadableReply("the reply's JSON object has no 'reason' text")
     quotes = [quotes] if isinstance(quotes, str) else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    return Reply(data["verdict"], reason, tuple(quote for quote in quotes if quote.strip()))
+    refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
+    return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
+
+
+def _plain(key: str) -> str:
+    return "".join([one for one in key.casefold() if one.isalnum()])
+
+
+def closing_object(
+    text: str, keys: Sequence[str], whole: bool = False, *, several: bool = False
+) -> dict[str, Any]:
+    """The JSON object that closes a reply; that of a tagged answer has reason, evidence, verdict.
+
+    Args:
+        text: the reply.
+        keys: what the answer stands under.
+        whole: whether the object must be all of the reply.
+        several: whether the keys are of several answers; a key that stands twice in the object
+            itself is then left to the caller, and tags are no answer.
+
+    Raises:
+        UnreadableReply: there is none, or something makes it doubtful.
+    """
+    found = _whole(text)
+    if found is None:
+        text = without_reasoning(text)
+        if not text:
+            raise UnreadableReply("the reply is empty")
+        found = _whole(text)
+    if found is None:
+        text = _unfenced(text)
+        found = _whole(text)
+    if found is None:
+        found = (_not_whole(text, keys) if whole else _closing(text, keys, not several),)
+    (value,) = found
+    if not isinstance(value, dict):
+        raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
+    if not several:
+        refuse_repeats(value)
+    return value
+
+
+def _whole(text: str) -> tuple[Any] | None:
+    """The JSON value that a text is; None where it is no JSON, or more than a value."""
+    try:
+        value, ends = model_json(text)
+    except ValueError:
+        return None
+    return (value,) if ends else None
+
+
+def _not_whole(text: str, keys: Sequence[str]) -> dict[str, Any]:
+    if "{" not in text:
+        raise _no_object(keys)
+    raise UnreadableReply("the reply is not one whole JSON object and nothing else")
+
+
+def _no_object(keys: Sequence[str]) -> UnreadableReply:
+    if len(keys) == 1:
+        return UnreadableReply(f"the reply has no JSON object with a {keys[0]}")
+    return UnreadableReply("the reply has no JSON object with an entry for each criterion")
+
+
+_INFO = re.compile(r"[\w+.-]*[ \t]*")
+"""What may stand behind an opening fence on its line."""
+
+
+def _unfenced(text: str) -> str:
+    """What stands inside one fence around all of a text; else the text."""
+    fence = text[:3]
+    if fence not in ("```", "~~~") or not text.endswith(fence) or text.count(fence) != 2:
+        return text
+    inner = text[3:-3]
+    return inner[_INFO.match(inner).end() :].strip()  # type: ignore[union-attr]
+
+
+_TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULTILINE)
+_MOST_BRACES, _MOST_STARTS = 1000, 50
+"""How many braces of a reply are looked at, and tried as the beginning of its answer."""
+
+
+def _closing(text: str, keys: Sequence[str], tags: bool) -> dict[str, Any]:
+    """The answer that closes a text in which prose stands before it."""
+    before, fence, inner = "", "", text
+    if text.endswith("```"):
+        before, fence, inner = text[:-3].rstrip().rpartition("```")
+        info, line_end, inner = inner.partition("\n")
+        if not (line_end and _INFO.fullmatch(info)) or before.rpartition("\n")[2].strip():
+            raise _no_object(keys)
+    if tags and inner.endswith("</verdict>"):
+        prose, found = _tagged(inner)
+    elif fence:
+        value = _whole(inner)
+        if value is None or not isinstance(value[0], dict):
+            raise _no_object(keys)
+        prose, found = "", value[0]
+    elif text.endswith("}"):
+        prose, found = _last_object(text, keys)
+    elif re.search(_answers(keys), text):
+        raise UnreadableReply(
+            "the reply has no JSON object at its end: what stands behind an answer can take it back"
+        )
+    else:
+        raise _no_object(keys)
+    _check_prose(before + prose, keys)
+    return found
+
+
+def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The object that a text ends with, and what stands before it."""
+    braces = (match.start() for match in islice(re.finditer(r"\{", text), _MOST_BRACES))
+    for start in islice((one for one in braces if _begins(text, one)), _MOST_STARTS):
+        try:
+            value, ends = model_json(text[start:])
+        except ValueError:
+            continue
+        if ends and isinstance(value, dict):
+            return text[:start], value
+    if re.search(_answers(keys), text):
+        raise UnreadableReply("the reply's JSON object stands in the midst of other text")
+    raise _no_object(keys)
+
+
+def _begins(text: str, start: int) -> bool:
+    """Whether what begins at a place stands by itself, and is no part of a sentence or a list."""
+    line = text[text.rfind("\n", 0, start) + 1 : start].strip()
+    if not line:
+        return text[:start].rstrip()[-1:] not in ("[", "{", "(", ",")
+    return line[-1] in ".!?:;)*" or (line[-1] == ">" and bool(line.strip("> ")))
+
+
+def _tagged(text: str) -> tuple[str, dict[str, Any]]:
+    """The answer in tags that a text ends with, and what stands before it."""
+    if text.count("<verdict>") != 1 or text.count("</verdict>") != 1:
+        raise UnreadableReply("the reply has several verdict tags")
+    before, _, verdict = text.removesuffix("</verdict>").rpartition("<verdict>")
+    reasons: list[str] = []
+    quotes: list[str] = []
+    while True:
+        before = before.rstrip()
+        name = next((one for one in ("reason", "evidence") if before.endswith(f"</{one}>")), "")
+        if not name:
+            break
+        before, opened, inner = before.removesuffix(f"</{name}>").rpartition(f"<{name}>")
+        if not opened:
+            raise UnreadableReply(f"a tag </{name}> of the reply was never opened")
+        (reasons if name == "reason" else quotes).append(inner.strip())
+    if len(reasons) != 1:
+        raise UnreadableReply("the reply's verdict tag does not stand right behind a reason tag")
+    if not _begins(text, len(text) - len(text[len(before) :].lstrip())):
+        raise UnreadableReply("the reply's tags stand in the midst of a sentence")
+    evidence = [quote for quote in reversed(quotes) if quote]
+    return before, {"reason": reasons[0], "evidence": evidence, VERDICT: verdict.strip()}
+
+
+def _answers(keys: Sequence[str]) -> str:
+    """A pattern for what looks like an answer."""
+    names = "|".join(map(re.escape, keys))
+    return rf"""["'“”‘’`](?:{names})["'“”‘’`]\s*[:=]|</?verdict\b"""
+
+
+def _check_prose(text: str, keys: Sequence[str]) -> None:
+    """Refuse what makes doubtful that an answer behind it is the one that is meant."""
+    if re.search(_answers(keys), text):
+        raise UnreadableReply("the reply has more than one answer")
+    if text.count("{") != text.count("}"):
+        raise UnreadableReply("the reply's JSON object stands inside of another that is broken")
+    if "<|" in text:
+        raise UnreadableReply("tokens of a chat template stand in the reply before its answer")
+    for found in _TAG.finditer(text):
+        if f"</{found['name']}" not in text[found.end() :]:
+            raise UnreadableReply(f"the reply begins a block <{found['name']}> and does not end it")
+
+
+# Reasoning
+
+_NAMES = (
+    r"(?:[\w-]+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reasoning(?:[_-]content)?|reflect(?:ion|ing)|"
+    r"scratch[_-]?pad|analysis|cot|chain[_-]of[_-]thoughts?|(?:inner[_-]?)?monologue|deliberation|"
+    r"planning|rationale|internal[\w-]*)"
+)
+_MARK = re.compile(
+    rf"<\|?/?{_NAMES}(?:\s[^<>\n]*)?\|?>|\[/?THINK\]|◁/?think▷"
+    r"|<\|(?:begin|end)_of_(?:thought|thinking|reasoning)\|>"
+    r"|<\|channel\|>final\s*<\|message\|>",
+    re.IGNORECASE,
+)
+"""What begins or ends a block of reasoning."""
+
+
+def without_reasoning(text: str) -> str:
+    """A reply without what the model thought before its answer, and without space around it.
+
+    A block that ends without having begun, as chat templates produce where they begin it in the
+    prompt, has begun with the reply.
+
+    Raises:
+        UnreadableReply: a block begins and does not end, or ends without having begun.
+    """
+    text = _stripped(text)
+    outside: list[str] = []
+    at, begun, marks = 0, "", 0
+    for marks, found in enumerate(_MARK.finditer(text)):
+        ends, name = _read_mark(found[0])
+        if begun:
+            if ends and name == begun:
+                at, begun = found.end(), ""
+        elif not ends:
+            outside.append(text[at : found.start()])
+            begun = name
+        elif marks == 0:
+            at = found.end()
+        else:
+            raise UnreadableReply(f"the reply ends a block that it did not begin: {found[0]}")
+    if begun:
+        raise _unfinished(begun)
+    if not text[at:].strip() and any(one.strip() for one in outside):
+        raise UnreadableReply("the reply ends with a block of reasoning, not with its answer")
+    return _stripped("".join([*outside, text[at:]]))
+
+
+def without_leading_reasoning(text: str) -> str:
+    """A reply in free text, which may itself speak of such blocks, without one before it.
+
+    Raises:
+        UnreadableReply: the reply begins with a block and does not end it.
+    """
+    text = _stripped(text)
+    first = _MARK.match(text)
+    begun = "" if first is None else _read_mark(first[0])[1]
+    for found in _MARK.finditer(text):
+        ends, name = _read_mark(found[0])
+        alone = text[: found.start()].endswith("\n")
+        if ends and (name == begun if begun else alone):
+            return _stripped(text[found.end() :])
+    if begun:
+        raise _unfinished(begun)
+    return text
+
+
+def _unfinished(name: str) -> UnreadableReply:
+    return UnreadableReply(f"the reply begins a block of reasoning ({name}) and does not end it")
+
+
+def _stripped(text: str) -> str:
+    return text.strip().strip("\ufeff\u200b\u2060").strip()
+
+
+def _read_mark(mark: str) -> tuple[bool, str]:
+    """Whether a mark ends a block, and the name of the block."""
+    inner = mark.casefold().strip("<>[]◁▷|")
+    ends = inner.startswith(("/", "end_of_", "channel|>final"))
+    return ends, inner.strip("/").removeprefix("end_of_").removeprefix("begin_of_").split()[0]
+
+
+# Repetition
+
+
+def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
+    """`UnreadableReply` where all parts of an answer stand in what the model was shown.
+
+    However it is spaced, escaped and quoted there, and in whatever order: a model that repeats a
+    text has not judged it.
+
+    Args:
+        parts: the answer's keys and values, the reason among them.
+        material: what the model was shown.
+    """
+    escaped = "\\u" in material
+    if not escaped and not all(word in material for word in (*parts, *_longest_words(parts))):
+        return
+    shown = _normal(material)
+    for key, value in parts.items():
+        name = _normal(key)
+        # A number can be written in many ways; the reason beside it cannot.
+        text = _normal(value) if isinstance(value, str) else ""
+        tagged = f"<{name}>{text}</{name}>" if text else f"<{name}>"
+        if f"{name}:{text}" not in shown and tagged not in shown:
+            return
+    raise UnreadableReply("the reply repeats an answer that stands in the material, word for word")
+
+
+def _longest_words(parts: Mapping[str, Any]) -> list[str]:
+    """Words that stand in a text in whatever way the parts are written there."""
+    words = [re.findall(r"[A-Za-z0-9]+", one) for one in parts.values() if isinstance(one, str)]
+    return [max(found, key=len) for found in words if found]
+
+
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`“”‘’*\u200b\u2060\ufeff]+""")
+
+
+def _normal(text: str) -> str:
+    """A text without what writing it in another way can change."""
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    if "&" in text:
+        text = html.unescape(text)
+    return _DROPPED.sub("", text).casefold()

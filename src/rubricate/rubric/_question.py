@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from rubricate._documents import suggestion
 from rubricate._frozen import quickly_made
+from rubricate._model_json import model_json, refuse_repeats
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._verdict import CriterionVerdict, Status
 
@@ -135,7 +135,9 @@ def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | 
         if answer.strip().casefold() == ABSTENTION.casefold():
             return None
         with contextlib.suppress(ValueError):
-            answer = json.loads(answer)
+            value, ends = model_json(answer)
+            refuse_repeats(value)
+            answer = value if ends else answer
     if isinstance(answer, Mapping):
         return answer
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not {form}")

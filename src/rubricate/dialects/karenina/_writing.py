@@ -7,8 +7,6 @@ question is the case, what is to be written is the criterion, and the text is th
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,15 +14,23 @@ import orjson
 
 from rubricate.dialects.karenina._template import Template
 from rubricate.errors import InputError, ModelError, UnreadableReply
-from rubricate.judge import Case, Message, Model, Request, Send
+from rubricate.judge import (
+    Case,
+    Completion,
+    Message,
+    Model,
+    Request,
+    Send,
+    answer_of,
+    closing_object,
+    without_leading_reasoning,
+)
 from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
 
 __all__ = ["AnswerWriting", "TemplateWriting", "Writer", "Writing"]
 
 REASKS = 2
 """How often an unusable reply is asked again, with what was wrong with it."""
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_FENCED = re.compile(r"\A```[a-zA-Z]*\s*(.*?)\s*```\Z", re.DOTALL)
 
 
 class Writing(Criterion):
@@ -48,7 +54,7 @@ class Writing(Criterion):
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, self.schema_of_reply)
 
-    def contents(self, reply: str) -> Any:
+    def contents(self, completion: Completion, request: Request) -> Any:
         """What a reply has, for `read` to check.
 
         Raises:
@@ -71,9 +77,9 @@ class AnswerWriting(Writing):
     def asked(self, case: Case) -> str:
         return case.submission
 
-    def contents(self, reply: str) -> Any:
+    def contents(self, completion: Completion, request: Request) -> Any:
         """The reply without what the model thought before it."""
-        return _THINKING.sub("", reply)
+        return without_leading_reasoning(completion.text)
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, str) and answer.strip():
@@ -143,11 +149,13 @@ class TemplateWriting(Writing):
     def asked(self, case: Case) -> str:
         return f"Question:\n{case.prompt}\n\nRight answer:\n{case.submission}"
 
-    def contents(self, reply: str) -> Any:
-        """The JSON object in the reply."""
-        text = _unfenced(_THINKING.sub("", reply).strip())
-        found = _json(text)
-        return _json(text[text.find("{") : text.rfind("}") + 1]) if found is None else found
+    def contents(self, completion: Completion, request: Request) -> Any:
+        """The JSON object that the reply is."""
+        return answer_of(
+            completion,
+            request,
+            lambda text, whole, material: closing_object(text, ("fields",), whole),
+        )
 
     def read(self, answer: object) -> Reading:
         if not isinstance(answer, Mapping) or "fields" not in answer:
@@ -193,7 +201,7 @@ class Writer:
                 return Verdict(name, "failed", usage=spent, error=failure, judge=self.name)
             spent += completion.usage
             try:
-                reading = criterion.read(criterion.contents(completion.text))
+                reading = criterion.read(criterion.contents(completion, request))
             except UnreadableReply as error:
                 wrong = str(error)
                 request = _asked_again(first, completion.text, f"{wrong}. {criterion.again}")
@@ -221,16 +229,3 @@ def _asked_again(request: Request, reply: str, wrong: str) -> Request:
         Message(role="user", content=f"That cannot be used: {wrong}"),
     )
     return Request((*request.messages, *said), request.schema)
-
-
-def _unfenced(text: str) -> str:
-    fenced = _FENCED.match(text)
-    return fenced.group(1) if fenced else text
-
-
-def _json(text: str) -> Any:
-    """The value of a JSON text; None for any other text."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -14,6 +14,7 @@ from rubricate.dialects.ragas.prompt import PydanticPrompt, fenced, shown
 from rubricate.errors import UnreadableReply
 from rubricate.judge import (
     Case,
+    Completion,
     Judge,
     Message,
     Model,
@@ -21,8 +22,10 @@ from rubricate.judge import (
     Reply,
     Request,
     Send,
+    answer_of,
+    closing_object,
     read_reply,
-    reply_objects,
+    refuse_repetition,
 )
 from rubricate.rubric import Criterion, ScaleCriterion, Verdict
 
@@ -75,19 +78,23 @@ class PromptJudge(ModelJudge):
         material = fenced(self._prompt.fill(metadata[FIELDS]))
         return Request((_message("system", system), _message("user", material)), schema)
 
-    def read(self, text: str) -> Reply:
+    def read(self, completion: Completion, request: Request) -> Reply:
         """Feedback and score; or reason and verdict, the form of endpoints that know no JSON."""
-        found = reply_objects(text, "score")
-        objects = [entry for entry in found if isinstance(entry, dict) and "score" in entry]
-        if not objects:
-            return read_reply(text)
-        if any(entry["score"] != objects[0]["score"] for entry in objects):
-            raise UnreadableReply("the reply has several scores that differ")
+        return answer_of(completion, request, self._read)
+
+    def _read(self, text: str, whole: bool, material: str) -> Reply:
+        found = closing_object(text, ("score", "verdict"), whole)
+        if "score" not in found:
+            return read_reply(text, whole, material)
+        if "verdict" in found:
+            raise UnreadableReply("the reply's JSON object has 'verdict' beside 'score'")
         try:
-            output = self._prompt.output_model.model_validate(objects[-1])
+            output = self._prompt.output_model.model_validate(found)
         except ValidationError as error:
             raise UnreadableReply(str(input_error(error))) from None
-        return Reply(objects[-1]["score"], str(output.feedback), ())
+        feedback = str(output.feedback)
+        refuse_repetition({"feedback": feedback, "score": found["score"]}, material)
+        return Reply(found["score"], feedback, (), found)
 
 
 @lru_cache(maxsize=256)

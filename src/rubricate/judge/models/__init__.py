@@ -17,6 +17,7 @@ from rubricate.judge.models._providers import (
     split_name,
 )
 from rubricate.judge.models._python import PythonModel
+from rubricate.judge.models._tokens import token_text
 
 __all__ = [
     "GENERIC_KEY",
@@ -36,4 +37,5 @@ __all__ = [
     "read_prices",
     "settings_of",
     "split_name",
+    "token_text",
 ]

@@ -43,6 +43,7 @@ from rubricate.judge.models._wire import (
     quota,
     retry_after,
     status_error,
+    text_elsewhere,
     token_counts,
     token_probabilities,
 )
@@ -150,7 +151,8 @@ class HTTPModel:
         while True:
             requests += 1
             try:
-                completion = await self._post(self._payload(request, form))
+                structured = not free and form.rung != "text"
+                completion = await self._post(self._payload(request, form), structured)
             except ModelError as error:
                 error.requests = requests
                 choosing = bool(request.choices)
@@ -230,7 +232,7 @@ class HTTPModel:
             return None
         return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
 
-    async def _post(self, payload: dict[str, Any]) -> Completion:
+    async def _post(self, payload: dict[str, Any], structured: bool) -> Completion:
         import orjson
 
         from rubricate.judge.models._connections import LONGEST_ANSWER, BrokenOff, ProxyRefused
@@ -262,13 +264,22 @@ class HTTPModel:
         try:
             body = parse_body(raw)
             text = self._without_keys(completion_text(body))
+            elsewhere = "" if text.strip() else self._without_keys(text_elsewhere(body))
         except ModelError as error:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
+        probabilities, unusable = token_probabilities(body)
         cost = self._price(read, cached, written) if billed is None else billed
         usage = Usage(1, read, cached, written, cost, seconds)
         return Completion(
-            text, usage, quota(headers), token_probabilities(body), cut_off=is_cut_off(body)
+            text,
+            usage,
+            quota(headers),
+            probabilities,
+            cut_off=is_cut_off(body),
+            structured=structured,
+            elsewhere=elsewhere,
+            unusable=self._without_keys(unusable),
         )
 
     def price(self, usage: Usage) -> float | None:

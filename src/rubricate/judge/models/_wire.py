@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import math
 import re
+import reprlib
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,6 +15,7 @@ import orjson
 
 from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.judge.models._model import Quota
+from rubricate.judge.models._tokens import token_text
 
 __all__ = [
     "TAGGED_INSTRUCTION",
@@ -23,6 +25,7 @@ __all__ = [
     "quota",
     "retry_after",
     "status_error",
+    "text_elsewhere",
     "token_counts",
     "token_probabilities",
 ]
@@ -45,6 +48,10 @@ _CONTEXT_WORDS = (
     "reduce the length",  # Groq
     "too many tokens",
 )
+_THOUGHT = ("reasoning", "thinking")
+"""Types of a message's parts that are not its text."""
+_TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
+"""What endpoints and gateways call the end of a reply that is as long as it may be."""
 _KEY_WORDS = ("api key not valid", "api_key_invalid")
 """What Gemini says of a wrong key, with status 400."""
 
@@ -85,50 +92,107 @@ def completion_text(body: Mapping[str, Any]) -> str:
         raise ModelError("refused", "the endpoint's content filter stopped the answer")
     content = message.get("content")
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "".join(part for part in parts if isinstance(part, str))
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part.get("text") for part in parts if part.get("type") not in _THOUGHT]
+        content = "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
+
+
+def text_elsewhere(body: Mapping[str, Any]) -> str:
+    """What stands in the place of a reply's text; "" for nothing.
+
+    That is the arguments of its only tool call, else its reasoning (`reasoning_content`,
+    `reasoning`).
+    """
+    message = body["choices"][0]["message"]
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        calls = []
+    functions = [call.get("function") for call in calls if isinstance(call, dict)]
+    functions += [message["function_call"]] if message.get("function_call") else []
+    if functions:
+        only = functions[0] if len(functions) == 1 else None
+        arguments = only.get("arguments") if isinstance(only, dict) else None
+        if isinstance(arguments, dict):
+            return orjson.dumps(arguments).decode()
+        return arguments if isinstance(arguments, str) else ""
+    thoughts = (message.get("reasoning_content"), message.get("reasoning"))
+    return next((text for text in thoughts if isinstance(text, str) and text.strip()), "")
 
 
 def is_cut_off(body: Mapping[str, Any]) -> bool:
     """Whether the reply ended because it was as long as it may be (`finish_reason` `length`)."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(choice, dict) and choice.get("finish_reason") == "length"
+    return isinstance(choice, dict) and str(choice.get("finish_reason")).lower() in _TOO_LONG
 
 
-def token_probabilities(body: Mapping[str, Any]) -> dict[str, float] | None:
-    """What the reply's first token could have been, with probabilities; None where none are given.
+def token_probabilities(body: Mapping[str, Any]) -> tuple[dict[str, float] | None, str]:
+    """What the reply's first token could have been, with probabilities.
 
-    A token of nothing but space, as some models begin with, is passed over. Spellings of a token
-    that differ in the space around it count together.
+    A token without a letter or digit, as some models begin with, is passed over. Spellings of a
+    token that differ in the space around it count together.
+
+    Returns:
+        The probability of each token, or None where none are given or they cannot be used; and
+        what is wrong with those that cannot be used.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     given = choice.get("logprobs") if isinstance(choice, dict) else None
+    if given is None:
+        return None, ""
     content = given.get("content") if isinstance(given, dict) else None
     if not isinstance(content, list):
-        return None
-    for place in content:
-        if not isinstance(place, dict) or not str(place.get("token", "")).strip():
-            continue
-        listed = place.get("top_logprobs")
-        others = listed if isinstance(listed, list) else []
-        by_token = {
-            entry["token"]: _probability(entry.get("logprob"))
-            for entry in (place, *others)
-            if isinstance(entry, dict) and isinstance(entry.get("token"), str)
-        }
-        found: dict[str, float] = {}
-        for token, probability in by_token.items():
-            found[token.strip()] = found.get(token.strip(), 0.0) + probability
-        return found if any(found.values()) else None
-    return None
+        return None, "they have another form than the interface's"
+    try:
+        for place in content:
+            text = _token(place)
+            if any(one.isalnum() for one in text):
+                listed = place.get("top_logprobs")
+                return _place_probabilities([place, *(listed or [])]), ""
+    except (TypeError, ValueError, AttributeError) as error:
+        wrong = isinstance(error, _Unusable)
+        return None, str(error) if wrong else "they have another form than the interface's"
+    return None, ""
 
 
-def _probability(logprob: object) -> float:
+class _Unusable(ValueError):
+    """What is wrong with logprobs."""
+
+
+def _place_probabilities(entries: list[Any]) -> dict[str, float]:
+    """The probabilities of what may stand at one place, by the tokens' text without space."""
+    by_token = {
+        (entry["token"], str(entry.get("bytes"))): (_token(entry), _probability(entry))
+        for entry in entries
+    }
+    found: dict[str, float] = {}
+    for text, probability in by_token.values():
+        found[text.strip()] = found.get(text.strip(), 0.0) + probability
+    if not any(found.values()):
+        raise _Unusable("all of them are 0")
+    return found
+
+
+def _token(entry: Any) -> str:
+    token = entry.get("token")
+    if not isinstance(token, str):
+        raise _Unusable(f"a token is {reprlib.repr(token)}, not text")
+    return token_text(token, entry.get("bytes"))
+
+
+_ROUNDING = 0.011
+"""How far above 0 a logprob may be by rounding."""
+
+
+def _probability(entry: Mapping[str, Any]) -> float:
+    logprob = entry.get("logprob")
     if isinstance(logprob, bool) or not isinstance(logprob, int | float) or math.isnan(logprob):
-        return 0.0
+        shown = "none" if logprob is None else reprlib.repr(logprob)
+        raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {shown}, not a number")
+    if logprob > _ROUNDING:
+        raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {logprob:g}, more than 0")
     return math.exp(min(0.0, logprob))
 
 

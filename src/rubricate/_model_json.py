@@ -1,0 +1,98 @@
+"""JSON as language models write it: slips of form are read, and nothing is guessed.
+
+Read beside JSON itself are raw line breaks, tabs and other control characters inside strings, a
+comma behind the last entry, and a backslash before a character that needs none (`\\d`). A key that
+stands twice is told, and NaN and Infinity are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rubricate.errors import UnreadableReply
+
+__all__ = ["Repeated", "model_json", "refuse_repeats"]
+
+
+class Repeated(dict[str, Any]):
+    """An object in which keys stand twice; it has the last value of each.
+
+    Attributes:
+        counts: how often each of those keys stands in it.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        keys = [key for key, _ in pairs]
+        self.counts = {key: keys.count(key) for key in self if keys.count(key) > 1}
+
+
+def model_json(text: str) -> tuple[Any, bool]:
+    """The JSON value that a text begins with, and whether nothing but space follows it.
+
+    Raises:
+        ValueError: it begins with none.
+    """
+    text = text.lstrip()
+    try:
+        try:
+            value, end = _DECODER.raw_decode(text)
+        except ValueError:
+            text = _STRING_OR_LAST_COMMA.sub(_mended, text)
+            value, end = _DECODER.raw_decode(text)
+        if "\\ud" in text or "\\uD" in text:
+            value = _without_halves(value)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return value, not text[end:].strip()
+
+
+def refuse_repeats(value: Any) -> None:
+    """`UnreadableReply` where a key stands twice in an object, at any depth."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            if isinstance(one, Repeated):
+                key = next(iter(one.counts))
+                raise UnreadableReply(f"the key '{key}' stands twice in the reply's JSON object")
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else Repeated(pairs)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_object, parse_constant=_no_number)
+_STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*[}\]])', re.DOTALL)
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(?P<lone>.))', re.DOTALL)
+
+
+def _mended(found: re.Match[str]) -> str:
+    """A string in which lone backslashes stand for themselves; nothing for a last comma."""
+    return "" if found[0] == "," else _ESCAPE.sub(_escaped, found[0])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found["lone"] is None else f"\\\\{found['lone']}"
+
+
+def _without_halves(value: Any) -> Any:
+    """The value with '?' for each half of a surrogate pair, which UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_without_halves(one) for one in value]
+    if isinstance(value, dict):
+        for key in value:  # in place: what stands twice stays known
+            value[key] = _without_halves(value[key])
+    return value
