@@ -10,12 +10,14 @@ import difflib
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from dataclasses import fields
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from rubricate._files import user_path
 from rubricate.errors import InputError, MissingFileError
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
     "read_text",
     "suggestion",
     "validate",
+    "with_one_line_errors",
 ]
 
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
@@ -99,6 +102,32 @@ def validate(model: type[_Model], data: Any, path: Sequence[str | int] = ()) -> 
         raise input_error(error, path) from None
 
 
+_Dataclass = TypeVar("_Dataclass")
+
+
+def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
+    """Let a pydantic dataclass say in one line, as `InputError`, which argument is wrong."""
+    made = cls.__init__
+    names = [field.name for field in fields(cls) if not field.kw_only]  # type: ignore[arg-type]
+
+    @wraps(made)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            made(self, *args, **kwargs)
+        except ValidationError as error:
+            found = input_error(error)
+            place, *rest = found.path or ("",)
+            if isinstance(place, int) and place < len(names):
+                found = InputError(found.message, path=(names[place], *rest))
+            raise found from None
+        finally:
+            if cls.__init__ is not init:  # pydantic has put its own there, at the first use
+                cls.__init__ = init  # type: ignore[method-assign]
+
+    cls.__init__ = init  # type: ignore[method-assign]
+    return cls
+
+
 def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> InputError:
     """The first problem of a pydantic error as one line that names the field."""
     first = error.errors(include_url=False)[0]
@@ -126,7 +155,7 @@ def _shown(value: Any) -> str:
 
 def read_text(path: str | Path) -> str:
     """The file's text (UTF-8, with or without a byte order mark); `InputError` if it has none."""
-    path = Path(path)
+    path = user_path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -245,7 +274,7 @@ def _yaml_dumper() -> type[yaml.SafeDumper]:
 
 def read_document(path: str | Path) -> Any:
     """Load a JSON or YAML file by its suffix (anything but .yaml and .yml is JSON)."""
-    path = Path(path)
+    path = user_path(path)
     text = read_text(path)
     if path.suffix.lower() in YAML_SUFFIXES:
         return parse_yaml(text, file=path)

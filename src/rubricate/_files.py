@@ -11,7 +11,15 @@ from typing import BinaryIO
 
 from rubricate.errors import InputError
 
-__all__ = ["Replacement", "not_written", "write_text"]
+__all__ = ["Replacement", "not_written", "user_path", "write_text"]
+
+
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """A path that a user names; `~` is the home folder, `~name` that of somebody who has one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 class Replacement:
@@ -31,6 +39,7 @@ class Replacement:
     """
 
     def __init__(self, path: Path, *, private: bool = False, durable: bool = False) -> None:
+        path = user_path(path)
         real = path.resolve()
         is_plain = real.is_file() or not path.exists()
         self._path = real if is_plain and path.is_symlink() else path

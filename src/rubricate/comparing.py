@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack, cast
 
-from rubricate._files import Replacement, not_written
+from rubricate._files import Replacement, not_written, user_path
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
@@ -247,7 +246,7 @@ class PairStream:
         self._halves: dict[int, ItemResult] = {}
         self._tallies = PairTallies()
         folder = options.get("run_dir")
-        self._file = None if folder is None else Path(folder) / PAIRS_NAME
+        self._file = None if folder is None else user_path(folder) / PAIRS_NAME
         self._begun = self._written = False
 
     def summary(self) -> PairSummary:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from rubricate._files import user_path
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
@@ -262,7 +263,7 @@ def _result(items: list[ItemResult], outcome: Outcome) -> Result:
 
 
 def _existing(folder: str | Path | None, name: str) -> Path | None:
-    path = None if folder is None else Path(folder) / name
+    path = None if folder is None else user_path(folder) / name
     return path if path is not None and path.exists() else None
 
 

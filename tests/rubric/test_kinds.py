@@ -74,6 +74,20 @@ def build(data: dict[str, Any]) -> Criterion:
         ({"kind": "code", "function": "a:b", "time_limit": -1}, "time_limit must be more than 0"),
         ({"levels": ["bad", "good"]}, "belong to criteria of the kind scale: add 'kind: scale'"),
         ({"low": 0, "high": 10}, "belong to criteria of the kind scale: add 'kind: scale'"),
+        (
+            {"scale": 5},
+            "'scale' belongs to criteria of the kind scale (whose bounds are low and high",
+        ),
+        ({"labels": ["a", "b"]}, "'labels' belongs to criteria of the kind multi_choice (whose"),
+        ({"choices": ["a", "b"]}, "'choices' belongs to criteria of the kind multi_choice"),
+        ({"kind": "binary", "scale": "1-5"}, "this one is of the kind binary"),
+        ({"kind": "binary", "levels": {1: "a", 2: "b"}}, "this one is of the kind binary"),
+        ({"kind": "scale", "pattern": "a"}, "kind regex: this one is of the kind scale"),
+        (
+            {"kind": "scale", "labels": ["a"]},
+            "'labels' belongs to criteria of the kind multi_choice",
+        ),
+        ({"kind": "regex", "pattern": ""}, "pattern: must not be empty"),
         ({"pattern": "a+"}, "'pattern' belongs to criteria of the kind regex: add 'kind: regex'"),
     ],
 )

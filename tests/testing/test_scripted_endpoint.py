@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -120,6 +121,36 @@ def test_code_answers_before_rules_and_may_pass():
 
     with ScriptedEndpoint([Rule(reply="rule")], respond=respond) as endpoint:
         assert [answer(endpoint, text) for text in ("x", "y")] == ["code", "rule"]
+
+
+def test_what_responding_code_raises_fails_the_test_that_it_belongs_to():
+    def respond(request: JudgeRequest) -> Rule | None:
+        assert "oranges" in request.submission, "asked about something else"
+        return None
+
+    def a_test(own: Exception | None = None) -> None:
+        with ScriptedEndpoint(respond=respond) as endpoint:
+            assert post(endpoint, chat("oranges"))[0] == 200
+            report = Rubric([CRITERION]).grade("apples", judge="m", base_url=endpoint.url)
+            assert report.criteria["a"].status == "failed"
+            assert "asked about something else" in report.criteria["a"].error.message
+            if own is not None:
+                raise own
+
+    with pytest.raises(AssertionError, match="asked about something else"):
+        a_test()
+    with pytest.raises(KeyError, match="its own") as caught:
+        a_test(KeyError("its own"))
+    (note,) = caught.value.__notes__
+    assert note.startswith("before, respond= raised AssertionError: asked about something else")
+
+
+def test_replies_have_what_clients_of_other_makers_need(endpoint):
+    _, reply = post(endpoint, chat("oranges"))
+    usage = reply["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+    assert abs(reply["created"] - time.time()) < 3600
+    assert isinstance(reply["created"], int)
 
 
 @pytest.mark.parametrize("form", ["json_schema", "json_object"])

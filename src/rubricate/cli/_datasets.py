@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from rubricate._files import user_path
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -13,7 +12,7 @@ __all__ = ["check_kind", "rubric_dataset"]
 
 def check_kind(data: str) -> None:
     """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""
-    path = Path(data)
+    path = user_path(data)
     suffix = path.suffix.lower()
     if path.is_dir():
         advice = "is a folder: name a dataset or a table"

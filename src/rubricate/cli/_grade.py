@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubricate._files import user_path
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -69,7 +70,7 @@ def grade_command(settings: GradeSettings) -> int:
     _length_penalty(settings)
     dataset = _dataset(settings)
     judge = _judge(settings)
-    run_dir = Path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
+    run_dir = user_path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
     try:
         found = dataset.survey(settings.limit)
     except InputError as error:

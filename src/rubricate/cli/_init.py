@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rubricate._files import user_path
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
@@ -24,6 +25,7 @@ def init(
     """Write a dataset, rubric and configuration to start from."""
     from importlib import resources
 
+    folder = user_path(folder)
     present = [name for name in FILES if (folder / name).exists()]
     if present and not force:
         raise InputError(f"{', '.join(present)} already there; --force overwrites", file=folder)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubricate._files import user_path
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
             raise InputError("--cache and --no-cache exclude each other: give one of them")
         return None
     if cache is not None:
-        return Path(cache)
+        return user_path(cache)
     folder = user_cache_path("rubricate")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from rubricate._files import user_path
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
@@ -93,7 +94,7 @@ def redteam(
     name = f"redteam-{judge or 'builtin'}"
     if judge_prompt is not None:
         name += f"-{Path(judge_prompt).stem}"
-    folder = Path(run_dir) if run_dir else named_run_dir(name)
+    folder = user_path(run_dir) if run_dir else named_run_dir(name)
     told = {
         "cache": cache_folder(cache, no_cache),
         "base_url": base_url,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rubricate._files import user_path
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
@@ -82,7 +83,7 @@ def reports_command(settings: ReportSettings) -> int:
     names = settings.judge or ([DEFAULT_MODEL] if find_setting(KEY) else [])
     cache = cache_folder(settings.cache, settings.no_cache)
     tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
-    run_dir = Path(settings.run_dir) if settings.run_dir else _run_dir(settings, names)
+    run_dir = user_path(settings.run_dir) if settings.run_dir else _run_dir(settings, names)
     kept = None if settings.dry_run else (cache or run_dir) / "documents"
     reports = find_reports(_folders(settings), tasks, cache=kept)
     judge = chosen_report_judge(
@@ -164,7 +165,7 @@ def _folders(settings: ReportSettings) -> dict[str, str]:
 
 
 def _run_dir(settings: ReportSettings, names: list[str]) -> Path:
-    data = "-".join(_folders(settings)) or Path(settings.folder or FOLDER).resolve().name
+    data = "-".join(_folders(settings)) or user_path(settings.folder or FOLDER).resolve().name
     judge = names[0] if len(names) == 1 else "panel" if names else "builtin"
     return named_run_dir(f"reports-{data.strip('-')}-{judge}")
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._documents import read_document, suggestion, validate
+from rubricate._files import user_path
 from rubricate.errors import InputError
 from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEOUT
 from rubricate.judge import LABEL_SUFFIXES
@@ -211,7 +212,7 @@ def _from_file(config: Path) -> dict[str, Any]:
     for key in _PATHS:
         given = values.get(key)
         if isinstance(given, str) and not (key == "data" and _is_no_path(given)):
-            values[key] = str(config.parent / given)
+            values[key] = _beside(config, given)
     data = values.get("data")
     if isinstance(data, str) and "://" in data and not _ADDRESS.match(data):
         raise InputError(
@@ -229,8 +230,13 @@ def _from_file(config: Path) -> dict[str, Any]:
 def _label_file(given: Any, config: Path) -> Any:
     """A file that verdicts are escalated to, relative to the configuration; a judge as it is."""
     if isinstance(given, str) and Path(given).suffix.lower() in LABEL_SUFFIXES:
-        return str(config.parent / given)
+        return _beside(config, given)
     return given
+
+
+def _beside(config: Path, path: str) -> str:
+    """A path that the configuration names, relative to its folder."""
+    return str(user_path(config).parent / user_path(path))
 
 
 def _is_no_path(data: str) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import itertools
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -118,11 +119,17 @@ def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, A
 
 
 def _rows(numbered: Iterable[tuple[int, list[str]]], encoding: str, source: Source) -> Rows:
-    """The rows that are not blank, with the line on which each ends."""
-    line = 0
+    """The rows that are not blank, with the line on which each ends.
+
+    A row of blank cells that are fewer than those of the first row is no blank row: it is ragged.
+    """
+    line, width = 0, 0
     try:
         for line, row in numbered:
             if row and ((row[0] and not row[0].isspace()) or "".join(row).strip()):
+                width = width or len(row)
+                yield line, row
+            elif 1 < len(row) < width:
                 yield line, row
     except InputError as error:
         raise error.within(file=source.shown) from None
@@ -179,14 +186,33 @@ class _Cells:
         )
 
 
-@contextlib.contextmanager
-def _cells_of_any_length() -> Iterator[None]:
-    """Lift the `csv` module's ceiling of 131,072 characters a cell while a file is read."""
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+class _Ceiling:
+    """The `csv` module's ceiling of 131,072 characters a cell, lifted while files are read.
+
+    It is one for the whole process: the first reader lifts it, and the last one puts back what was.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._before = 0
+
+    @contextlib.contextmanager
+    def lifted(self) -> Iterator[None]:
+        with self._lock:
+            if not self._readers:
+                self._before = csv.field_size_limit(sys.maxsize)
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+                if not self._readers:
+                    csv.field_size_limit(self._before)
+
+
+_cells_of_any_length = _Ceiling().lifted
 
 
 AT_ONCE = 256

@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
+from rubricate._files import user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
 __all__ = ["DOCUMENT_SUFFIXES", "read_document_file"]
@@ -35,7 +36,7 @@ def read_document_file(path: str | Path, *, cache: str | Path | None = None) -> 
             it seems to be), or it has no text.
         MissingExtraError: its kind needs the extra `documents`.
     """
-    path = Path(path)
+    path = user_path(path)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -46,7 +47,7 @@ def read_document_file(path: str | Path, *, cache: str | Path | None = None) -> 
     if suffix in PLAIN:
         text = _decoded(content, path)
     elif suffix in _CONVERTERS:
-        text = _converted(content, suffix, path, None if cache is None else Path(cache))
+        text = _converted(content, suffix, path, None if cache is None else user_path(cache))
     else:
         raise InputError(f"not one of {', '.join(DOCUMENT_SUFFIXES)}", file=path)
     if not text.strip():

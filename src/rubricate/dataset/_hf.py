@@ -6,13 +6,15 @@ import contextlib
 import itertools
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rubricate.dataset._fields import FieldSpec, Record, RecordToSample, decoded
 from rubricate.dataset._json_text import without_nan
 from rubricate.dataset._loading import Loading
+from rubricate.dataset._sample import Sample
 from rubricate.dataset._samples import MemoryDataset
 from rubricate.dataset._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
@@ -54,7 +56,8 @@ def hf_dataset(
         revision: a branch, tag or commit.
         sample_fields: which field holds what; a function from a record to samples; or None where
             the fields have a sample's own names.
-        auto_id: number the samples 1, 2, 3, ... in the source's order.
+        auto_id: number the samples 1, 2, 3, ... in the source's order. Where records are shuffled
+            and a function makes their samples, or some are skipped, all records are read for that.
         shuffle: shuffle the records, in the order that `datasets` gives; a number is the seed.
         seed: the seed of the shuffle. Default: drawn from the `random` module.
         shuffle_choices: shuffle each sample's choices; a number is the seed.
@@ -69,8 +72,9 @@ def hf_dataset(
         MissingExtraError (ImportError): `datasets` is not installed.
         InputError (ValueError): an argument or a record cannot be used.
     """
-    loading = Loading(sample_fields, False, False, None, shuffle_choices, None, on_error, check)
-    order = Loading(None, auto_id, shuffle, seed, None, limit)  # of records, not of samples
+    # Shuffle and limit are of records, not of samples.
+    order = Loading(None, False, shuffle, seed, None, limit)
+    loading = Loading(sample_fields, auto_id, False, None, shuffle_choices, None, on_error, check)
     if not isinstance(split, str):
         raise InputError(f"split must name one split, such as 'train'; found {split!r}")
     data = _loaded(
@@ -84,39 +88,79 @@ def hf_dataset(
         **kwargs,
     )
     title = Path(path).name if Path(path).is_dir() else path
+    if not order.shuffle:
+        return loading.dataset(_numbered(_rows(data, order, [])), without_nan, None, title, path)
+    if auto_id and not loading.mapped_one_to_one:
+        return _numbered_then_shuffled(data, loading, order, title, path)
     numbers: list[int] = []
-    rows = ((None, row) for row in _rows(data, order, numbers))
-    dataset = loading.dataset(rows, without_nan, None, title, path)
+    loading.auto_id = False
+    dataset = loading.dataset(
+        _numbered(_rows(data, order, numbers)), without_nan, None, title, path
+    )
     if auto_id:
-        exact = len(numbers) == len(dataset) and not dataset.skipped
-        for position, sample in enumerate(dataset):
-            sample.id = numbers[position] if exact else position + 1
-    return dataset if not order.shuffle else _shuffled(dataset)
+        for number, sample in zip(numbers, dataset, strict=True):
+            sample.id = number
+    return _shuffled(dataset, dataset)
 
 
-def _shuffled(dataset: MemoryDataset) -> MemoryDataset:
+def _numbered_then_shuffled(
+    data: Any, loading: Loading, order: Loading, title: str, path: str
+) -> MemoryDataset:
+    """Samples that are numbered in the source's order, which takes a look at every record."""
+    if not hasattr(data, "select"):
+        raise InputError(
+            "auto_id cannot number the samples of a shuffled stream where a record may give "
+            "several samples or none: leave out streaming, shuffle or auto_id",
+            file=path,
+        )
+    records: list[int] = []
+    numbering = replace(loading, shuffle_choices=None, check=False)
+    rows = _numbered(_rows(data, Loading(), []))
+    found = numbering.dataset(rows, without_nan, None, title, path, records=records)
+    by_record: dict[int, list[Sample]] = {}
+    for record, sample in zip(records, found, strict=True):
+        by_record.setdefault(record, []).append(sample)
+    picked = [int(index) + 1 for index in _picked(data, order)]
+    samples = [sample for record in picked for sample in by_record.get(record, ())]
+    dataset = MemoryDataset(samples, title, path)
+    within = set(picked)
+    dataset.skipped = [one for one in found.skipped if one.record in within]
+    return _shuffled(replace(loading, auto_id=False).arranged(dataset), dataset)
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[None, dict[str, Any]]]:
+    """Rows as `Loading` takes them: they are on no line."""
+    return ((None, row) for row in rows)
+
+
+def _shuffled(dataset: MemoryDataset, read: MemoryDataset) -> MemoryDataset:
     found = MemoryDataset(dataset, dataset.name, dataset.location, shuffled=True)
-    found.skipped = dataset.skipped
+    found.skipped = read.skipped
     return found
 
 
-def _rows(data: Any, order: Loading, numbers: list[int]) -> Iterator[dict[str, Any]]:
-    """The records in the wanted order; `numbers` gets each one's number in the source, from 1."""
-    if not hasattr(data, "select"):  # streaming
-        if order.shuffle:
-            data = data.shuffle(seed=_seed(order))
-        for number, row in enumerate(itertools.islice(data, order.limit), start=1):
-            numbers.append(number)
-            yield row
-        return
+def _picked(data: Any, order: Loading) -> Any:
+    """The indices of the wanted records in the wanted order."""
     picked: Any = range(len(data))
     if order.shuffle:
         import numpy as np
 
         # The permutation that `datasets` draws for a seed.
         picked = np.random.default_rng(_seed(order)).permutation(len(data))
-    if order.limit is not None:
-        picked = picked[: order.limit]
+    return picked if order.limit is None else picked[: order.limit]
+
+
+def _rows(data: Any, order: Loading, numbers: list[int]) -> Iterator[dict[str, Any]]:
+    """The records in the wanted order; `numbers` gets each one's number in the source, from 1."""
+    if not hasattr(data, "select"):  # streaming
+        data = data.map(lambda row, index: {"number": index + 1, "row": row}, with_indices=True)
+        if order.shuffle:
+            data = data.shuffle(seed=_seed(order))
+        for entry in itertools.islice(data, order.limit):
+            numbers.append(entry["number"])
+            yield entry["row"]
+        return
+    picked = _picked(data, order)
     numbers.extend(int(index) + 1 for index in picked)
     chosen = data.select(picked)
     for start in range(0, len(chosen), BATCH):

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, ValidationError, WrapValidator
+from pydantic import BeforeValidator, ConfigDict, WrapValidator
 from pydantic.dataclasses import dataclass
 
-from rubricate._documents import check_keys, input_error
+from rubricate._documents import check_keys, with_one_line_errors
 from rubricate.dataset._annotations import Annotations, parse_annotations
 from rubricate.dataset._context import ContextDocument, read_context
 from rubricate.dataset._transcript import Transcript
@@ -39,6 +39,7 @@ def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     return Transcript(value) if isinstance(value, list | tuple) else checked(value)
 
 
+@with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True))
 class DataItem:
     """A single item to be graded, optionally with ground truth.
@@ -173,10 +174,7 @@ class DataItem:
         if "annotations" in values:
             values["annotations"] = parse_annotations(values["annotations"], rubric)
         extra = {key: value for key, value in data.items() if key not in known}
-        try:
-            return cls(**values, extra=extra)
-        except ValidationError as error:
-            raise input_error(error) from None
+        return cls(**values, extra=extra)
 
 
 def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:

@@ -43,8 +43,11 @@ def parse_json_bytes(data: bytes | str, *, line: int | None = None) -> Any:
         return json.loads(text.strip("\x1e"))
     except json.JSONDecodeError as error:
         first = 1 if line is None else line
+        before = len(text) - len(text.lstrip("\x1e")) if error.lineno == 1 else 0
         raise InputError(
-            f"not valid JSON: {error.msg}", line=first + error.lineno - 1, column=error.colno
+            f"not valid JSON: {error.msg}",
+            line=first + error.lineno - 1,
+            column=before + error.colno,
         ) from None
     except UnicodeDecodeError as error:
         raise InputError(
@@ -72,7 +75,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
                 "expected an object on each line, found the beginning of a list; "
                 f"{LOOKS_LIKE_AN_ARRAY}"
             ) from None
-        record = parse_json_bytes(line)
+        record = parse_json_bytes(line.rstrip(b"\r\n"))  # else it breaks behind the line
     if isinstance(record, dict):  # with a NaN in it, perhaps
         return {key: without_nan(value, top=True) for key, value in record.items()}
     if isinstance(record, list):

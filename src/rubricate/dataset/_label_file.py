@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
-from rubricate._files import not_written, write_text
+from rubricate._files import not_written, user_path, write_text
 from rubricate.dataset._columns import TableColumns
 from rubricate.dataset._entries import Entry
 from rubricate.dataset._rubric_dataset import RubricDataset
@@ -84,7 +84,7 @@ class LabelFile:
     """
 
     def __init__(self, path: str | Path, rubric: Rubric | None = None) -> None:
-        self.path = Path(path)
+        self.path = user_path(path)
         self._rubric = rubric
         self._seen: tuple[int, ...] | None = None
         self._changing = threading.Lock()
@@ -246,8 +246,8 @@ def open_label_file(
     """
     if columns is None and not is_table(data):
         return LabelFile(data, rubric)
-    local = Path(data).exists()
-    folder = Path(data).parent if local else Path()
+    local = user_path(data).exists()
+    folder = user_path(data).parent if local else Path()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", table_name(data)).strip("-.") or "table"
     path = folder / f"{name}.labelled.json"
     if rubric is None:

@@ -11,6 +11,7 @@ import gc
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from rubricate.dataset._fields import (
@@ -98,6 +99,7 @@ class Loading:
         name: str | None,
         location: str | None,
         quick: Callable[[Any], Sample | None] | None = None,
+        records: list[int] | None = None,
     ) -> MemoryDataset:
         """A dataset of records that are all mapped now.
 
@@ -108,6 +110,7 @@ class Loading:
             name: the dataset's name.
             location: where it came from.
             quick: makes a sample of what is as it should be, and None of the rest.
+            records: gets the number of each sample's record, from 1.
 
         Raises:
             InputError: a record does not fit; names file, record, line, field.
@@ -137,11 +140,13 @@ class Loading:
                     if self.auto_id:
                         sample.id = len(samples) + 1
                     samples.append(sample)
+                if records is not None:
+                    records += [number] * len(new)
                 if reads is not None and len(samples) >= reads:
                     break
         dataset = MemoryDataset(samples, name, location)
         dataset.skipped = skipped
-        return self._arranged(dataset)
+        return self.arranged(dataset)
 
     def dataset_of_lines(
         self,
@@ -163,9 +168,10 @@ class Loading:
         assert isinstance(self.mapper, FieldMapper)
         store = _LineStore(lines, decode, self.mapper, source, self.auto_id)
         store.take(range(min(CHECKED, len(lines))))
-        return self._arranged(MemoryDataset.over(store, range(len(lines)), name, source.location))
+        return self.arranged(MemoryDataset.over(store, range(len(lines)), name, source.location))
 
-    def _arranged(self, dataset: MemoryDataset) -> MemoryDataset:
+    def arranged(self, dataset: MemoryDataset) -> MemoryDataset:
+        """A dataset whose ids are checked, and that is shuffled and cut, as was asked for."""
         if self.check:
             dataset.check_ids()
         if self.shuffle:
@@ -229,7 +235,7 @@ def gc_paused() -> Iterator[None]:
 
 
 class _LineStore:
-    """Lines that become samples when they are first asked for."""
+    """Lines that become samples when they are first asked for, whichever thread asks."""
 
     def __init__(
         self,
@@ -246,13 +252,14 @@ class _LineStore:
         self._source = source
         self._files = RelativeFiles(source)
         self._auto_id = auto_id
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._samples)
 
     def take(self, indices: Sequence[int]) -> list[Sample]:
         samples = self._samples
-        with gc_paused():
+        with self._lock, gc_paused():
             for start in range(0, len(indices), AT_ONCE):
                 part = indices[start : start + AT_ONCE]
                 self._make([index for index in part if samples[index] is None])

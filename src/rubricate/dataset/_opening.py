@@ -9,16 +9,22 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+from rubricate._files import user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-__all__ = ["Source"]
+__all__ = ["Source", "local_path"]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
 """Bytes that are read at a time."""
 EXTRAS = {"s3": "s3", "s3a": "s3"}
+
+
+def local_path(address: str) -> str:
+    """The path that a `file://` address names."""
+    return unquote(address.removeprefix("file://").removeprefix("localhost"))
 
 
 class Source:
@@ -38,9 +44,11 @@ class Source:
         if not isinstance(given, str):
             raise InputError(f"expected a path or an address as text, found {given!r}")
         if given.startswith("file://"):
-            given = urlsplit(given).path
-        self.given = given
+            given = local_path(given)
         self.remote = "://" in given or given.startswith("memory:")
+        if given.startswith("~"):
+            given = str(user_path(given))
+        self.given = given
         self.options = dict(fs_options or {})
         wanted = self.options.pop("compression", "infer")
         path = PurePosixPath(urlsplit(given).path) if self.is_web else Path(given)

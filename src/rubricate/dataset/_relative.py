@@ -23,7 +23,7 @@ from rubricate.dataset._chat import (
     ContentImage,
     ContentVideo,
 )
-from rubricate.dataset._opening import Source
+from rubricate.dataset._opening import Source, local_path
 from rubricate.dataset._sample import Sample, SandboxEnvironmentSpec
 
 __all__ = ["RelativeFiles"]
@@ -71,12 +71,11 @@ class RelativeFiles:
             return value
         if self._source.remote:
             return self._found_remote(value)
+        if value.startswith("file://"):
+            path = local_path(value)
+            return path if path.startswith("/") and _exists(path) else value
         path = os.path.join(self._folder, value)  # noqa: PTH118 - keeps an absolute value
-        try:
-            there = os.path.exists(path)  # noqa: PTH110
-        except ValueError:  # a null character
-            return value
-        return os.path.normpath(path) if there else value
+        return os.path.normpath(path) if _exists(path) else value
 
     def _found_remote(self, value: str) -> str:
         if len(value) > _LONGEST or not _PATH.fullmatch(value):
@@ -117,3 +116,10 @@ class RelativeFiles:
             names = (str(entry).partition("?")[0].rstrip("/") for entry in entries)
             self._listed[folder] = frozenset(name.rpartition("/")[2] for name in names)
         return self._listed[folder]
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)  # noqa: PTH110
+    except ValueError:  # a null character
+        return False

@@ -9,10 +9,10 @@ from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
-from rubricate._documents import input_error, parse_json
+from rubricate._documents import parse_json, with_one_line_errors
 from rubricate.dataset._annotations import Annotations, parse_annotations
 from rubricate.dataset._context import ContextDocument
 from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
@@ -28,6 +28,7 @@ from rubricate.rubric import CriterionVerdict, Rubric
 __all__ = ["RubricDataset"]
 
 
+@with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True))
 class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
@@ -270,7 +271,7 @@ class RubricDataset:
         Raises:
             InputError (ValueError): with the path inside the document of what is wrong.
         """
-        return cls._from_arguments(arguments_from(data, rubric))
+        return cls(**arguments_from(data, rubric))
 
     @classmethod
     def from_json(cls, json_string: str) -> RubricDataset:
@@ -290,16 +291,9 @@ class RubricDataset:
             ValueError: it is not a dataset; the message says where and why.
         """
         try:
-            return cls._from_arguments(read_arguments(path, rubric))
+            return cls(**read_arguments(path, rubric))
         except InputError as error:
             raise error.within(file=path) from None
-
-    @classmethod
-    def _from_arguments(cls, arguments: dict[str, Any]) -> RubricDataset:
-        try:
-            return cls(**arguments)
-        except ValidationError as error:
-            raise input_error(error) from None
 
     @classmethod
     def from_samples(

@@ -15,7 +15,7 @@ from rubricate._documents import (
     parse_yaml,
     read_text,
 )
-from rubricate._files import write_text
+from rubricate._files import user_path, write_text
 from rubricate.dataset._item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
@@ -69,7 +69,7 @@ def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read or is not a dataset; with the line or the path inside.
     """
-    path = Path(path)
+    path = user_path(path)
     text = read_text(path)
     if path.suffix.lower() in YAML_SUFFIXES:
         return arguments_from(parse_yaml(text), rubric)
@@ -107,7 +107,7 @@ def read_whole(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read, or holds no object; with the line.
     """
-    path = Path(path)
+    path = user_path(path)
     text = read_text(path)
     if path.suffix.lower() in YAML_SUFFIXES:
         document = parse_yaml(text, file=path)
@@ -131,7 +131,7 @@ def document_text(path: str | Path, document: Mapping[str, Any], before: str = "
     `before` is what the file has now: letters beyond ASCII stay as it has them, and so does a JSON
     document that stands on one line.
     """
-    path, ascii_only = Path(path), before.isascii()
+    path, ascii_only = user_path(path), before.isascii()
     if path.suffix.lower() in YAML_SUFFIXES:
         return format_yaml(dict(document))
     if path.suffix.lower() == LINES_SUFFIX:
@@ -151,4 +151,4 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    write_text(Path(path), document_text(path, document), durable=True)
+    write_text(user_path(path), document_text(path, document), durable=True)

@@ -7,6 +7,7 @@ import operator
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, overload
 
 from rubricate.dataset._choices import shuffle_choices
@@ -116,6 +117,8 @@ class SampleStore(Protocol):
         """The samples of some records; a record's sample is always the same object."""
 
 
+_FIRST = Lock()
+"""Held where a dataset takes the list that one of several threads has made first."""
 BATCH = 2048
 """Records that are turned into samples together when somebody iterates: few enough to be used while
 they are still in the processor's cache."""
@@ -145,9 +148,8 @@ class MemoryDataset(Dataset):
             location: where it came from.
             shuffled: whether the samples' order is a shuffled one.
         """
-        self._samples: list[Sample] | None = list(samples)
-        self._store: SampleStore | None = None
-        self._order: Sequence[int] = ()
+        self._samples: list[Sample] = list(samples)
+        self._unread: tuple[SampleStore, Sequence[int]] | None = None
         self._name = name
         self._location = location
         self._shuffled = shuffled
@@ -159,25 +161,28 @@ class MemoryDataset(Dataset):
     ) -> MemoryDataset:
         """A dataset of the store's records in the given order."""
         dataset = cls([], name, location)
-        dataset._samples, dataset._store, dataset._order = None, store, order
+        dataset._unread = store, order
         return dataset
 
     @property
     def samples(self) -> list[Sample]:
         """The dataset's own list of samples. Of a file, every record is read by now."""
-        if self._samples is None:
-            assert self._store is not None
-            self._samples = self._store.take(self._order)
-            self._store, self._order = None, ()
+        if (unread := self._unread) is not None:
+            store, order = unread
+            samples = store.take(order)
+            with _FIRST:
+                if self._unread is unread:  # else another thread was first, and its list is ours
+                    self._samples, self._unread = samples, None
         return self._samples
 
     @samples.setter
     def samples(self, samples: Iterable[Sample]) -> None:
-        self._samples, self._store, self._order = list(samples), None, ()
+        with _FIRST:
+            self._samples, self._unread = list(samples), None
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold: the samples, not the file's records."""
-        return {**self.__dict__, "_samples": [*self.samples], "_store": None, "_order": ()}
+        return {**self.__dict__, "_samples": [*self.samples], "_unread": None}
 
     @property
     def name(self) -> str | None:
@@ -192,14 +197,13 @@ class MemoryDataset(Dataset):
         return self._shuffled
 
     def __len__(self) -> int:
-        return len(self._order if self._samples is None else self._samples)
+        return len(self._samples if (unread := self._unread) is None else unread[1])
 
     def __iter__(self) -> Iterator[Sample]:
-        if self._samples is not None:
+        if (unread := self._unread) is None:
             yield from self._samples
             return
-        store, order = self._store, self._order
-        assert store is not None
+        store, order = unread
         for start in range(0, len(order), BATCH):
             indices = order[start : start + BATCH]
             try:
@@ -215,20 +219,22 @@ class MemoryDataset(Dataset):
     def __getitem__(self, index: slice) -> MemoryDataset: ...
 
     def __getitem__(self, index: SupportsIndex | slice) -> Sample | MemoryDataset:
+        unread = self._unread
         if isinstance(index, slice):
-            if self._samples is not None:
+            if unread is None:
                 return self._like(self._samples[index])
-            assert self._store is not None
-            part = MemoryDataset.over(self._store, self._order[index], self.name, self.location)
+            part = MemoryDataset.over(unread[0], unread[1][index], self.name, self.location)
             part._shuffled = self.shuffled
             return part
         position = operator.index(index)
-        if not -len(self) <= position < len(self):
-            raise IndexError("list index out of range")
-        if self._samples is not None:
+        if unread is None:
+            if not -len(self._samples) <= position < len(self._samples):
+                raise IndexError("list index out of range")
             return self._samples[position]
-        assert self._store is not None
-        return self._store.take([self._order[position]])[0]
+        store, order = unread
+        if not -len(order) <= position < len(order):
+            raise IndexError("list index out of range")
+        return store.take([order[position]])[0]
 
     def _like(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
         return MemoryDataset(samples, name or self.name, self.location, self.shuffled)
@@ -244,13 +250,14 @@ class MemoryDataset(Dataset):
         return self._like([sample for sample in self if predicate(sample)], name)
 
     def shuffle(self, seed: int | None = None) -> None:
-        order: list[Any] = list(self._order) if self._samples is None else self._samples
+        unread = self._unread
+        order: list[Any] = self._samples if unread is None else list(unread[1])
         if seed is None:
             random.shuffle(order)
         else:
             _generator(seed).shuffle(order)
-        if self._samples is None:
-            self._order = order
+        if unread is not None:
+            self._unread = unread[0], order
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:

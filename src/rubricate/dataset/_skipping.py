@@ -6,10 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Literal
 
-from rubricate._files import write_text
+from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
 
 __all__ = ["OnError", "SkippedRecord", "check_on_error", "write_skipped"]
@@ -47,4 +46,4 @@ def write_skipped(path: str | PathLike[str], skipped: Sequence[SkippedRecord]) -
         InputError: the file cannot be written.
     """
     lines = [json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in skipped]
-    write_text(Path(path), "".join(lines))
+    write_text(user_path(path), "".join(lines))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from pathlib import Path
 
+from rubricate._files import user_path
 from rubricate.dataset._columns import RowReader, TableColumns
 from rubricate.dataset._csv import csv_records
 from rubricate.dataset._entries import Entry, ItemIds, Survey, survey_of
@@ -115,7 +115,7 @@ class ItemTable:
                 f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
                 file=source.shown,
             )
-        if not source.remote and not Path(data).exists():
+        if not source.remote and not user_path(data).exists():
             raise MissingFileError("file not found", file=data)
 
     def survey(self, limit: int | None = None) -> Survey:

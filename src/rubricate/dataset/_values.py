@@ -134,12 +134,13 @@ def read_target(value: Any) -> str | list[str]:
 
 
 def read_choices(value: Any) -> list[str] | None:
-    """A list; a JSON list in text; or text split at commas, else at spaces. None where blank."""
-    if is_missing(value):
+    """A list; a JSON list in text; or text split at commas, else at spaces.
+
+    None where missing, blank or `null`.
+    """
+    if _is_none(value):
         return None
     if isinstance(value, str):
-        if not value.strip():
-            return None
         if value.lstrip().startswith("["):
             try:
                 parsed = parse_json_bytes(value.strip())
@@ -169,8 +170,8 @@ def read_id(value: Any) -> int | str | None:
 
 
 def read_metadata(value: Any) -> dict[str, Any] | None:
-    """An object, or one as JSON text; None where missing or blank."""
-    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+    """An object, or one as JSON text; None where missing, blank or `null`."""
+    if _is_none(value):
         return None
     if isinstance(value, str):
         value = without_nan(_parsed(value))
@@ -194,7 +195,7 @@ def read_metadata_model(
 
 def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
     """A type, a list of type and configuration (or one as JSON text), or an object of both."""
-    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+    if _is_none(value):
         return None
     given = value
     if isinstance(value, str):
@@ -216,8 +217,8 @@ def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
 
 
 def read_files(value: Any) -> dict[str, str] | None:
-    """An object of texts by name, or one as JSON text; None where missing or blank."""
-    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+    """An object of texts by name, or one as JSON text; None where missing, blank or `null`."""
+    if _is_none(value):
         return None
     if isinstance(value, str):
         value = _parsed(value)
@@ -241,6 +242,11 @@ def read_setup(value: Any) -> str | None:
     if isinstance(value, list | Mapping):
         raise InputError(f"expected text, found {shown(value)}")
     return str(value)
+
+
+def _is_none(value: Any) -> bool:
+    """Whether there is no value in a field that text holds as JSON."""
+    return is_missing(value) or (isinstance(value, str) and value.strip() in ("", "null"))
 
 
 def _parsed(text: str) -> Any:

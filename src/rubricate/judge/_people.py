@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from rubricate._files import not_written
+from rubricate._files import not_written, user_path
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -45,7 +45,7 @@ class People:
     note: str | None = None
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = user_path(path)
         if self.path.suffix.lower() not in LABEL_SUFFIXES:
             raise InputError(
                 f"what people are to label is written to {', '.join(LABEL_SUFFIXES)}",

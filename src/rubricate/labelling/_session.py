@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rubricate._files import user_path
 from rubricate.dataset import Adjudication, Change, Entry, LabelFile, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._worth import Order, label_order, open_questions
@@ -65,7 +66,7 @@ class LabelSession:
         self.judge: str | None = None
         self._said: dict[str, _Said] = {}
         if run is not None:
-            self._read(Path(run))
+            self._read(user_path(run))
         self.how: Order = order or ("random" if run is None else "worth")
         self.order = label_order(
             file.entries,

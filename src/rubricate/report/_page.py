@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rubricate._files import Replacement, not_written
+from rubricate._files import Replacement, not_written, user_path
 from rubricate._version import __version__
 from rubricate.report._comparison import RunComparison, compare_runs
 from rubricate.report._confidence import LOW_CONFIDENCE
@@ -68,7 +68,7 @@ def write_report(
     bootstrap = bootstrap or Bootstrap()
     found = read_run(run)
     comparison = None if compare is None else compare_runs(found, read_run(compare))
-    path = found.path / "report.html" if output is None else Path(output)
+    path = found.path / "report.html" if output is None else user_path(output)
     try:
         with tempfile.TemporaryFile() as chunks:
             items, waited = PageItems(chunks, comparison), array("d")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rubricate._files import Replacement
+from rubricate._files import Replacement, user_path
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.report._agreement import CriterionAgreement, agreement_report
 from rubricate.run import FinishedRun
@@ -205,12 +205,12 @@ def _saved(figure: Figure, path: str | Path | None) -> Figure:
         axes.spines[["top", "right"]].set_visible(False)
     if path is None:
         return figure
-    suffix = Path(path).suffix.lower()
+    suffix = user_path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"a plot's name must end in one of {', '.join(SUFFIXES)}", file=path)
     drawn = io.BytesIO()
     figure.savefig(drawn, format=suffix[1:], dpi=150)
-    with Replacement(Path(path)) as file:
+    with Replacement(user_path(path)) as file:
         file.write(drawn.getvalue())
     return figure
 

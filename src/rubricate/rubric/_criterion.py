@@ -7,6 +7,7 @@ and what the answer is worth; nothing else in the program switches on the kind.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -107,6 +108,28 @@ class CriterionOption(Document):
         return {**_present(data), **(self.model_extra or {})}
 
 
+OF_OTHER_KINDS = {
+    **dict.fromkeys(("pattern", "regex", "case_sensitive", "invert"), "regex"),
+    **dict.fromkeys(("tp_instructions", "tn_instructions", "fp_instructions"), "metric"),
+    **dict.fromkeys(("fn_instructions", "score_metric", "repeated_extraction"), "metric"),
+    **dict.fromkeys(("count_unmentioned",), "metric"),
+    **dict.fromkeys(("at_least", "at_most"), "counter"),
+    **dict.fromkeys(("scale", "score_range", "min_score", "max_score"), "scale"),
+    **dict.fromkeys(("higher_is_better",), "scale"),
+    **dict.fromkeys(("options", "scale_type", "labels", "choices"), "multi_choice"),
+}
+"""Keys that say of which kind a criterion was meant to be. Others that a kind has may well be notes
+of its own in a criterion of another kind (`levels: 3`, `flags`, `function`)."""
+_HOW = {
+    "scale": "whose bounds are low and high, or levels",
+    "multi_choice": "whose answers are options, each with a label and a value",
+}
+
+
+def _meant(kind: str, given: object) -> str:
+    return f"add 'kind: {kind}'" if given is None else f"this one is of the kind {given}"
+
+
 class Criterion(Document):
     """One thing that a submission is judged by.
 
@@ -135,6 +158,27 @@ class Criterion(Document):
     """The options of a multi-choice criterion, at least two of them scorable."""
     tags: tuple[str, ...] = Field(default=(), strict=False)
     """Free labels; the names of the sections that a rubric file puts the criterion in."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_keys_of_other_kinds(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        own, given = cls.model_fields, data.get("kind", cls.model_fields["kind"].default)
+        of_scale = [key for key in ("levels", "low", "high") if key in data and key not in own]
+        levels = isinstance(data.get("levels"), Mapping | list | tuple)
+        if of_scale and "options" not in data and (levels or {"low", "high"} <= {*of_scale}):
+            raise InputError(
+                "levels, low and high belong to criteria of the kind scale: "
+                + _meant("scale", given)
+            )
+        for key in data:
+            if key not in own and (kind := OF_OTHER_KINDS.get(key)):
+                how = f" ({_HOW[kind]})" if kind in _HOW else ""
+                raise InputError(
+                    f"'{key}' belongs to criteria of the kind {kind}{how}: {_meant(kind, given)}"
+                )
+        return data
 
     @field_validator("name", "requirement", "note")
     @classmethod

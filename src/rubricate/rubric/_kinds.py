@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate._documents import validate
-from rubricate.errors import InputError
 from rubricate.rubric._code import CodeCriterion
 from rubricate.rubric._counter import CounterCriterion
 from rubricate.rubric._criterion import Criterion
@@ -37,27 +36,4 @@ def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
         return data
     kind = data.get("kind") if isinstance(data, Mapping) else None
     found = KINDS.get(kind, Criterion) if isinstance(kind, str) else Criterion
-    if kind is None and isinstance(data, Mapping):
-        for name, other in KINDS.items():
-            own = other.model_fields.keys() - Criterion.model_fields.keys()
-            if field := next((key for key in data if key in own and key not in COMMON_WORDS), None):
-                raise InputError(
-                    f"'{field}' belongs to criteria of the kind {name}: add 'kind: {name}'",
-                    path=path,
-                )
-        if "options" not in data and ({"low", "high"} <= data.keys() or _are_levels(data)):
-            raise InputError(
-                "levels, low and high belong to criteria of the kind scale: add 'kind: scale'",
-                path=path,
-            )
     return validate(found, data, path)
-
-
-def _are_levels(data: Mapping[str, Any]) -> bool:
-    return isinstance(data.get("levels"), Mapping | list | tuple)
-
-
-COMMON_WORDS = frozenset(
-    {"low", "high", "levels", "flags", "metrics", "function", "time_limit", "counter"}
-)
-"""Fields of other kinds that a binary criterion may well have as a note of its own."""

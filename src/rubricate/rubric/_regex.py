@@ -22,6 +22,7 @@ __all__ = ["RegexCriterion"]
 
 MOMENT = 0.005
 """Seconds that matching may hold up everything else; a longer search goes to a thread."""
+SHOWN = 80
 FLAGS = ("ASCII", "DOTALL", "MULTILINE", "VERBOSE")
 
 
@@ -53,6 +54,8 @@ class RegexCriterion(ComputedCriterion):
                 hint = did_you_mean(flag, FLAGS)
                 raise InputError(f"flags: unknown flag '{flag}' (known: {', '.join(FLAGS)}){hint}")
         check_time_limit(self.time_limit)
+        if not self.pattern:
+            raise InputError("pattern: must not be empty: it would be found in every text")
         import regex
 
         try:
@@ -60,9 +63,9 @@ class RegexCriterion(ComputedCriterion):
             _compiled(self.pattern, self.flags, self.case_sensitive)
         except re.error as error:
             at = "" if error.pos is None else f" at position {error.pos}"
-            raise InputError(f"pattern: {error.msg}{at} in {self.pattern!r}") from None
+            raise InputError(f"pattern: {error.msg}{at} in {_shown(self.pattern)}") from None
         except (regex.error, OverflowError, RecursionError) as error:
-            raise InputError(f"pattern: {error} in {self.pattern!r}") from None
+            raise InputError(f"pattern: {error} in {_shown(self.pattern)}") from None
         return self
 
     def described(self) -> str:
@@ -110,6 +113,11 @@ class RegexCriterion(ComputedCriterion):
             "flags": list(self.flags) or None,
             "time_limit": None if self.time_limit == 0.5 else self.time_limit,
         }
+
+
+def _shown(pattern: str) -> str:
+    """A pattern for a message: its first 80 characters."""
+    return repr(pattern) if len(pattern) <= SHOWN else f"{pattern[:SHOWN]!r}..."
 
 
 def _flags(module: Any, names: tuple[str, ...], case_sensitive: bool) -> int:

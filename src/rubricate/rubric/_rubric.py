@@ -20,7 +20,7 @@ from rubricate._documents import (
     read_document,
     validate,
 )
-from rubricate._files import write_text
+from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._kinds import build_criterion
@@ -194,7 +194,7 @@ class Rubric(Document):
         Raises:
             InputError (ValueError): it cannot be written.
         """
-        path = Path(path)
+        path = user_path(path)
         text = self.to_yaml() if path.suffix.lower() in YAML_SUFFIXES else self.to_json() + "\n"
         write_text(path, text)
 

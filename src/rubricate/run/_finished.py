@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from rubricate._documents import parse_json, read_document, read_text
+from rubricate._files import user_path
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import (
     ABSTENTION,
@@ -184,7 +185,7 @@ def read_run(folder: str | Path) -> FinishedRun:
     Raises:
         InputError: it is no run folder, the run has not ended, or its summary or rubric is damaged.
     """
-    path = Path(folder)
+    path = user_path(folder)
     if not path.is_dir():
         raise InputError("no such run folder", file=path)
     try:

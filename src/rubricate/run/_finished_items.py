@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from rubricate._files import user_path
 from rubricate.errors import InputError
 
 __all__ = ["FinishedItem", "finished_items", "finished_rows"]
@@ -44,7 +45,7 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
     Raises:
         InputError: a file is missing or damaged; with its line.
     """
-    path = Path(folder)
+    path = user_path(folder)
     texts = path / "items.jsonl"
     items = _objects(texts) if texts.exists() else None
     for found in finished_rows(path):
@@ -73,7 +74,7 @@ def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
     Raises:
         InputError: the file is missing or damaged; with its line.
     """
-    lines = _objects(Path(folder) / "results.jsonl")
+    lines = _objects(user_path(folder) / "results.jsonl")
     for _, rows in groupby(lines, key=itemgetter("item")):
         yield tuple(rows)
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from rubricate._documents import format_yaml
-from rubricate._files import Replacement, not_written
+from rubricate._files import Replacement, not_written, user_path
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
@@ -46,7 +46,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = user_path(path)
         self.journal = self.path / JOURNAL_NAME
         self.results = self.path / "results.jsonl"
         self.items = self.path / "items.jsonl"
@@ -91,7 +91,7 @@ def cache_file(folder: str | Path | None) -> Path | None:
     """
     if folder is None:
         return None
-    path = Path(folder)
+    path = user_path(folder)
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -9,6 +9,7 @@ import math
 import random
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -49,7 +50,8 @@ class ScriptedEndpoint:
 
     Args:
         rules: what to answer; the first that applies is used.
-        respond: code that answers instead of rules: returns a `Rule`, or None to go on.
+        respond: code that answers instead of rules: returns a `Rule`, or None to go on. What it
+            raises is raised again where the context ends, and the request gets a 400.
         formats: the ways of structured output that the endpoint knows; others get a 400.
         logprobs: what becomes of a request for them: `given`, `ignored` (an answer without) or
             `refused` (a 400).
@@ -90,6 +92,7 @@ class ScriptedEndpoint:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
+        self._raised: BaseException | None = None
 
     @property
     def url(self) -> str:
@@ -123,6 +126,11 @@ class ScriptedEndpoint:
         if self._loop is not None and self._ended is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._ended.set)
             self._thread.join(timeout=10)
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            if error is None:
+                raise raised
+            error.add_note(f"before, respond= raised {_named(raised)}")
 
     async def serve(self, on_listening: Callable[[], None]) -> None:
         """Listen until the context ends or the task is cancelled."""
@@ -174,7 +182,7 @@ class ScriptedEndpoint:
         return self._answer(request, rule, form, cached)
 
     def _rule(self, request: JudgeRequest) -> Rule:
-        if self._respond is not None and (rule := self._respond(request)) is not None:
+        if self._respond is not None and (rule := self._responded(request)) is not None:
             return rule
         for index, rule in enumerate(self._rules):
             if rule.matches(request) and (rule.times is None or self._used[index] < rule.times):
@@ -185,6 +193,17 @@ class ScriptedEndpoint:
         if "NOTHING" in request.labels:
             return _noted(request)
         return Rule(verdict=_by_keywords(request), reason="judged by keywords")
+
+    def _responded(self, request: JudgeRequest) -> Rule | None:
+        """What the test's own code says; what it raises fails the judgement, and then the test."""
+        assert self._respond is not None
+        try:
+            return self._respond(request)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # also what pytest.fail and pytest.skip raise
+            self._raised = self._raised or error
+            return Rule(status=400, message=f"respond= raised {_named(error)}")
 
     def _answer(self, request: JudgeRequest, rule: Rule, form: str, cached: int) -> web.Response:
         content, logprobs = rule.reply, None
@@ -205,6 +224,7 @@ class ScriptedEndpoint:
         body = {
             "id": f"scripted-{len(self.requests)}",
             "object": "chat.completion",
+            "created": int(time.time()),
             "model": request.body.get("model"),
             "choices": [
                 {
@@ -217,10 +237,15 @@ class ScriptedEndpoint:
             "usage": {
                 "prompt_tokens": size,
                 "completion_tokens": len(content) // 4,
+                "total_tokens": size + len(content) // 4,
                 "prompt_tokens_details": {"cached_tokens": cached},
             },
         }
         return web.Response(body=orjson.dumps(body), content_type="application/json")
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _tokens_in(request: JudgeRequest) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_document
-from rubricate._files import Replacement
+from rubricate._files import Replacement, user_path
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
@@ -196,7 +196,7 @@ class Benchmark:
         if not isinstance(model_config, ModelConfig):
             raise InputError(f"expected a ModelConfig, found {type(model_config).__name__}")
         self._need_questions()
-        folder = None if run_dir is None else Path(run_dir)
+        folder = None if run_dir is None else user_path(run_dir)
         lacking = [question for question in self.questions if question.template is None]
         if not lacking:
             return {}
@@ -252,7 +252,7 @@ class Benchmark:
         if not isinstance(config, VerificationConfig):
             raise InputError(f"expected a VerificationConfig, found {type(config).__name__}")
         self._need_questions()
-        folder = None if run_dir is None else Path(run_dir)
+        folder = None if run_dir is None else user_path(run_dir)
         judged_by = [
             (question, union(self.global_rubric, question.rubric, _of(question)))
             for question in self.questions

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from rubricate._files import user_path
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.dialects.karenina._traits import TraitKind
@@ -274,7 +275,7 @@ class VerificationResults:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+        user_path(path).write_bytes(text.encode("utf-8", "replace"))
     return text
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rubricate._files import user_path
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina._models import VerificationConfig
 from rubricate.dialects.karenina._question import Question
@@ -129,7 +130,7 @@ class TaskEval:
             )
             for question, model, text in self._logged
         ]
-        folder = None if run_dir is None else Path(run_dir)
+        folder = None if run_dir is None else user_path(run_dir)
         return await judgements(answered, config, run_dir=folder, concurrency=concurrency)
 
 

@@ -7,9 +7,9 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, TypeVar
 
+from rubricate._files import user_path
 from rubricate.dataset import Sample, csv_dataset, json_dataset
 from rubricate.errors import InputError
 
@@ -87,7 +87,7 @@ def _conversation(cell: str) -> list[Any] | None:
 def write_jsonl(path: str | PathLike[str], rows: Sequence[dict[str, Any]]) -> None:
     """Write one object a line."""
     _check_name(fspath(path))
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    user_path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_csv(path: str | PathLike[str], rows: Sequence[dict[str, Any]]) -> None:
@@ -107,7 +107,7 @@ def write_csv(path: str | PathLike[str], rows: Sequence[dict[str, Any]]) -> None
         content = text.getvalue().encode("utf-8")
     except UnicodeEncodeError:
         raise InputError("a text has half a surrogate pair, which UTF-8 cannot hold") from None
-    Path(path).write_bytes(content)
+    user_path(path).write_bytes(content)
 
 
 def _cell(name: str, value: Any) -> str:

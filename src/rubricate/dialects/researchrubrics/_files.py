@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from rubricate._files import user_path
 from rubricate._sync import run_sync
 from rubricate.dialects.researchrubrics._batch import Batch, BatchOptions
 from rubricate.dialects.researchrubrics._compliance import Compliance, compliance
@@ -61,7 +62,7 @@ async def aevaluate_reports_batch(
     reports = find_reports(
         folders,
         read_tasks(tasks, grading=evaluator.grading),
-        cache=None if kept is None else Path(kept) / "documents",
+        cache=None if kept is None else user_path(kept) / "documents",
     )
     reports.survey(options.get("limit"))
     with ResultLines(output_file or results_path()) as output:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rubricate._files import user_path
 from rubricate.dataset import (
     DOCUMENT_SUFFIXES,
     DataItem,
@@ -110,7 +111,7 @@ def find_reports(
     without_report: dict[str, list[str]] = {}
     without_task: list[Path] = []
     for system, folder in folders.items():
-        files = _files(Path(folder))
+        files = _files(user_path(folder))
         found = {task.sample_id: files.pop(task.sample_id, None) for task in tasks}
         without_report[system] = [name for name, path in found.items() if path is None]
         without_task += files.values()
@@ -130,7 +131,7 @@ def find_reports(
     only = next(iter(folders.values())) if len(folders) == 1 else "reports"
     return Reports(
         reports,
-        Path(only).resolve().name,
+        user_path(only).resolve().name,
         cache=cache,
         without_report=without_report,
         without_task=sorted(without_task),

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from rubricate._documents import parse_json
+from rubricate._files import user_path
 from rubricate.dialects.researchrubrics._reports import Report
 from rubricate.dialects.researchrubrics._tasks import verdict_of_label
 from rubricate.errors import InputError, MissingFileError
@@ -122,7 +123,7 @@ def _confidence(verdict: Verdict) -> tuple[float | None, str | None]:
 def results_path(folder: str | Path = FOLDER) -> Path:
     """A new file's path, `batch_evaluation_YYYYMMDD_HHMMSS.jsonl`, in a folder."""
     stem = datetime.now().strftime("batch_evaluation_%Y%m%d_%H%M%S")
-    path, number = Path(folder) / f"{stem}.jsonl", 1
+    path, number = user_path(folder) / f"{stem}.jsonl", 1
     while path.exists():
         number += 1
         path = path.with_name(f"{stem}-{number}.jsonl")
@@ -137,7 +138,7 @@ class ResultLines:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = user_path(path)
         self._empty = True
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +184,7 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
         InputError: there is no such file, or a line is malformed; says which.
     """
     try:
-        lines = Path(path).read_bytes().split(b"\n")
+        lines = user_path(path).read_bytes().split(b"\n")
     except FileNotFoundError:
         raise MissingFileError("file not found", file=path) from None
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from rubricate._files import user_path
 from rubricate.dataset import read_document_file
 from rubricate.dialects.researchrubrics._batch import (
     DEFAULT_MODEL,
@@ -99,7 +100,7 @@ class RubricEvaluator:
             import pandas
         except ImportError:
             raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
-        path = Path(markdown_file)
+        path = user_path(markdown_file)
         read_document_file(path)
         known = {task.sample_id: task for task in read_tasks(tasks, grading=self.grading)}
         if path.stem not in known:
