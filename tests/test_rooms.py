@@ -14,7 +14,16 @@ import rubricate
 
 SOURCE = Path(rubricate.__file__).parent
 ORDER = ("rubric", "dataset", "judge", "run", "stats", "report", "labelling", "dialects", "cli")
-FOUNDATION = {"errors", "_documents", "_files", "_frozen", "_model_json", "_sync", "_version"}
+FOUNDATION = {
+    "errors",
+    "_documents",
+    "_files",
+    "_frozen",
+    "_model_json",
+    "_sync",
+    "_terminal",
+    "_version",
+}
 """Modules that belong to no room: every room may use them."""
 
 

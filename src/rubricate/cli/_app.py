@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from rubricate._terminal import cleaned
 from rubricate._version import __version__
 from rubricate.cli._agree import agree
 from rubricate.cli._asked import asked
@@ -112,6 +113,16 @@ def main() -> None:
     """Run the command line; errors become one line on standard error."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what it has no character for is no error
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(cleaned, before)
+    try:
+        _run()
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def _run() -> NoReturn:
+    """Run the command line; ends with its exit code."""
     try:
         code = asked(app, sys.argv[1:])(standalone_mode=False)
         sys.stdout.flush()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rubricate._documents import read_text
 from rubricate._files import user_path
+from rubricate._terminal import console
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import cache_folder, named_run_dir, print_estimate, print_judged
 from rubricate.cli._progress import ProgressView
@@ -127,11 +128,9 @@ def compare_pair_command(
     options: PairOptions,
 ) -> int:
     """Compare pairs; returns the exit code."""
-    from rich.console import Console
-
     if not judges:
         raise InputError("name a language model: --judge openai/gpt-4.1-mini (see judges)")
-    notes = Console(stderr=True, quiet=quiet)
+    notes = console(stderr=True, quiet=quiet)
     judge = judges[0] if len(judges) == 1 else "panel"
     folder = user_path(run_dir) if run_dir else named_run_dir(f"{compared.run_name}-{judge}")
     first, second, arguments = compared.arguments()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._files import user_path
+from rubricate._terminal import console
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -63,9 +64,7 @@ NOT_CERTIFIED = 5
 
 def grade_command(settings: GradeSettings) -> int:
     """Grade as told; returns the exit code."""
-    from rich.console import Console
-
-    notes = Console(stderr=True, quiet=settings.quiet)
+    notes = console(stderr=True, quiet=settings.quiet)
     check_cannot_assess(settings.cannot_assess, settings.partial)
     _length_penalty(settings)
     dataset = _dataset(settings)
@@ -80,7 +79,7 @@ def grade_command(settings: GradeSettings) -> int:
     if isinstance(dataset, ItemTable) and dataset.skipped:
         _report_skipped(dataset.skipped, run_dir, notes)
     if settings.judge is None and settings.examples is None and found.asked:
-        notes.print(NO_JUDGE, style="dim", highlight=False)
+        notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
     summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
     if certificate is not None:
@@ -89,9 +88,7 @@ def grade_command(settings: GradeSettings) -> int:
     if waiting := summary.errors.get(ESCALATED):
         notes.print(
             f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
-            "items, and run the same command again.",
-            highlight=False,
-            markup=False,
+            "items, and run the same command again."
         )
     code = exit_code(
         run_dir,
@@ -146,7 +143,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
     write_skipped(report, skipped)
     one = len(skipped) == 1
     what = f"{len(skipped)} {'row that does' if one else 'rows that do'} not fit"
-    notes.print(f"Left out {what}; see {report}", highlight=False, markup=False)
+    notes.print(f"Left out {what}; see {report}")
 
 
 def _judge(settings: GradeSettings) -> Grader:
@@ -336,6 +333,4 @@ def _show(summary: Summary, settings: GradeSettings) -> None:
     if settings.json_output:
         print(summary.model_dump_json(indent=2))
     elif not settings.quiet:
-        from rich.console import Console
-
-        Console().print(summary)
+        console().print(summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rubricate._terminal import console
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 
@@ -37,7 +38,6 @@ def judges(json_output: JsonOutput = False) -> int:
         print_json({"judges": rows, "extras": extras})
         return 0
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
@@ -49,15 +49,15 @@ def judges(json_output: JsonOutput = False) -> int:
         state = "not used" if row["error"] else state
         table.add_row(str(row["judge"]), state, str(row["key_variable"]), str(row["base_url"]))
     table.add_row("MODEL", "optional", GENERIC_KEY, "given by --base-url")
-    console = Console()
-    if not console.is_terminal:  # for grep, an address in one piece
-        console.width = max(console.width, 120)
-    console.print(table)
+    shown = console()
+    if not shown.is_terminal:  # for grep, an address in one piece
+        shown.width = max(shown.width, 120)
+    shown.print(table)
     for row in rows:
         if row["error"]:
-            console.print(f"{row['judge']}: {row['error']}", highlight=False, markup=False)
+            shown.print(f"{row['judge']}: {row['error']}")
     for extra, installed in extras.items():
-        console.print(f"extra {extra}: {'installed' if installed else 'not installed'}")
+        shown.print(f"extra {extra}: {'installed' if installed else 'not installed'}")
     return 0
 
 

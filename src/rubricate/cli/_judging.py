@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._files import user_path
+from rubricate._terminal import one_line
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def exit_code(
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}\n")
         return 130
-    why = str(stopped).rstrip(".")
+    why = one_line(str(stopped)).rstrip(".")
     sys.stderr.write(f"Error: {why}. {resume}\n")
     return 1
 

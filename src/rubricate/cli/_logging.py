@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from rubricate._terminal import one_line
+
 __all__ = ["LoggedCommands"]
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -51,12 +53,19 @@ def _verbose() -> Any:
     return option
 
 
+class _OneLine(logging.Formatter):
+    """A message is a line, whatever is in it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(super().formatMessage(record))
+
+
 def _listen(count: int) -> int:
     """Show messages of a level and above."""
     logger = logging.getLogger("rubricate")
     logger.setLevel(LEVELS[min(count, len(LEVELS) - 1)])
     if not logger.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter(FORM))
+        handler.setFormatter(_OneLine(FORM))
         logger.addHandler(handler)
     return count

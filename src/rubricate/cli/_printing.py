@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rubricate._terminal import console
+
 __all__ = ["print_json", "print_report"]
 
 
@@ -13,9 +15,7 @@ def print_report(report: Any, json_output: bool) -> None:
     if json_output:
         print_json(report.to_dict())
     else:
-        from rich.console import Console
-
-        Console().print(report)
+        console().print(report)
 
 
 def print_json(data: Any, lines: tuple[str, Path] | None = None) -> None:

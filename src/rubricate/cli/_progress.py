@@ -80,8 +80,6 @@ class ProgressView:
             f"judged {progress.done} of {progress.total}, {now}"
             f"{_left(progress, time.monotonic() - self._begin)}"
             + (f", {trouble}" if trouble else ""),
-            markup=False,
-            highlight=False,
             soft_wrap=True,
         )
 
@@ -98,7 +96,7 @@ def _bar(console: Console) -> Bar:
         progress.TimeElapsedColumn(),
         progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[trouble]}", style="yellow"),
+        progress.TextColumn("{task.fields[trouble]}", style="yellow", markup=False),
         console=console,
     )
 

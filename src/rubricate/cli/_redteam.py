@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from rubricate._files import user_path
+from rubricate._terminal import console
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
@@ -82,15 +83,13 @@ def redteam(
     """Attack a judge: is it talked into passing wrong answers?"""
     import asyncio
 
-    from rich.console import Console
-
     from rubricate.cli._progress import ProgressView
     from rubricate.errors import RunStopped
     from rubricate.redteaming import RedTeamReport, aredteam, estimate_redteam
 
-    notes = Console(stderr=True, quiet=quiet)
+    notes = console(stderr=True, quiet=quiet)
     if judge is None:
-        notes.print(NO_JUDGE, style="dim", highlight=False)
+        notes.print(NO_JUDGE, style="dim")
     name = f"redteam-{judge or 'builtin'}"
     if judge_prompt is not None:
         name += f"-{Path(judge_prompt).stem}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rubricate._terminal import console
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
@@ -42,9 +43,7 @@ def replay(
     if json_output:
         print_json(replay_figures(majority, weighted))
         return 0
-    from rich.console import Console
-
-    Console().print(replay_view(majority, weighted))
+    console().print(replay_view(majority, weighted))
     return 0
 
 

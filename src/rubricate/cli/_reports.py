@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
+from rubricate._terminal import console
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
@@ -77,9 +78,7 @@ class ReportSettings:
 
 def reports_command(settings: ReportSettings) -> int:
     """Grade reports as told; returns the exit code."""
-    from rich.console import Console
-
-    notes = Console(stderr=True, quiet=settings.quiet)
+    notes = console(stderr=True, quiet=settings.quiet)
     names = settings.judge or ([DEFAULT_MODEL] if find_setting(KEY) else [])
     cache = cache_folder(settings.cache, settings.no_cache)
     tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
@@ -110,7 +109,7 @@ def reports_command(settings: ReportSettings) -> int:
         return 0
     _list_unmatched(reports, notes)
     if not names:
-        notes.print(NO_JUDGE, style="dim", highlight=False)
+        notes.print(NO_JUDGE, style="dim")
     with ResultLines(settings.output_file or results_path()) as output:
         batch = asyncio.run(_graded(settings, reports, judge, output, common, notes))
     _show(batch, reports, output.path, settings)
@@ -183,7 +182,7 @@ def _list_unmatched(reports: Reports, notes: Any) -> None:
 def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
     shown = ", ".join(names[:MOST_LISTED])
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    notes.print(f"{what}: {shown}{more}", highlight=False, markup=False)
+    notes.print(f"{what}: {shown}{more}")
 
 
 def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings) -> None:
@@ -205,13 +204,11 @@ def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings
         }
         print(json.dumps(data, indent=2, ensure_ascii=False))
     elif not settings.quiet:
-        from rich.console import Console
-
-        console = Console()
-        console.print(figures_view(batch.figures()))
-        console.print()
+        shown = console()
+        shown.print(figures_view(batch.figures()))
+        shown.print()
         for line in _run_lines(summary, output):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            shown.print(line, soft_wrap=True)
 
 
 def _run_lines(summary: Summary, output: Path) -> list[str]:

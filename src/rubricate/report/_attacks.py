@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from rubricate._terminal import one_line
 from rubricate.report._judged import Failures, JudgedReport, ending_lines
 from rubricate.rubric import CriterionVerdict, Verdict
 from rubricate.stats import wilson_interval
@@ -116,7 +117,7 @@ class RedTeamReport(JudgedReport):
         )
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(map(one_line, _lines(self)))
 
 
 def defence_figures(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from rubricate._terminal import one_line
 from rubricate.report._selection import Selection
 from rubricate.run import Conversation, Conversations, Exchange
 
@@ -25,9 +26,9 @@ def conversation_lines(selection: Selection) -> Iterator[str]:
 
 
 def _told(item: str, criterion: str, found: Conversation) -> Iterator[str]:
-    head = f"=== {' '.join(item.split())}, {' '.join(criterion.split())}"
+    head = f"=== {one_line(item)}, {one_line(criterion)}"
     if found.judge is not None:
-        head += f", judged by {found.judge}"
+        head += f", judged by {one_line(found.judge)}"
     if found.missing is not None:
         yield f"{head}: {found.missing}"
         yield ""
@@ -43,13 +44,14 @@ def _told(item: str, criterion: str, found: Conversation) -> Iterator[str]:
             yield exchange.reply
         if exchange.error is not None:
             yield "--- no reply"
-            yield ": ".join(exchange.error)
+            yield one_line(": ".join(exchange.error))
         yield ""
 
 
 def _about(exchange: Exchange, number: int, count: int) -> str:
     asked = datetime.fromtimestamp(exchange.asked, UTC)
-    about = f"exchange {number} of {count}, model {exchange.model}, {asked:%Y-%m-%d %H:%M:%S} UTC"
+    about = f"exchange {number} of {count}, model {one_line(exchange.model)}"
+    about += f", {asked:%Y-%m-%d %H:%M:%S} UTC"
     if exchange.requests == 0:
         return f"{about}, answered before"
     return about if exchange.requests == 1 else f"{about}, {exchange.requests} requests"

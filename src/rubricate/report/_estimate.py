@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from rubricate._terminal import one_line
 from rubricate.run import Estimate, Range
 
 __all__ = ["estimate_figures", "estimate_text"]
@@ -31,7 +32,8 @@ def estimate_text(estimate: Estimate) -> str:
         cost = f"${estimate.cost.low:.4f} to ${estimate.cost.high:.4f}"
     documents = f"documents {estimate.documents}"
     return "\n".join(
-        (
+        one_line(line)
+        for line in (
             f"verdicts  {estimate.verdicts} of {estimate.items} items, "
             f"{estimate.known} of them known already",
             f"requests  {requests}" + (f": {models}" if models else ""),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from rubricate._terminal import one_line
 from rubricate.judge import EQUAL, FIRST, SECOND
 from rubricate.report._judged import Failures, JudgedReport, ending_lines
 from rubricate.report._pairs import PairOutcome, PairResult, pair_result
@@ -94,7 +95,7 @@ class PairSummary(JudgedReport):
     """Criteria that code computes; no judge is asked about them."""
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(map(one_line, _lines(self)))
 
 
 class PairReport(PairSummary):

@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from rubricate._terminal import Lines, one_line
 from rubricate.report._confidence import confidence
 from rubricate.report._plain_table import plain_table
 from rubricate.run import FinishedItem
@@ -73,9 +74,9 @@ def _item_view(item: FinishedItem, *, by_name: bool) -> Iterator[RenderableType]
         head.append(f", by human labels {human:.2f}", "not bold")
     yield head
     if by_name and item.prompt:
-        yield Text(item.prompt, style="dim")
+        yield Lines(Text(item.prompt, style="dim"), margin=True)
     if item.submission is not None:
-        yield _excerpt(item, WHOLE if by_name else EXCERPT)
+        yield Lines(_excerpt(item, WHOLE if by_name else EXCERPT), margin=True)
     yield _verdicts(item)
     yield Text()
 
@@ -104,13 +105,14 @@ def _verdicts(item: FinishedItem) -> Table:
     for row in item.rows:
         fault = " (fault)" if row["weight"] < 0 else ""
         human = [Text(row["human_label"] or "–")] if labelled else []
-        table.add_row(Text(row["criterion"] + fault), _verdict(row), *human, _why(row))
+        verdict, why = Lines(_verdict(row)), Lines(_why(row))
+        table.add_row(Text(row["criterion"] + fault), verdict, *human, why)
     return table
 
 
 def _verdict(row: Mapping[str, Any]) -> Text:
     status = row["status"]
-    text = Text(row["label"] or status, style=_STYLES.get(status, ""))
+    text = Text(one_line(row["label"] or status), style=_STYLES.get(status, ""))
     value, sure = row["value"], confidence(row)
     if value is not None and value not in (0.0, 1.0):
         text.append(f"\nworth {value:.2f}", "dim")
@@ -122,7 +124,8 @@ def _verdict(row: Mapping[str, Any]) -> Text:
 def _why(row: Mapping[str, Any]) -> Text:
     lines: list[tuple[str, str]] = []
     if row["error"] is not None:
-        lines.append((f"{row['error']['kind']}: {row['error']['message']}", "red"))
+        error = f"{row['error']['kind']}: {row['error']['message']}"
+        lines.append((one_line(error), "red"))
     if row["reason"]:
         lines.append((" ".join(row["reason"].split()), ""))
     for evidence in row["evidence"]:
@@ -130,7 +133,7 @@ def _why(row: Mapping[str, Any]) -> Text:
         note = note if evidence["start"] is not None else " (not in the submission)"
         lines.append((f"“{' '.join(evidence['quote'].split())}”{note}", "italic"))
     for vote in row["votes"]:
-        told = f"{vote['judge']}: {vote['label'] or vote['status']}"
+        told = f"{one_line(vote['judge'])}: {vote['label'] or vote['status']}"
         reason = vote["error"]["message"] if vote["error"] else vote["reason"]
         if reason and reason != row["reason"]:
             told += f", {' '.join(reason.split())}"

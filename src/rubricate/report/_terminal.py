@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rubricate._terminal import console
 from rubricate.report._advice import advice
 from rubricate.report._plain_table import plain_table
 from rubricate.run import DocumentWork
@@ -31,15 +32,15 @@ AGREEMENT = ("accuracy", "kappa", "n")
 
 def as_text(summary: Summary, width: int = 100) -> str:
     """The view without colours, `width` characters wide."""
-    console = Console(
+    view = console(
         file=io.StringIO(),
         width=width,
         color_system=None,
         force_terminal=False,
         force_jupyter=False,  # else it is shown in the notebook, and nothing is written here
     )
-    console.print(summary_view(summary))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    view.print(summary_view(summary))
+    text = view.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 

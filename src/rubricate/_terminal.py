@@ -1,0 +1,168 @@
+"""Text on its way to a terminal: what other people wrote does nothing there.
+
+Everything that the shell prints passes `clean`: what goes through `print` and `sys.stderr` by
+`CleanStream`, tables and progress by `console`, whose own colours are the only codes that remain.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.measure import Measurement
+    from rich.segment import Segment
+    from rich.text import Text
+
+__all__ = ["CleanStream", "Lines", "clean", "cleaned", "console", "one_line"]
+
+_HIDING = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+"""Characters that cannot be seen, or turn the direction of what follows."""
+_VARIANTS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+"""Of these one may follow what it changes; more hide something."""
+_JOINERS = "\u200c\u200d"
+"""These belong to the writing of Persian, Hindi and others, and to emoji: between such letters."""
+_UNSAFE = re.compile(
+    f"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff{_HIDING}]"
+    f"|(?<=[{_VARIANTS}])[{_VARIANTS}]"
+    f"|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])"
+    f"|(?<=[{_JOINERS}])[{_JOINERS}]"
+)
+_SHORT = {"\t": "\\t", "\r": "\\r"}
+
+
+def clean(text: str) -> str:
+    """The text with an escape such as `\\u001b` for whatever could do something to a terminal.
+
+    These are control characters but the line break, and characters that hide or turn text. The
+    escapes are those of JSON: JSON stays the same value.
+    """
+    return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_escape, text)
+
+
+def one_line(text: str) -> str:
+    """The clean text without line breaks: for places where a further line would be ours."""
+    return clean(text).replace("\n", "\\n")
+
+
+def _escape(found: re.Match[str]) -> str:
+    letter = found[0]
+    if letter in _SHORT:
+        return _SHORT[letter]
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+class CleanStream:
+    """A text stream that gets clean text only; for the rest it is the stream behind it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.behind = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, clean."""
+        self.behind.write(clean(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts, clean."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.behind, name)
+
+
+def console(
+    *, stderr: bool = False, quiet: bool = False, file: TextIO | None = None, **options: Any
+) -> Console:
+    """Where tables, styled text and progress are printed, clean but for their own styles.
+
+    Markup (`[red]`) and names of emoji are text like any other.
+
+    Args:
+        stderr: print to standard error.
+        quiet: print nothing.
+        file: print there.
+        options: further ones of rich's `Console`.
+    """
+    stream = file or (sys.stderr if stderr else sys.stdout)
+    if isinstance(stream, CleanStream):
+        stream = stream.behind
+    kind = _console_class()
+    return kind(
+        file=stream,
+        stderr=stderr,
+        quiet=quiet,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        **options,
+    )
+
+
+class Lines:
+    """A text of several lines on purpose; in any other a line break is told, not made.
+
+    Args:
+        text: the text.
+        margin: whether a rule stands before each line: none of them can be taken for ours.
+    """
+
+    def __init__(self, text: Text, *, margin: bool = False) -> None:
+        self._text = text
+        self._margin = margin
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        if not self._margin:
+            yield from self._text.__rich_console__(console, options)
+            return
+        from rich.segment import Segment
+
+        narrower = options.update(width=max(1, options.max_width - 2))
+        segments = self._text.__rich_console__(console, narrower)
+        for line in Segment.split_lines(segments):
+            yield Segment("│ ")
+            yield from line
+            yield Segment.line()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return self._text.__rich_measure__(console, options)
+
+
+@cache
+def _console_class() -> type[Console]:
+    from rich.console import Console
+    from rich.text import Text
+
+    class CleanConsole(Console):
+        """Cleans every segment of what it renders."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            if isinstance(renderable, str):
+                renderable = one_line(renderable)
+            elif isinstance(renderable, Text) and "\n" in renderable.plain:
+                renderable = Text("\\n").join(renderable.split("\n", allow_blank=True))
+            for segment in super().render(renderable, options):
+                if segment.control or not _UNSAFE.search(segment.text):
+                    yield segment
+                else:
+                    yield segment._replace(text=clean(segment.text))
+
+    return CleanConsole
+
+
+def cleaned(stream: TextIO) -> TextIO:
+    """The stream behind a `CleanStream`, once."""
+    return stream if isinstance(stream, CleanStream) else cast("TextIO", CleanStream(stream))
