@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import itertools
 import json
 import random
 import subprocess
@@ -13,17 +15,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from rubricate import InputError
 from rubricate.dialects.researchrubrics import (
     RubricEvaluator,
     agreement_figures,
+    axis_compliance,
     calculate_compliance_score,
     compliance,
     compliance_by_report,
     evaluate_reports_batch,
     evaluate_task_rubrics,
     figures,
+    figures_view,
     find_reports,
     lines_of,
     read_tasks,
@@ -269,6 +274,84 @@ def test_the_bounds_hold_whatever_the_missing_verdicts_would_have_been(pairs, da
         assert found.value == found.lowest == found.highest
 
 
+SMALL = st.lists(
+    st.tuples(st.sampled_from([-3.0, -1.0, 1.0, 2.0]), st.sampled_from([None, 0.0, 0.5, 1.0])),
+    min_size=1,
+    max_size=4,
+)
+
+
+def completions(pairs):
+    """The same with any of the missing scores, and any answer to each."""
+    known = [[score] if score is not None else [None, 0.0, 1.0] for _, score in pairs]
+    for scores in itertools.product(*known):
+        yield [(weight, score) for (weight, _), score in zip(pairs, scores, strict=True)]
+
+
+@given(st.lists(SMALL, min_size=1, max_size=3))
+def test_a_mean_lies_within_bounds_that_hold_whichever_missing_verdicts_come(reports):
+    rows = [
+        {"sample_id": f"t{place}", "axis": "x", "domain": "d", "weight": weight, "score": score}
+        for place, pairs in enumerate(reports)
+        for weight, score in pairs
+    ]
+    found = figures(lines_of(rows))
+    for group, scored in ((found.axes[0], axis_compliance), (found.domains[0], compliance)):
+        low, high = group.lowest - 1e-9, group.highest + 1e-9
+        if group.mean.value is not None:
+            assert group.lowest <= group.mean.value <= group.highest
+        assert group.reports + group.without == len(reports)
+        ways = [{scored(way).value for way in completions(pairs)} for pairs in reports]
+        for values in itertools.product(*ways):
+            kept = [value for value in values if value is not None]
+            assert not kept or low <= sum(kept) / len(kept) <= high
+        for pairs in reports:
+            one = scored(pairs)
+            for way in completions(pairs):
+                value = scored(way).value
+                assert value is None or one.lowest - 1e-9 <= value <= one.highest + 1e-9
+
+
+def test_a_failed_penalty_is_in_no_mean_and_faultless_differs_from_failed_and_faulty():
+    def rows(task, *scores):
+        return [
+            {"sample_id": task, "axis": "faults", "weight": -weight, "score": score}
+            for weight, score in zip((1.0, 3.0), scores, strict=True)
+        ]
+
+    found = figures(lines_of([*rows("clean", 0, 0), *rows("bad", 1, 1), *rows("one", 1, 0)])).axes[
+        0
+    ]
+    assert (found.mean.value, found.reports, found.without) == (pytest.approx(1.75 / 3), 3, 0)
+    found = figures(lines_of([*rows("clean", 0, 0), *rows("failed", None, None)])).axes[0]
+    assert (found.mean.value, found.reports, found.without, found.missing) == (1.0, 1, 1, 2)
+    assert (found.lowest, found.highest) == (0.5, 1.0)
+    assert compliance([(-5, None)]).value is None
+    values = [axis_compliance([(-5, score)]).value for score in (0.0, 1.0, None)]
+    assert values == [1.0, 0.0, None]
+
+
+def test_names_with_brackets_are_shown_as_they_are():
+    row = {"sample_id": "a[/b]", "domain": "[red]", "axis": "[/]", "weight": 1.0, "score": 1.0}
+    console = Console(file=io.StringIO(), width=120)
+    console.print(figures_view(figures(lines_of([row]))))
+    shown = console.file.getvalue()
+    assert ("a[/b]" in shown, "[red]" in shown, "[/]" in shown) == (True, True, True)
+
+
+def test_the_difference_of_two_systems_is_of_what_was_judged_in_both():
+    def rows(system, task, *scores):
+        return [
+            {"system": system, "sample_id": task, "rubric_title": title, "weight": 1.0, "score": s}
+            for title, s in zip("abc", scores, strict=True)
+        ]
+
+    lines = [row for task in "xyz" for row in rows("one", task, 1.0, 0.0, 0.0)]
+    lines += [row for task in "xyz" for row in rows("two", task, 1.0, None, 0.0)]
+    (found,) = figures(lines_of(lines)).differences
+    assert (found.comparison.difference.value, found.comparison.n, found.one_sided) == (0.0, 3, 3)
+
+
 def test_compliance_reads_results_of_other_programs(tmp_path):
     path = tmp_path / "results.jsonl"
     rows = [
@@ -282,6 +365,9 @@ def test_compliance_reads_results_of_other_programs(tmp_path):
     assert found["b"].value is None
     with pytest.raises(InputError, match="found 2: use compliance_by_report"):
         calculate_compliance_score(path)
+    for field, wrong in (("weight", None), ("weight", "4"), ("score", "high"), ("score", 5)):
+        with pytest.raises(InputError, match=rf"result 2: the {field} must be .* found {wrong!r}"):
+            compliance_by_report([rows[0], {**rows[1], field: wrong}])
     path.write_text('{"sample_id": "a"}\n')
     with pytest.raises(InputError, match=r"results.jsonl:1: the line has no 'weight'"):
         calculate_compliance_score(path)

@@ -16,7 +16,11 @@ from rubricate.dialects.researchrubrics._batch import (
     chosen_report_judge,
     grade_reports,
 )
-from rubricate.dialects.researchrubrics._compliance import Compliance, compliance
+from rubricate.dialects.researchrubrics._compliance import (
+    Compliance,
+    axis_compliance,
+    compliance,
+)
 from rubricate.dialects.researchrubrics._figures import (
     AgreementFigures,
     Figures,
@@ -78,6 +82,7 @@ __all__ = [
     "aestimate_reports",
     "aevaluate_reports_batch",
     "agreement_figures",
+    "axis_compliance",
     "calculate_compliance_score",
     "check_grading",
     "chosen_report_judge",

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import fsum
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from rubricate.dialects.researchrubrics._compliance import Compliance, compliance
+from rubricate.dialects.researchrubrics._compliance import (
+    Compliance,
+    axis_compliance,
+    compliance,
+    mean_bounds,
+)
 from rubricate.dialects.researchrubrics._tasks import NOT_SATISFIED, SATISFIED
+from rubricate.errors import InputError
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate, LabelAgreement, PairedComparison
@@ -37,6 +46,7 @@ class Line:
     sample_id: str
     domain: str
     axis: str
+    title: str
     weight: float
     score: float | None
     verdict: str | None
@@ -44,25 +54,42 @@ class Line:
 
 
 def lines_of(rows: Iterable[Mapping[str, Any]]) -> list[Line]:
-    """Result lines for figures; what a line lacks beyond weight and score is empty."""
-    return [
-        Line(
-            str(row.get("system") or ""),
-            str(row.get("sample_id") or ""),
-            str(row.get("domain") or ""),
-            str(row.get("axis") or ""),
-            float(row["weight"]),
-            None if row["score"] is None or row["score"] != row["score"] else float(row["score"]),
-            row.get("verdict"),
-            row.get("human_verdict"),
-        )
-        for row in rows
-    ]
+    """Result lines for figures; what a line lacks beyond weight and score is empty.
+
+    Raises:
+        InputError: a weight is no number, or a score no number from 0 to 1; says in which line.
+    """
+    return [_line(row, number) for number, row in enumerate(rows, start=1)]
+
+
+def _line(row: Mapping[str, Any], number: int) -> Line:
+    weight, score = row["weight"], row["score"]
+    if isinstance(score, Real) and math.isnan(float(score)):  # how a table says that there is none
+        score = None
+    if not _is_number(weight):
+        raise InputError(f"result {number}: the weight must be a number, found {weight!r}")
+    if score is not None and not (_is_number(score) and 0 <= score <= 1):
+        raise InputError(f"result {number}: the score must be from 0 to 1 or null, found {score!r}")
+    return Line(
+        str(row.get("system") or ""),
+        str(row.get("sample_id") or ""),
+        str(row.get("domain") or ""),
+        str(row.get("axis") or ""),
+        str(row.get("rubric_title") or ""),
+        float(weight),
+        None if score is None else float(score),
+        row.get("verdict"),
+        row.get("human_verdict"),
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
 
 
 @dataclass(frozen=True, slots=True)
 class ReportFigures:
-    """One report's compliance, and that of each axis by its own weights."""
+    """One report's compliance, and that of each axis by its own weights (`axis_compliance`)."""
 
     system: str
     sample_id: str
@@ -78,26 +105,36 @@ class GroupFigures:
     Attributes:
         name: of the axis, domain or system.
         reports: reports with a score.
-        mean: their mean compliance, with a bootstrap interval over tasks.
-        lowest, highest: the means of the lowest and of the highest that the scores could be.
+        without: reports without one, since nothing that it is made of was judged.
+        mean: the mean compliance of those with a score, with a bootstrap interval over tasks.
+        lowest, highest: the least and the most the mean could be if any of the missing verdicts
+            came; a report without a score would then have one.
         missing: verdicts that are missing.
     """
 
     name: str
     reports: int
+    without: int
     mean: Estimate
-    lowest: float | None
-    highest: float | None
+    lowest: float
+    highest: float
     missing: int
 
 
 @dataclass(frozen=True, slots=True)
 class SystemDifference:
-    """Two systems on the tasks that both have reports for; `comparison` is B minus A."""
+    """Two systems on the tasks that both have reports for.
+
+    Attributes:
+        a, b: their names.
+        comparison: B minus A; a task's scores are made of the criteria that were judged in both.
+        one_sided: verdicts that are left out since the other system's is missing.
+    """
 
     a: str
     b: str
     comparison: PairedComparison
+    one_sided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +193,7 @@ def figures(lines: Sequence[Line]) -> Figures:
             line.system,
             line.sample_id,
             line.axis,
+            line.title,
             line.weight,
             line.verdict or "",
             line.human or "",
@@ -186,7 +224,7 @@ def figures(lines: Sequence[Line]) -> Figures:
             for name in domains
         ),
         tuple(ranked),
-        tuple(_difference(reports, a.name, b.name) for a, b in combinations(ranked, 2)),
+        tuple(_difference(grouped, a.name, b.name) for a, b in combinations(ranked, 2)),
         agreement_figures(lines),
     )
 
@@ -200,7 +238,7 @@ def _report(lines: Sequence[Line]) -> ReportFigures:
         first.domain,
         compliance((line.weight, line.score) for line in lines),
         {
-            axis: compliance((line.weight, line.score) for line in lines if line.axis == axis)
+            axis: axis_compliance((line.weight, line.score) for line in lines if line.axis == axis)
             for axis in axes
         },
     )
@@ -210,12 +248,16 @@ def _group(name: str, found: Sequence[tuple[str, Compliance]]) -> GroupFigures:
     from rubricate.stats import bootstrapped_mean
 
     tasks, scores = [task for task, _ in found], [one for _, one in found]
+    mean = bootstrapped_mean([one.value for one in scores], groups=tasks)
+    lowest, highest = mean_bounds(scores, mean.value)
+    scored = sum(one.value is not None for one in scores)
     return GroupFigures(
         name,
-        sum(one.value is not None for one in scores),
-        bootstrapped_mean([one.value for one in scores], groups=tasks),
-        _mean([one.lowest for one in scores]),
-        _mean([one.highest for one in scores]),
+        scored,
+        len(scores) - scored,
+        mean,
+        lowest,
+        highest,
         sum(one.missing for one in scores),
     )
 
@@ -224,16 +266,36 @@ def _mean(values: Sequence[float]) -> float | None:
     return fsum(values) / len(values) if values else None
 
 
-def _difference(reports: Sequence[ReportFigures], a: str, b: str) -> SystemDifference:
+def _difference(
+    reports: Mapping[tuple[str, str], Sequence[Line]], a: str, b: str
+) -> SystemDifference:
     from rubricate.stats import compare_paired
 
-    of: dict[str, dict[str, float | None]] = {a: {}, b: {}}
-    for report in reports:
-        if report.system in of:
-            of[report.system][report.sample_id] = report.compliance.value
-    tasks = [task for task in of[a] if task in of[b]]
-    comparison = compare_paired([of[a][t] for t in tasks], [of[b][t] for t in tasks], groups=tasks)
-    return SystemDifference(a, b, comparison)
+    tasks = [task for system, task in reports if system == a and (b, task) in reports]
+    scores: list[list[float | None]] = [[], []]
+    one_sided = 0
+    for task in tasks:
+        both = [_by_criterion(reports[system, task]) for system in (a, b)]
+        pairs = [(both[0][key], both[1][key]) for key in both[0] if key in both[1]]
+        judged = [pair for pair in pairs if None not in (pair[0].score, pair[1].score)]
+        one_sided += sum((one.score is None) != (other.score is None) for one, other in pairs)
+        for side, found in enumerate(scores):
+            lines = [pair[side] for pair in judged]
+            gains = any(line.weight > 0 for line in lines)
+            score = compliance((line.weight, line.score) for line in lines).value
+            found.append(score if gains else None)
+    return SystemDifference(a, b, compare_paired(*scores, groups=tasks), one_sided)
+
+
+def _by_criterion(lines: Sequence[Line]) -> dict[tuple[str, float, int], Line]:
+    """Lines by criterion: its title and weight and, of several of these, its place among them."""
+    counts: Counter[tuple[str, float]] = Counter()
+    found: dict[tuple[str, float, int], Line] = {}
+    for line in lines:
+        place = line.title, line.weight
+        found[*place, counts[place]] = line
+        counts[place] += 1
+    return found
 
 
 def agreement_figures(lines: Sequence[Line]) -> tuple[AgreementFigures, ...]:

@@ -48,12 +48,20 @@ def _table(*headings: str) -> Table:
     return table
 
 
+def _add_row(table: Table, *cells: str) -> None:
+    """Add a row of texts, in which square brackets are nothing but that."""
+    from rich.text import Text
+
+    table.add_row(*map(Text, cells))
+
+
 def _reports(figures: Figures) -> Table:
     table = _table("report", "domain", "compliance", "lowest", "highest", "judged", "missing")
     for one in figures.reports:
         score = one.compliance
         name = f"{one.system}/{one.sample_id}" if one.system else one.sample_id
-        table.add_row(
+        _add_row(
+            table,
             name,
             one.domain,
             _number(score.value),
@@ -66,14 +74,18 @@ def _reports(figures: Figures) -> Table:
 
 
 def _groups(heading: str, groups: Iterable[GroupFigures]) -> Table:
-    table = _table(heading, "compliance [95 %]", "lowest", "highest", "reports", "missing")
+    table = _table(
+        heading, "compliance [95 %]", "lowest", "highest", "reports", "without", "missing"
+    )
     for one in groups:
-        table.add_row(
+        _add_row(
+            table,
             one.name,
             str(one.mean),
             _number(one.lowest),
             _number(one.highest),
             str(one.reports),
+            str(one.without),
             str(one.missing),
         )
     return table
@@ -84,10 +96,11 @@ def _differences(figures: Figures) -> Table:
     for one in figures.differences:
         found = one.comparison
         p = found.permutation.p_value
-        table.add_row(
+        _add_row(
+            table,
             f"{one.b} - {one.a}",
             str(found.bootstrapped),
-            _NONE if p is None else f"{p:.3f}",
+            _NONE if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
             str(found.n),
         )
     return table
@@ -96,7 +109,8 @@ def _differences(figures: Figures) -> Table:
 def _agreement(parts: Iterable[AgreementFigures]) -> Table:
     table = _table("with people", "n", "F1 [95 %]", "F1(0)", "F1 by task", "F1(0) by task", "kappa")
     for one in parts:
-        table.add_row(
+        _add_row(
+            table,
             one.name,
             str(one.agreement.n),
             str(one.macro_f1),
