@@ -19,7 +19,7 @@ from pyarrow import parquet
 import rubricate
 from rubricate import Criterion, FinishedRun, InputError, Result, Rubric, RubricDataset
 from rubricate.errors import MissingExtraError
-from rubricate.report import ITEM_COLUMNS, VERDICT_COLUMNS
+from rubricate.report import ITEM_COLUMNS, VERDICT_COLUMNS, spreadsheet_cell
 
 SCORE = [
     *("item_score.value", "item_score.lowest", "item_score.highest", "item_score.raw"),
@@ -140,9 +140,9 @@ def test_a_result_and_its_folder_give_the_same_file(tmp_path):
         assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_formulas_are_neutralised_on_request_and_numbers_are_left(run, tmp_path):
-    run.to_csv(tmp_path / "plain.csv")
-    run.to_csv(tmp_path / "safe.csv", safe_formulas=True)
+def test_formulas_are_neutralised_unless_cells_are_to_be_raw_and_numbers_are_left(run, tmp_path):
+    run.to_csv(tmp_path / "plain.csv", raw_cells=True)
+    run.to_csv(tmp_path / "safe.csv")
     with (tmp_path / "plain.csv").open(newline="") as file:
         plain = list(csv.DictReader(file))
     with (tmp_path / "safe.csv").open(newline="") as file:
@@ -158,10 +158,20 @@ def test_formulas_are_neutralised_on_request_and_numbers_are_left(run, tmp_path)
 def test_every_beginning_that_a_spreadsheet_runs_is_neutralised(begin, tmp_path):
     data = RubricDataset("p", Rubric([Criterion(name="a", requirement="r")]))
     data.add_item("text", f"{begin}1+1")
-    rubricate.grade(data, judge).to_csv(tmp_path / "t.csv", safe_formulas=True)
+    rubricate.grade(data, judge).to_csv(tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["description"] == f"'{begin}1+1"
+
+
+@pytest.mark.parametrize("text", ["-1", "+3.5", "-.5e-3", "1", "a=b", "'=1", "", "(-1)"])
+def test_a_number_as_text_and_what_no_spreadsheet_runs_stays(text):
+    assert spreadsheet_cell(text) == text
+
+
+@pytest.mark.parametrize("text", ["-1+1", "+49 30 1234", "-", "=1", "--1", "-1\n=2", "-٣"])
+def test_what_only_begins_as_a_number_is_neutralised(text):
+    assert spreadsheet_cell(text) == f"'{text}"
 
 
 def test_a_panels_judges_have_columns_of_their_own(tmp_path):
@@ -239,7 +249,7 @@ def test_a_large_run_is_written_without_holding_its_rows(tmp_path):
         assert peak < most, write
 
 
-def test_option_output_by_and_safe_formulas_of_export(rubricate, tmp_path, write_dataset):
+def test_option_output_by_and_raw_cells_of_export(rubricate, tmp_path, write_dataset):
     rubricate("grade", write_dataset(), "--run-dir", "run")
     done = rubricate("export", "run", "-o", "v.csv")
     assert done.stdout == f"v.csv: 4 rows, {len(VERDICT_COLUMNS)} columns\n"
@@ -250,7 +260,7 @@ def test_option_output_by_and_safe_formulas_of_export(rubricate, tmp_path, write
     assert (told["file"], told["rows"]) == ("i.parquet", 2)
     assert "verdict.speed" in told["columns"]
     assert "verdict.speed" in parquet.read_table(tmp_path / "i.parquet").column_names
-    assert rubricate("export", "run", "-o", "s.csv", "--safe-formulas").returncode == 0
+    assert rubricate("export", "run", "-o", "s.csv", "--raw-cells").returncode == 0
 
 
 def test_export_refuses_what_it_cannot_write(rubricate, tmp_path, write_dataset):
@@ -260,8 +270,8 @@ def test_export_refuses_what_it_cannot_write(rubricate, tmp_path, write_dataset)
         in rubricate(*("export", "run", "-o", "t.xlsx")).stderr
     )
     assert (
-        "--safe-formulas is for .csv"
-        in rubricate(*("export", "run", "-o", "t.jsonl", "--safe-formulas")).stderr
+        "--raw-cells is for .csv"
+        in rubricate(*("export", "run", "-o", "t.jsonl", "--raw-cells")).stderr
     )
     assert (
         "did you mean 'item'" in rubricate(*("export", "run", "-o", "t.csv", "--by", "itm")).stderr

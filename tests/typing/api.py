@@ -198,7 +198,7 @@ def tables() -> None:
     assert_type(run, FinishedRun)
     assert_type(run.to_pandas(by="item"), pandas.DataFrame)
     assert_type(result.to_polars(), polars.DataFrame)
-    assert_type(run.to_csv("t.csv", safe_formulas=True), int)
+    assert_type(run.to_csv("t.csv", raw_cells=True), int)
     assert_type(run.to_parquet(Path("t.parquet"), by="item"), int)
     assert_type(result.plot.scores("scores.png"), Figure)
     assert_type(assert_rubric("text", rubric, min_score=0.5, require=["a"]), ItemResult)

@@ -24,10 +24,11 @@ def export(
     by: Annotated[
         str, typer.Option(help="What a row is: a verdict, or an item with columns for each.")
     ] = "verdict",
-    safe_formulas: Annotated[
+    raw_cells: Annotated[
         bool,
         typer.Option(
-            "--safe-formulas", help="Put ' before text that a spreadsheet would run as a formula."
+            "--raw-cells",
+            help="Leave text of a .csv as it is, also what a spreadsheet would run as a formula.",
         ),
     ] = False,
     json_output: JsonOutput = False,
@@ -36,14 +37,14 @@ def export(
     suffix = output.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"the file's name must end in one of {', '.join(SUFFIXES)}", file=output)
-    if safe_formulas and suffix != ".csv":
-        raise InputError(f"--safe-formulas is for .csv; {suffix} has no formulas", file=output)
+    if raw_cells and suffix != ".csv":
+        raise InputError(f"--raw-cells is for .csv; {suffix} has no others", file=output)
     from rubricate.report import Table, to_csv, to_jsonl, to_parquet
     from rubricate.run import read_run
 
     table = Table(read_run(run), by)
     if suffix == ".csv":
-        rows = to_csv(table, output, safe_formulas=safe_formulas)
+        rows = to_csv(table, output, raw_cells=raw_cells)
     elif suffix == ".jsonl":
         rows = to_jsonl(table, output)
     else:

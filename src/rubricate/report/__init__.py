@@ -22,7 +22,14 @@ from rubricate.report._summary import (
     UsageFigures,
     read_summary,
 )
-from rubricate.report._table_forms import to_csv, to_jsonl, to_pandas, to_parquet, to_polars
+from rubricate.report._table_forms import (
+    spreadsheet_cell,
+    to_csv,
+    to_jsonl,
+    to_pandas,
+    to_parquet,
+    to_polars,
+)
 from rubricate.report._tables import ITEM_COLUMNS, VERDICT_COLUMNS, Kind, Table
 from rubricate.report._tallies import Tallies, summarize
 
@@ -148,6 +155,7 @@ __all__ = [
     "replay_figures",
     "replay_view",
     "result_html",
+    "spreadsheet_cell",
     "summarize",
     "to_csv",
     "to_jsonl",

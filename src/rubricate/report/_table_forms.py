@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,26 @@ if TYPE_CHECKING:
 
     from rubricate.report._tables import Table
 
-__all__ = ["to_csv", "to_jsonl", "to_pandas", "to_parquet", "to_polars"]
+__all__ = ["spreadsheet_cell", "to_csv", "to_jsonl", "to_pandas", "to_parquet", "to_polars"]
 
 _AT_ONCE = 2048
 """Rows of a Parquet file's group: what is held."""
 _FORMULA_BEGINS = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, CSV Injection
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A cell's value with `'` before a text that a spreadsheet would run as a formula.
+
+    A text that is a plain number stays as it is.
+    """
+    if (
+        isinstance(value, str)
+        and value.startswith(_FORMULA_BEGINS)
+        and not _NUMBER.fullmatch(value)
+    ):
+        return f"'{value}"
+    return value
 
 
 def to_pandas(table: Table) -> pandas.DataFrame:
@@ -58,7 +74,7 @@ def to_polars(table: Table) -> polars.DataFrame:
     )
 
 
-def to_csv(table: Table, path: Path, *, safe_formulas: bool) -> int:
+def to_csv(table: Table, path: Path, *, raw_cells: bool) -> int:
     """See `Tabular.to_csv`."""
 
     def cell(value: Any) -> Any:
@@ -66,9 +82,7 @@ def to_csv(table: Table, path: Path, *, safe_formulas: bool) -> int:
             return "true" if value else "false"
         if isinstance(value, list | dict):
             value = orjson.dumps(value).decode()
-        if safe_formulas and isinstance(value, str) and value.startswith(_FORMULA_BEGINS):
-            return f"'{value}"
-        return value
+        return value if raw_cells else spreadsheet_cell(value)
 
     count = 0
     with Replacement(path) as file:

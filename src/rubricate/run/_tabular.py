@@ -50,24 +50,25 @@ class Tabular:
 
         return to_polars(Table(self, by))
 
-    def to_csv(self, path: str | Path, *, by: By = "verdict", safe_formulas: bool = False) -> int:
+    def to_csv(self, path: str | Path, *, by: By = "verdict", raw_cells: bool = False) -> int:
         """Write a CSV file (RFC 4180, UTF-8); gives the number of its rows.
 
-        Lists and objects are JSON text, true and false are `true` and `false`.
+        Lists and objects are JSON text, true and false are `true` and `false`. Text that a
+        spreadsheet would run as a formula has `'` before it: text that begins with `=`, `+`, `-`,
+        `@`, their full-width forms, a tab or a line break (OWASP, CSV Injection). Numbers, also
+        as text, stay as they are.
 
         Args:
             path: the file; one that is there is replaced when the new one is complete.
             by: what a row is: a `verdict`, or an `item` with columns for each criterion.
-            safe_formulas: put `'` before text that a spreadsheet would run as a formula: text that
-                begins with `=`, `+`, `-`, `@`, their full-width forms, a tab or a line break
-                (OWASP, CSV Injection). Numbers stay as they are.
+            raw_cells: write all text as it is, for a program that reads the file.
 
         Raises:
             InputError: `by` is neither, or the file cannot be written.
         """
         from rubricate.report import Table, to_csv
 
-        return to_csv(Table(self, by), Path(path), safe_formulas=safe_formulas)
+        return to_csv(Table(self, by), Path(path), raw_cells=raw_cells)
 
     def to_jsonl(self, path: str | Path, *, by: By = "verdict") -> int:
         """Write JSON Lines, an object a row; otherwise as `to_csv`."""

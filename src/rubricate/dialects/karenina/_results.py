@@ -245,15 +245,21 @@ class VerificationResults:
         """One row a question, answering model, parsing model and trait."""
         return [row for result in self.results for row in result.rows()]
 
-    def to_csv(self, path: str | Path | None = None) -> str:
+    def to_csv(self, path: str | Path | None = None, *, raw_cells: bool = False) -> str:
         """The rows as CSV with a header; written to `path` if one is given. Quotes of evidence
-        stand in one cell, one a line."""
+        stand in one cell, one a line. Text that a spreadsheet would run as a formula has `'` before
+        it, but with `raw_cells`."""
+        from rubricate.report import spreadsheet_cell
+
         target = io.StringIO()
         rows = self.rows()
         writer = csv.DictWriter(target, list(rows[0]) if rows else [])
         writer.writeheader()
         for row in rows:
-            writer.writerow({**row, "evidence": "\n".join(row["evidence"])})
+            cells = {**row, "evidence": "\n".join(row["evidence"])}
+            if not raw_cells:
+                cells = {name: spreadsheet_cell(value) for name, value in cells.items()}
+            writer.writerow(cells)
         return _written(target.getvalue(), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
