@@ -223,3 +223,32 @@ def test_option_prompt_wants_to_know_of_which_verdicts(graded):
     asked = graded("show", "run", "--prompt")
     assert asked.returncode == 1
     assert "pick them with --item" in asked.stderr
+
+
+@pytest.mark.parametrize("keep", ["half a line", "whole lines", "no last line break", "nothing"])
+def test_results_that_are_not_whole_are_told_by_every_command(graded, tmp_path, keep):
+    path = tmp_path / "run" / "results.jsonl"
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    left = {
+        "half a line": whole[: len(whole) * 2 // 3],
+        "whole lines": b"".join(lines[:-2]),
+        "no last line break": whole[:-1],
+        "nothing": b"",
+    }[keep]
+    path.write_bytes(left)
+    for command in (
+        ("show", "run"),
+        ("show", "run", "--json"),
+        ("show", "run", "--criterion", "speed"),
+        ("report", "run"),
+        ("agree", "run"),
+        ("export", "run", "-o", "t.csv"),
+        ("compare", "run", "run"),
+    ):
+        done = graded(*command)
+        assert (done.returncode, done.stdout) == (1, ""), command
+        assert "results.jsonl: is not whole: it has" in done.stderr, command
+        assert "run the same grade command again" in done.stderr, command
+    path.write_bytes(whole)
+    assert graded("show", "run").returncode == 2

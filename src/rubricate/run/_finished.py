@@ -23,7 +23,7 @@ from rubricate.rubric import (
     confidence_of,
     score,
 )
-from rubricate.run._finished_items import finished_rows
+from rubricate.run._finished_items import WRITE_ANEW, check_whole, finished_rows
 from rubricate.run._tabular import Tabular
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ def read_run(folder: str | Path) -> FinishedRun:
     """Read a run folder.
 
     Raises:
-        InputError: it is no run folder, the run has not ended, or its summary or rubric is damaged.
+        InputError: it is no run folder, the run has not ended, its summary or rubric is damaged, or
+            its results are not all there.
     """
     path = user_path(folder)
     if not path.is_dir():
@@ -199,6 +200,7 @@ def read_run(folder: str | Path) -> FinishedRun:
         raise InputError("not a run folder: it has no summary.json", file=path) from None
     if not isinstance(summary, dict) or "judge" not in summary:
         raise InputError("not a run's summary", file=path / "summary.json")
+    check_whole(path, summary)
     document = read_document(path / "rubric.yaml")
     return FinishedRun(
         path=path,
@@ -217,10 +219,7 @@ def _rows(path: Path) -> tuple[RowVerdict, ...]:
                     rows.append(_row(orjson.loads(line)))
                 except (orjson.JSONDecodeError, KeyError, TypeError):
                     raise InputError(
-                        "not a line of a run's results; run the same grade command again: it "
-                        "writes them anew from the journal",
-                        file=path,
-                        line=number,
+                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
                     ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -14,7 +14,11 @@ import orjson
 from rubricate._files import user_path
 from rubricate.errors import InputError
 
-__all__ = ["FinishedItem", "finished_items", "finished_rows"]
+__all__ = ["WRITE_ANEW", "FinishedItem", "check_whole", "finished_items", "finished_rows"]
+
+WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
+AT_ONCE = 1 << 20
+"""Bytes that are counted through together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,31 @@ def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
         yield tuple(rows)
 
 
+def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
+    """See that `results.jsonl` has a whole line for each verdict of the summary.
+
+    Raises:
+        InputError: it has not, or it cannot be read.
+    """
+    path, verdicts = folder / "results.jsonl", summary.get("verdicts")
+    if not isinstance(verdicts, dict) or not all(type(n) is int for n in verdicts.values()):
+        return
+    expected = sum(verdicts.values())
+    lines, rest = 0, b""
+    try:
+        with path.open("rb") as file:
+            while part := file.read(AT_ONCE):
+                lines += part.count(b"\n")
+                rest = part
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}; {WRITE_ANEW}", file=path) from None
+    if lines < expected or not rest.endswith(b"\n"):
+        raise InputError(
+            f"is not whole: it has {lines} lines for {expected} verdicts; {WRITE_ANEW}",
+            file=path,
+        )
+
+
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with path.open("rb") as lines:
@@ -88,10 +117,7 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
                     found["item"]
                 except (orjson.JSONDecodeError, KeyError, TypeError):
                     raise InputError(
-                        "not a line of a run's results; run the same grade command again: it "
-                        "writes them anew from the journal",
-                        file=path,
-                        line=number,
+                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
                     ) from None
                 yield found
     except OSError as error:
