@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any, Unpack, cast
 
 from rubricate._files import Replacement, not_written, user_path
-from rubricate._sync import BackgroundLoop, run_sync
+from rubricate._sync import BackgroundLoop, run_sync, running_loop
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import aestimate, agrade_stream
+from rubricate.grading import aestimate
 from rubricate.judge import (
     Judge,
     JudgesLike,
@@ -42,6 +41,7 @@ from rubricate.report import (
 )
 from rubricate.rubric import Rubric
 from rubricate.run import Estimate, ItemResult
+from rubricate.streaming import ResultStream, Stream
 
 __all__ = [
     "PAIRS_NAME",
@@ -235,14 +235,14 @@ def estimate_pair(
     return run_sync(lambda: aestimate_pair(first, second, **options))
 
 
-class PairStream:
+class PairStream(Stream[PairResult]):
     """The pairs of a comparison on their way; see `acompare_pair_stream`."""
 
     def __init__(self, pairs: Pairs, stop: asyncio.Event, options: PairOptions) -> None:
         self._pairs = pairs
-        self._own, asked = _judges(options)
+        own, asked = _judges(options)
         pairs.survey()
-        self._items = agrade_stream(pairs, asked, stop=stop, **_running(options))
+        self._items = ResultStream(pairs, asked, stop, _running(options), closes=own)
         self._halves: dict[int, ItemResult] = {}
         self._tallies = PairTallies()
         folder = options.get("run_dir")
@@ -253,12 +253,10 @@ class PairStream:
         """The figures of the pairs, once the run has ended."""
         return self._tallies.summary(self._items.outcome, self._pairs.not_compared)
 
-    def __aiter__(self) -> PairStream:
-        return self
-
     async def __anext__(self) -> PairResult:
+        self._loop = running_loop()
         try:
-            async for item in self._items:
+            while (item := await anext(self._items, None)) is not None:
                 self._begin()
                 other = self._halves.pop(item.index ^ 1, None)
                 if other is not None:
@@ -291,12 +289,8 @@ class PairStream:
 
     async def aclose(self) -> None:
         """End the run if it has not ended, and let go of connections that it made."""
-        try:
-            await self._items.aclose()
-            self._write()
-        finally:
-            for model in self._own:
-                await model.aclose()
+        await self._items.aclose()
+        self._write()
 
     def _write(self) -> None:
         """Write the pairs in their order, once the run's results are written."""
@@ -311,17 +305,6 @@ class PairStream:
             for pair in finished_pairs(folder):
                 file.write(pair.model_dump_json().encode() + b"\n")
         keep_report(self.summary(), folder)
-
-    async def __aenter__(self) -> PairStream:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 def _pairs(first: str | Gradable, second: str | Gradable, options: PairOptions) -> Pairs:

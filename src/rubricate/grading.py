@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -330,7 +331,10 @@ async def agrade_one(
     item = DataItem(submission, reference_submission=reference, context=documents)
     dataset = RubricDataset(prompt, rubric, [item])
     async with agrade_stream(dataset, judge, **options) as stream:
-        return await anext(stream)
+        result = await anext(stream)
+        with suppress(StopAsyncIteration, RunStopped):  # what was not had is `failed`
+            await anext(stream)
+    return result
 
 
 def grade(dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]) -> Result:

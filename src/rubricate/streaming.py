@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
+from contextlib import suppress
 from types import TracebackType
-from typing import Unpack
+from typing import Generic, Self, TypeVar, Unpack
 
+from rubricate._sync import running_loop
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Cascade, Grader, Judge, JudgesLike, Model, Panel
@@ -25,6 +29,7 @@ from rubricate.report import Summary, Tallies
 from rubricate.rubric import LengthPenalty, check_cannot_assess
 from rubricate.run import (
     Budget,
+    Channel,
     ItemResult,
     Limits,
     OnVerdict,
@@ -38,9 +43,12 @@ from rubricate.run import (
 )
 from rubricate.stats import reliability_weights
 
-__all__ = ["ResultStream", "agrade_stream", "shared_sender"]
+__all__ = ["ResultStream", "Stream", "agrade_stream", "shared_sender"]
 
 AUTHOR_KEYS = ("model", "system")
+AHEAD = 16
+"""Results that wait to be taken before the run waits too."""
+_T = TypeVar("_T")
 
 
 def agrade_stream(
@@ -55,6 +63,10 @@ def agrade_stream(
     Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
     the dataset). Where results are taken slowly, judging waits. A run that ends early gives the
     items that are left too, with what is known of them, before `RunStopped` is raised.
+
+    The run ends with whoever takes its results: when its `async with` block is left or, without
+    one, its loop (a `break`, an error, a task that is cancelled), or nothing refers to it any more.
+    The run folder is then whole, and the same call goes on from there.
 
         async with rubricate.agrade_stream(dataset, judge) as stream:
             async for item in stream:
@@ -71,8 +83,72 @@ def agrade_stream(
     return ResultStream(dataset, judge, stop or asyncio.Event(), options)
 
 
-class ResultStream:
-    """The results of a run on their way; see `agrade_stream`."""
+class Stream(ABC, Generic[_T]):
+    """Results on their way, whose run ends with whoever takes them."""
+
+    _loop: asyncio.AbstractEventLoop | None = None
+    """Where it runs, once it has begun."""
+    _is_kept = False
+    """Whether it is in an `async with` block, which ends it."""
+    _ending: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def __anext__(self) -> _T:
+        """The next result; `StopAsyncIteration` after the last one."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """End the run if it has not ended, and let go of connections that it made."""
+
+    def __aiter__(self) -> AsyncIterator[_T]:
+        return self if self._is_kept else _Loop(self)
+
+    def drop(self) -> None:
+        """End the run soon; may be called in any thread, and again."""
+        if self._loop is not None and not self._loop.is_closed():
+            with suppress(RuntimeError):  # closed meanwhile
+                self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self.aclose())
+
+    async def __aenter__(self) -> Self:
+        self._is_kept = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_kept = False
+        await self.aclose()
+
+
+class _Loop(AsyncIterator[_T]):
+    """An `async for` over a stream: when it is left, nobody refers to this any more."""
+
+    def __init__(self, stream: Stream[_T]) -> None:
+        self._stream = stream
+
+    def __anext__(self) -> Awaitable[_T]:
+        return self._stream.__anext__()
+
+    def __del__(self) -> None:
+        self._stream.drop()
+
+
+class ResultStream(Stream[ItemResult]):
+    """The results of a run on their way; see `agrade_stream`.
+
+    Args:
+        dataset, judge, stop, options: as for `agrade_stream`.
+        sender: how models are reached, where several runs share it.
+        on_verdict: told of every verdict as soon as it is there.
+        closes: models that are closed when the run has ended.
+    """
 
     def __init__(
         self,
@@ -82,6 +158,7 @@ class ResultStream:
         options: GradingOptions,
         sender: Sender | None = None,
         on_verdict: OnVerdict | None = None,
+        closes: Iterable[Model] = (),
     ) -> None:
         check_options(options, GradingOptions, "dataset", "judge", "stop")
         if options.get("fresh") and options.get("retry_failed"):
@@ -92,17 +169,21 @@ class ResultStream:
         author_key = options.get("author_key")
         dataset = chosen_dataset(dataset, options.get("rubric"))
         chosen = chosen_judge(judge, options)
-        self._made_here = None if isinstance(judge, Judge | Model | Panel | Cascade) else chosen
+        self._closes: list[Judge | Model | Panel | Cascade] = [*closes]
+        if not isinstance(judge, Judge | Model | Panel | Cascade):
+            self._closes.append(chosen)  # made here
         limit = options.get("limit")
         calibrator = chosen_calibrator(options.get("calibration"), dataset, chosen, limit)
         run_dir = options.get("run_dir")
-        self._folder = None if run_dir is None else RunFolder(run_dir)
-        self._tallies = Tallies()
-        self._outcome: Outcome | None = None
+        folder = None if run_dir is None else RunFolder(run_dir)
+        self._figures = _Figures(folder)
+        self._judging: asyncio.Task[None] | None = None
+        self._has_told = False  # what has gone wrong, if anything has
+        self._results: Channel[ItemResult] = Channel(AHEAD)
         self._items = run(
             dataset,
             chosen,
-            folder=self._folder,
+            folder=folder,
             cache=cache_file(options.get("cache")),
             fresh=options.get("fresh", False),
             only_failed=options.get("retry_failed", False),
@@ -126,62 +207,113 @@ class ResultStream:
             on_progress=options.get("on_progress") or (lambda progress: None),
             stop=stop,
             on_verdict=on_verdict,
-            on_item=self._tallies.add,
-            on_end=self._end,
+            on_item=self._figures.tallies.add,
+            on_end=self._figures.end,
             sender=sender,
         )
-
-    def _end(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        if self._folder:
-            self._folder.write_summary(self.summary().to_dict())
 
     @property
     def outcome(self) -> Outcome:
         """What the run was and what it took. Raises `RuntimeError` before it has ended."""
-        if self._outcome is None:
+        if self._figures.outcome is None:
             raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
-        return self._outcome
+        return self._figures.outcome
 
     def summary(self) -> Summary:
         """The figures of the run, once it has ended: the same as `Result.summary`."""
-        return self._tallies.summary(self.outcome)
-
-    def __aiter__(self) -> ResultStream:
-        return self
+        return self._figures.tallies.summary(self.outcome)
 
     async def __anext__(self) -> ItemResult:
+        if self._judging is None:
+            self._loop = running_loop()
+            judging = _judged(self._items, self._results, self._closes)
+            self._judging = self._loop.create_task(judging)
         try:
-            return await anext(self._items)
-        except StopAsyncIteration:
-            await self.aclose()
-            if self.outcome.stopped is not None:
-                raise RunStopped(
-                    self.outcome.stopped, interrupted=self.outcome.interrupted
-                ) from None
-            raise
+            item = await self._results.take()
         except BaseException:
             await self.aclose()
             raise
+        if item is not None:
+            return item
+        await self.aclose()
+        if self.outcome.stopped is not None:
+            raise RunStopped(self.outcome.stopped, interrupted=self.outcome.interrupted)
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """End the run if it has not ended, and let go of connections that it made."""
+        judging = self._judging
+        if judging is None:
+            await _close(self._items, self._closes)
+            return
+        if self._figures.outcome is None:
+            _cancel(judging)
+        await asyncio.wait([judging])
+        if not judging.cancelled() and not self._has_told:
+            self._has_told = True
+            judging.result()
+
+    def __del__(self) -> None:
+        judging = getattr(self, "_judging", None)
+        if judging is not None and self._loop is not None and not self._loop.is_closed():
+            with suppress(RuntimeError):  # closed meanwhile
+                self._loop.call_soon_threadsafe(_cancel, judging)
+
+
+class _Figures:
+    """What a run comes to. It knows nothing of the stream, so that this can be dropped.
+
+    Attributes:
+        tallies: what has come of the items.
+        outcome: what the run was and what it took, once it has ended.
+    """
+
+    def __init__(self, folder: RunFolder | None) -> None:
+        self.tallies = Tallies()
+        self.outcome: Outcome | None = None
+        self._folder = folder
+
+    def end(self, outcome: Outcome) -> None:
+        """Note that the run has ended, also in its folder."""
+        self.outcome = outcome
+        if self._folder:
+            self._folder.write_summary(self.tallies.summary(outcome).to_dict())
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    """Cancel a task that nobody has cancelled yet: it may be putting things in order."""
+    if not task.cancelling():
+        task.cancel()
+
+
+async def _judged(
+    items: AsyncGenerator[ItemResult],
+    results: Channel[ItemResult],
+    closes: Iterable[Judge | Model | Panel | Cascade],
+) -> None:
+    """Put the results of a run into a channel, and close that behind the last.
+
+    A task of its own does that, because a task can be ended from outside at any time, and a
+    generator cannot. It does not know the stream.
+    """
+    try:
+        async for item in items:
+            await results.put(item)
+    finally:
         try:
-            await self._items.aclose()
+            await _close(items, closes)
         finally:
-            if self._made_here is not None:
-                await self._made_here.aclose()
+            results.close()
 
-    async def __aenter__(self) -> ResultStream:
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
+async def _close(
+    items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Model | Panel | Cascade]
+) -> None:
+    try:
+        await items.aclose()
+    finally:
+        for one in closes:
+            await one.aclose()
 
 
 def shared_sender(judge: Grader, options: GradingOptions) -> Sender:

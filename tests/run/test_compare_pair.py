@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
@@ -249,3 +250,32 @@ def test_an_outcome_stands_only_where_no_lost_answer_could_have_turned_it(labels
         possible.add("tie" if share == 0.5 else "first" if share > 0.5 else "second")
     shown = "tie" if result.outcome == "disagreed" else result.outcome
     assert shown == (possible.pop() if len(possible) == 1 else "failed")
+
+
+def test_a_comparison_ends_with_whoever_takes_its_pairs(tmp_path):
+    calls: list[int] = []
+
+    async def answer(messages: Any) -> dict[str, Any]:
+        calls.append(1)
+        await asyncio.sleep(0.001)
+        return {"reason": "r", "verdict": "FIRST"}
+
+    async def main() -> None:
+        sides = [
+            RubricDataset("", RUBRIC, [DataItem(f"{n} {t}") for n in range(300)]) for t in "ab"
+        ]
+        judge = PythonModel(answer, name="one")
+        stream = rubricate.acompare_pair_stream(
+            *sides, judge=judge, run_dir=tmp_path, concurrency=2
+        )
+        async for _ in stream:
+            break
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            if len(asyncio.all_tasks()) == 1:
+                break
+        assert stream.summary().stopped == "cancelled"
+
+    asyncio.run(main())
+    assert len(calls) < 1200
+    assert (tmp_path / "pairs.jsonl").exists()

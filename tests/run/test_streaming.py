@@ -8,6 +8,7 @@ import gc
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,12 @@ def test_the_results_of_grade_and_the_file_are_in_the_datasets_order(make_datase
 
 def test_results_are_in_the_file_before_the_run_ends(make_dataset, tmp_path, rows):
     seen: list[int] = []
-    dataset = make_dataset(200)
+    dataset = make_dataset(600)
     for _ in rubricate.grade_stream(dataset, met, run_dir=tmp_path, concurrency=1):
         lines = (tmp_path / "results.jsonl").read_bytes().split(b"\n")[:-1]
         seen.append(len([json.loads(line) for line in lines]))
-    assert 0 < max(seen) < 400
-    assert len(rows(tmp_path)) == 400
+    assert any(0 < count < 1200 for count in seen)
+    assert len(rows(tmp_path)) == 1200
 
 
 def test_judging_waits_for_a_consumer_who_is_slow(make_dataset):
@@ -114,6 +115,170 @@ def test_a_stream_that_is_closed_early_ends_the_run_and_leaves_a_whole_folder(
     assert summary["stopped"] == "cancelled"
     assert summary["items"] == 500
     assert rubricate.grade(make_dataset(500), met, run_dir=tmp_path).failed == 0
+
+
+async def _breaks(start: Any) -> None:
+    async for _ in start():
+        break
+
+
+async def _breaks_and_keeps_the_stream(start: Any) -> Any:
+    stream = start()
+    async for _ in stream:
+        break
+    return stream
+
+
+async def _falls_over(start: Any) -> None:
+    try:
+        async for _ in start():
+            raise LookupError
+    except LookupError:
+        pass
+
+
+async def _forgets_the_stream(start: Any) -> None:
+    stream = start()
+    await anext(stream)
+    del stream
+
+
+async def _leaves_a_cycle(start: Any) -> None:
+    stream = start()
+    stream.itself = stream
+    await anext(stream)
+    del stream
+    gc.collect()
+
+
+async def _is_cancelled_in_the_loop(start: Any) -> None:
+    async def take() -> None:
+        async for _ in start():
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(take())
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def _is_cancelled_while_it_waits(start: Any) -> None:
+    stream = start()
+    taking = asyncio.create_task(anext(stream))
+    await asyncio.sleep(0)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+
+
+async def _closes_behind_the_loop(start: Any) -> None:
+    stream = start()
+    async for _ in stream:
+        break
+    await stream.aclose()
+    await stream.aclose()
+    assert stream.outcome.stopped == "cancelled"
+
+
+LEAVING = [
+    _breaks,
+    _breaks_and_keeps_the_stream,
+    _falls_over,
+    _forgets_the_stream,
+    _leaves_a_cycle,
+    _is_cancelled_in_the_loop,
+    _is_cancelled_while_it_waits,
+    _closes_behind_the_loop,
+]
+
+
+@pytest.mark.parametrize("program_ends", [False, True])
+@pytest.mark.parametrize("leave", LEAVING)
+def test_a_run_ends_with_whoever_takes_its_results(
+    make_dataset, tmp_path, rows, caplog, leave: Any, program_ends: bool
+):
+    calls: list[int] = []
+
+    async def judge(messages: Any) -> dict[str, Any]:
+        calls.append(1)
+        await asyncio.sleep(0.001)
+        return MET
+
+    model = rubricate.PythonModel(judge, name="one")
+
+    async def main() -> None:
+        options: Any = {"run_dir": tmp_path, "concurrency": 2}
+        kept = await leave(lambda: rubricate.agrade_stream(make_dataset(1000), model, **options))
+        if not program_ends:
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if len(asyncio.all_tasks()) == 1:
+                    break
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+        del kept
+
+    asyncio.run(main())
+    gc.collect()
+    assert len(calls) < 2000
+    assert caplog.records == []
+    assert len(rows(tmp_path)) == 2000
+    assert json.loads((tmp_path / "summary.json").read_text())["stopped"] == "cancelled"
+    whole = rubricate.grade(make_dataset(1000), model, run_dir=tmp_path)
+    assert whole.failed == 0
+    assert whole.resumed >= len(calls) - whole.calls - 2  # but for what was in flight
+
+
+def test_a_loop_in_a_with_block_may_be_left_and_entered_again(make_dataset):
+    async def main() -> list[int]:
+        async with rubricate.agrade_stream(make_dataset(20), met) as stream:
+            first = [item.index async for item in _taken(stream, 3)]
+            return first + [item.index async for item in stream]
+
+    async def _taken(stream: Any, count: int) -> Any:
+        async for item in stream:
+            yield item
+            count -= 1
+            if not count:
+                break
+
+    assert sorted(asyncio.run(main())) == list(range(20))
+
+
+def test_an_error_of_a_run_is_raised_once(make_dataset):
+    def fall_over(progress: rubricate.Progress) -> None:
+        raise LookupError("my own bug")
+
+    async def main() -> None:
+        async with rubricate.agrade_stream(make_dataset(3), met, on_progress=fall_over) as stream:
+            with pytest.raises(LookupError, match="my own bug"):
+                await anext(stream)
+
+    asyncio.run(main())
+
+
+def test_a_plain_loop_that_is_left_ends_the_run(make_dataset, tmp_path, rows):
+    calls: list[int] = []
+
+    async def judge(messages: Any) -> dict[str, Any]:
+        calls.append(1)
+        await asyncio.sleep(0.001)
+        return MET
+
+    def take() -> None:
+        for _ in rubricate.grade_stream(make_dataset(1000), judge, run_dir=tmp_path, concurrency=2):
+            raise LookupError
+
+    threads = threading.active_count()
+    with pytest.raises(LookupError):
+        take()
+    assert threading.active_count() == threads
+    assert len(calls) < 2000
+    assert len(rows(tmp_path)) == 2000
+    items = rubricate.grade_stream(make_dataset(1000), judge, run_dir=tmp_path, concurrency=2)
+    next(items)
+    del items
+    assert threading.active_count() == threads
 
 
 def test_a_stream_that_is_stopped_gives_all_items_and_then_says_so(make_dataset):

@@ -1,6 +1,7 @@
 """Grading at scale: plan, execute, journal, results."""
 
 from rubricate.run._budget import Budget
+from rubricate.run._channel import Channel
 from rubricate.run._documents import DocumentWork
 from rubricate.run._estimate import Estimate, Range, estimate
 from rubricate.run._exchanges import Exchange
@@ -31,6 +32,7 @@ __all__ = [
     "REPORT_NAME",
     "Budget",
     "By",
+    "Channel",
     "Conversation",
     "Conversations",
     "DocumentWork",

@@ -18,6 +18,7 @@ from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget, RunEnds, Spending
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
+from rubricate.run._channel import Channel
 from rubricate.run._desk import Desk
 from rubricate.run._journal import INTERVAL
 from rubricate.run._kept import Kept
@@ -32,7 +33,7 @@ __all__ = ["Execution", "OnVerdict"]
 logger = logging.getLogger(__name__)
 OnVerdict = Callable[[PlannedItem, str, Verdict], None]
 """Told of an item's verdict on the criterion of a name."""
-BACKLOG = 64
+BACKLOG = 32
 """Judged items that wait to be taken before judging waits too."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
@@ -125,13 +126,11 @@ class Execution:
         Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
         spent. What it has not given then, for whatever reason it ended, is in `left`.
         """
-        done: asyncio.Queue[JudgedItem | None] = asyncio.Queue()
-        room = asyncio.Semaphore(BACKLOG)
-        working = running_loop().create_task(self._work(done, room), context=self._context)
-        working.add_done_callback(lambda _: done.put_nowait(None))
+        done: Channel[JudgedItem] = Channel(BACKLOG)
+        working = running_loop().create_task(self._work(done), context=self._context)
+        working.add_done_callback(lambda _: done.close())
         try:
-            while (item := await done.get()) is not None:
-                room.release()
+            while (item := await done.take()) is not None:
                 del self._open[item.planned.index]
                 logger.info("%s: %d criteria done", item.planned.id, len(item.verdicts))
                 yield item
@@ -248,9 +247,9 @@ class Execution:
                 return found
             await self._more.wait()
 
-    async def _work(self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore) -> None:
+    async def _work(self, done: Channel[JudgedItem]) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
-        workers = [asyncio.create_task(self._worker(done, room)) for _ in range(self._workers)]
+        workers = [asyncio.create_task(self._worker(done)) for _ in range(self._workers)]
         all_done = asyncio.gather(*workers)
         stopping = asyncio.create_task(self._stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
@@ -280,9 +279,7 @@ class Execution:
         fits = self._spending.has_room(1 if call is None else len(call.asked))
         return fits and not (self._stop.is_set() or self._sender.stopped_by)
 
-    async def _worker(
-        self, done: asyncio.Queue[JudgedItem | None], room: asyncio.Semaphore
-    ) -> None:
+    async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on():
             found = await self._next()
             if found is None or not self._goes_on(found[1]):
@@ -291,8 +288,7 @@ class Execution:
             if call is not None and not await self._led(item, call):
                 return
             if len(item.verdicts) == len(item.planned.rubric):
-                await room.acquire()
-                done.put_nowait(item)
+                await done.put(item)
             if time.monotonic() - self._breathed > BREATH:
                 await asyncio.sleep(0)
                 self._breathed = time.monotonic()
