@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rubricate.report import write_report
+from rubricate.run import Conversations, finished_rows
 from rubricate.stats import Bootstrap
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -170,6 +171,42 @@ def test_an_item_shows_verdict_reason_label_and_error(show):
     page.goto(page.url.replace("wrong-1", "failing-1"))
     page.wait_for_selector("#item .failed-text")
     assert "unreadable" in page.inner_text("#item .failed-text").lower()
+
+
+def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
+    page = show("#/items?item=failing-1")
+    told = page.locator("#verdict-0 details.sent")
+    assert told.locator(".exchange").count() == 0
+    told.locator("summary").first.click()
+    assert becomes(page, "#verdict-0 .exchange", 3)
+    assert told.locator("pre.reply").all_text_contents() == [RULES[0].reply] * 3
+    with Conversations(folder / "run") as kept:
+        rows = next(
+            rows for rows in finished_rows(folder / "run") if rows[0]["item"] == "failing-1"
+        )
+        for place, row in enumerate(rows):
+            if place:
+                page.locator(f"#verdict-{place} details.sent summary").first.click()
+                page.wait_for_selector(f"#verdict-{place} .exchange")
+            box = page.locator(f"#verdict-{place} .exchange")
+            ((exchange, *_),) = [one.exchanges for one in kept.of(row)]
+            sent = box.first.locator("details pre").all_text_contents()
+            assert sent == [message["content"] for message in exchange.messages]
+
+
+def test_a_page_holds_so_much_of_what_was_sent_and_says_where_the_rest_is(
+    folder, tmp_path, monkeypatch, new_page
+):
+    monkeypatch.setattr("rubricate.report._page_sent.MOST", 1)
+    write_report(folder / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
+    texts = []
+    for name in TEXTS:
+        page = new_page(f"{(tmp_path / 'page.html').as_uri()}#/items?item={name}-1")
+        texts.append(page.inner_text("#item"))
+    assert ["is not in this page: rubricate show" in text for text in texts] == [
+        False,
+        *[True] * (len(TEXTS) - 1),
+    ]
 
 
 def test_hostile_texts_are_shown_and_run_nothing(show):

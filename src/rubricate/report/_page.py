@@ -6,19 +6,22 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._version import __version__
+from rubricate.errors import InputError
 from rubricate.report._comparison import RunComparison, compare_runs
 from rubricate.report._confidence import LOW_CONFIDENCE
 from rubricate.report._markdown import OTHER_HEADINGS, comparison_texts
 from rubricate.report._page_items import PageItems, chunk_element
 from rubricate.report._page_overview import overview_of
 from rubricate.report._page_parts import page_part, page_policy, page_templates
-from rubricate.run import FinishedRun, finished_items, read_run
+from rubricate.report._page_sent import PageSent
+from rubricate.run import Conversations, FinishedRun, finished_items, read_run
 from rubricate.stats import Bootstrap
 
 __all__ = ["ReportPage", "write_report"]
@@ -70,8 +73,11 @@ def write_report(
     comparison = None if compare is None else compare_runs(found, read_run(compare))
     path = found.path / "report.html" if output is None else user_path(output)
     try:
-        with tempfile.TemporaryFile() as chunks:
-            items, waited = PageItems(chunks, comparison), array("d")
+        with tempfile.TemporaryFile() as chunks, ExitStack() as stack:
+            sent = None
+            with suppress(InputError):  # a folder without its journal has a page all the same
+                sent = PageSent(stack.enter_context(Conversations(found.path)))
+            items, waited = PageItems(chunks, comparison, sent), array("d")
             for item in finished_items(found.path):
                 items.add(item, found.rubric_of(item.id))
                 waited.extend(row["usage"]["seconds"] for row in item.rows)

@@ -16,6 +16,7 @@ import orjson
 
 from rubricate.report._comparison import RunComparison
 from rubricate.report._confidence import LOW_CONFIDENCE, confidence, differs_from_label
+from rubricate.report._page_sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import FinishedItem
 
@@ -49,15 +50,19 @@ class PageItems:
     Args:
         chunks: where the packed items go, a line each.
         other: a comparison with another run, whose answers are shown beside those that differ.
+        sent: what was sent and received; None to leave it out.
     """
 
-    def __init__(self, chunks: BinaryIO, other: RunComparison | None = None) -> None:
+    def __init__(
+        self, chunks: BinaryIO, other: RunComparison | None = None, sent: PageSent | None = None
+    ) -> None:
         self.entries: list[list[Any]] = []
         self.criteria: dict[str, int] = {}
         """Each criterion's name with its number in the entries."""
         self.labels: dict[str, int] = {}
         self.has_texts = True
         self._chunks = chunks
+        self._sent = sent
         self._count = self._size = 0
         self._waiting: list[bytes] = []
         self._flips = {} if other is None else {(f.item, f.criterion_a): f for f in other.flips}
@@ -76,6 +81,10 @@ class PageItems:
             short.append([number, place, bits, colour[0]])
             verdicts.append(self._verdict(row, known[name], bits, colour, item.submission))
         self.has_texts &= item.submission is not None
+        sent = None if self._sent is None else self._sent.of_item(item.rows)
+        if sent is not None:
+            for verdict, conversations in zip(verdicts, sent[1], strict=True):
+                verdict["sent"] = conversations
         score = item.rows[0]["item_score"]
         self.entries.append([item.id, item.description, score["value"], short, self._count])
         self._hold(
@@ -90,6 +99,7 @@ class PageItems:
                 "alone": {n: s["value"] for n, s in item.rows[0].get("judge_scores", {}).items()},
                 "warnings": list(item.rows[0].get("warnings", {}).values()),
                 "verdicts": verdicts,
+                "texts": None if sent is None else sent[0],
             }
         )
 
@@ -190,8 +200,4 @@ def _units(text: str | None, evidence: Mapping[str, Any]) -> tuple[int | None, i
     start, end = evidence["start"], evidence["end"]
     if text is None or start is None or text.isascii():
         return start, end
-    return _wide(text[:start]), _wide(text[:end])
-
-
-def _wide(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return wide(text[:start]), wide(text[:end])

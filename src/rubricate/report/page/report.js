@@ -228,7 +228,7 @@ function itemParts(item) {
   const text = item.submission === null ? null
     : make("div", {}, make("h3", { className: "part" }, "Submission"), submission(item));
   const verdicts = make("div", {}, make("h3", { className: "part" }, "Verdicts"),
-    ...item.verdicts.map((verdict, place) => verdictPart(verdict, place)));
+    ...item.verdicts.map((verdict, place) => verdictPart(verdict, place, item.texts)));
   return [...parts, make("div", { className: "sides" }, text, verdicts)];
 }
 
@@ -262,7 +262,7 @@ function submission(item) {
   return box;
 }
 
-function verdictPart(verdict, place) {
+function verdictPart(verdict, place, texts) {
   const label = verdict.label ?? verdict.status;
   const kind = verdict.status === "failed" ? "failed" : verdict.tone;
   const facts = [
@@ -306,7 +306,42 @@ function verdictPart(verdict, place) {
     box.append(make("details", {}, make("summary", {}, "Details"),
       make("pre", {}, JSON.stringify(verdict.detail, null, 1))));
   }
+  box.append(sent(verdict.sent, texts));
   return box;
+}
+
+// What was sent for a verdict and what came back. A message is the beginning of one of the item's
+// texts, and what is its own.
+
+function sent(conversations, texts) {
+  if (!conversations) {
+    return make("p", { className: "sub" }, "What was sent and received is not in this page: rubricate show RUN --item … --criterion … --prompt");
+  }
+  const box = make("details", { className: "sent" }, make("summary", {}, "Sent and received"));
+  box.ontoggle = () => {
+    if (box.open && box.children.length === 1) box.append(...conversations.flatMap((one) => conversation(one, texts)));
+  };
+  return box;
+}
+
+function conversation(given, texts) {
+  if (given.missing) return [make("p", { className: "sub" }, `${given.judge ?? ""}: ${given.missing}`)];
+  return given.exchanges.map((one, place) => {
+    const requests = one.requests === undefined ? "answered before" : one.requests === 1 ? "" : `${one.requests} requests`;
+    const facts = [given.judge ?? "", `${place + 1} of ${given.exchanges.length}`, one.model, one.asked, requests,
+      one.cut_off ? "cut off: as long as a reply may be" : "",
+      one.left_out ? `${one.left_out} characters of the reply were not kept` : "",
+      one.damaged ? "parts of this are damaged in the journal" : ""];
+    const messages = one.messages.map(([role, place, length, rest]) =>
+      make("div", {}, make("span", { className: "sub" }, role), make("pre", {}, texts[place].slice(0, length) + rest)));
+    const shares = Object.entries(one.probabilities ?? {}).map(([token, share]) => `${JSON.stringify(token)} ${share.toFixed(4)}`);
+    return make("div", { className: "exchange" },
+      make("p", { className: "sub" }, facts.filter(Boolean).join(" · ")),
+      make("details", {}, make("summary", {}, `${messages.length} messages`), ...messages),
+      one.error ? make("p", { className: "failed-text" }, one.error) : null,
+      one.reply === undefined ? null : make("pre", { className: "reply" }, one.reply),
+      shares.length ? make("p", { className: "sub" }, shares.join(", ")) : null);
+  });
 }
 
 function votes(given) {

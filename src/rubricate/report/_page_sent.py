@@ -1,0 +1,108 @@
+"""What was sent and received, as the report page holds it: bounded, and each text once an item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rubricate.run import Conversations, Exchange
+
+__all__ = ["PageSent", "wide"]
+
+MOST = 32 * 1024 * 1024
+"""Characters of messages and replies that a page holds at most, before they are packed."""
+WORTH = 200
+"""Characters that a message must begin as an earlier one with to be told by it."""
+
+
+def wide(text: str) -> int:
+    """The length of a text as a browser counts it, in units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class PageSent:
+    """Gives each item's messages and replies, as long as there is room in the page.
+
+    Args:
+        conversations: where they are looked up.
+    """
+
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
+        self._room = MOST
+
+    def of_item(self, rows: tuple[dict[str, Any], ...]) -> tuple[list[str], list[Any]] | None:
+        """What was sent and received for an item's lines of results.
+
+        Returns:
+            The messages that others begin as, and for each line its conversations; None where the
+            page has no room for them.
+        """
+        if self._room <= 0:
+            return None
+        texts: list[str] = []
+        found = [
+            [self._told(one.judge, one.missing, one.exchanges, texts) for one in conversations]
+            for conversations in map(self._conversations.of, rows)
+        ]
+        return texts, found
+
+    def _told(
+        self,
+        judge: str | None,
+        missing: str | None,
+        exchanges: tuple[Exchange, ...],
+        texts: list[str],
+    ) -> dict[str, Any]:
+        return {
+            "judge": judge,
+            "missing": missing,
+            "exchanges": [self._exchange(one, texts) for one in exchanges],
+        }
+
+    def _exchange(self, one: Exchange, texts: list[str]) -> dict[str, Any]:
+        found = {
+            "model": one.model,
+            "asked": f"{datetime.fromtimestamp(one.asked, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "requests": one.requests,
+            "messages": [
+                [message["role"], *self._shortened(message["content"], texts)]
+                for message in one.messages
+            ],
+            "reply": one.reply,
+            "left_out": one.left_out,
+            "cut_off": one.cut_off,
+            "damaged": one.damaged,
+            "probabilities": one.probabilities,
+            "error": None if one.error is None else ": ".join(one.error),
+        }
+        self._room -= len(one.reply or "") + WORTH
+        return _without_usual(found)
+
+    def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
+        """A message as the beginning of an earlier one, by its place, and what comes after it."""
+        for place, text in enumerate(texts):
+            shared = _shared(text, content)
+            if shared >= WORTH or content == text:
+                self._room -= len(content) - shared
+                return place, wide(content[:shared]), content[shared:]
+        texts.append(content)
+        self._room -= len(content)
+        return len(texts) - 1, wide(content), ""
+
+
+def _without_usual(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value not in (None, 0, False)}
+
+
+def _shared(a: str, b: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
