@@ -18,6 +18,7 @@ from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
 from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
 from rubricate.judge._judge import Judge, ModelJudge
+from rubricate.judge._neutral import NOTE, as_written, neutral
 from rubricate.judge._pairwise import (
     EQUAL,
     FIRST,
@@ -71,6 +72,7 @@ __all__ = [
     "FIRST",
     "GIVEN",
     "LABEL_SUFFIXES",
+    "NOTE",
     "OTHER",
     "REVERSE",
     "SECOND",
@@ -116,6 +118,7 @@ __all__ = [
     "Stage",
     "Weights",
     "answer_of",
+    "as_written",
     "choose_judge",
     "closing_object",
     "confidence",
@@ -125,6 +128,7 @@ __all__ = [
     "load_attacks",
     "model_family",
     "named_judge",
+    "neutral",
     "pair_criterion",
     "pair_id",
     "read_reply",

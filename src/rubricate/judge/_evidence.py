@@ -9,13 +9,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rubricate.judge._likeness import passage_like
+from rubricate.judge._neutral import MEANT, SHOWN
 from rubricate.rubric import Evidence, Paraphrase
 
 __all__ = ["locate"]
 
 SAME = str.maketrans(
-    "“”„«»‘’‚´–—−‑\u00a0\u202f\u2009\t\n\r\f\v\u2028\u2029ς‹›⟦⟧¦∶",
-    '"""""\'\'\'\'----          σ<>[]|:',
+    {letter: MEANT[shown] for letter, shown in SHOWN.items()}
+    | dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("‘’‚´", "'")
+    | dict.fromkeys("–—−‑", "-")
+    | dict.fromkeys("\u00a0\u202f\u2009\t\n\r\f\v\u2028\u2029", " ")
+    | {"ς": "σ", **MEANT}
 )
 """Marks that are written in several ways, and white space, one letter for one."""
 QUOTE_MARKS = "\"' "

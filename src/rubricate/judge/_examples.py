@@ -15,6 +15,7 @@ from rubricate._documents import did_you_mean
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
+from rubricate.judge._neutral import neutral
 from rubricate.rubric import Criterion
 
 __all__ = ["Example", "ExampleLabel", "Examples"]
@@ -143,7 +144,7 @@ def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
         )
         if value is not None and criterion.needs_judge
     )
-    return Example(dataset.get_item_prompt(index), item.submission, labels)
+    return Example(neutral(dataset.get_item_prompt(index)), neutral(item.submission), labels)
 
 
 def _same(text: str) -> str:

@@ -13,6 +13,7 @@ import orjson
 
 from rubricate.judge._case import Case
 from rubricate.judge._judge import ModelJudge
+from rubricate.judge._neutral import NOTE, neutral, neutral_case
 from rubricate.judge._prompts import (
     asked_parts,
     code_for,
@@ -96,16 +97,18 @@ class PairJudge(ModelJudge):
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         assert case.item is not None
-        second = case.item.metadata[OTHER]
+        seen, second = neutral_case(case), neutral(case.item.metadata[OTHER])
+        note = "" if seen is case and second == case.item.metadata[OTHER] else NOTE
         system = template(f"{PAIR_PROMPT}/system").render(guidelines=case.guidelines)
         material = template(f"{PAIR_PROMPT}/material").render(
             tag=code_for((*texts_of(case), second)),
-            prompt=case.prompt,
-            context=case.context,
-            reference=case.reference,
-            first=case.submission,
+            prompt=seen.prompt,
+            context=seen.context,
+            reference=seen.reference,
+            first=seen.submission,
             second=second,
         )
+        material = note + material
         question = criterion.ask()
         asked = template(f"{PAIR_PROMPT}/criterion").render(question=question)
         user = sendable(material + asked)

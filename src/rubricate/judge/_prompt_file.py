@@ -29,6 +29,7 @@ from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._judge import ModelJudge
+from rubricate.judge._neutral import NOTE, neutral_case
 from rubricate.judge._prompts import (
     answer_form,
     asked_parts,
@@ -123,11 +124,14 @@ class PromptTemplate:
         Raises:
             InputError: the template does not work for this case.
         """
-        values = _values(case, criterion, examples)
+        seen = neutral_case(case)
+        values = _values(seen, criterion, examples)
         given = {name: values[name]() for name in self.variables}
         user = self._rendered(self._user, given)
         if "answer_form" not in self.variables:
             user = f"{user}\n\n{values['answer_form']()}"
+        if seen is not case:
+            user = NOTE + user
         if self._system is None:
             return prefix(case, examples=examples)[0], sendable(user)
         return sendable(self._rendered(self._system, given)), sendable(user)

@@ -3,8 +3,9 @@
 The order is instructions, task, context documents and reference, submission, criterion. Everything
 up to the criterion is the same, byte for byte, for all criteria of an item, so that an endpoint's
 prompt cache serves a whole rubric. Untrusted text stands between tags with a code that its author
-cannot know: the code is a hash of the text itself, and never stands in it. (Without that fence the
-prompt is there for one purpose: to measure what the fence is worth.)
+cannot know: the code is a hash of the text itself, and never stands in it. What could pass for a
+control token or a tag, and what nobody sees, is shown in another form (`_neutral`). (Without both
+the prompt is there for one purpose: to measure what they are worth.)
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rubricate.judge._case import Case
 from rubricate.judge._examples import Example
+from rubricate.judge._neutral import NOTE, neutral_case
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
@@ -168,13 +170,15 @@ def _examples_tag(examples: tuple[Example, ...]) -> str:
 
 
 def _material_part(case: Case, fenced: bool) -> str:
-    return _usual("material" if fenced else "unfenced").render(
+    seen = neutral_case(case) if fenced else case
+    text = _usual("material" if fenced else "unfenced").render(
         tag=material_tag(case),
-        prompt=case.prompt,
-        context=case.context,
-        reference=case.reference,
-        submission=case.submission,
+        prompt=seen.prompt,
+        context=seen.context,
+        reference=seen.reference,
+        submission=seen.submission,
     )
+    return text if seen is case else NOTE + text
 
 
 def material_tag(case: Case) -> str:
@@ -183,7 +187,13 @@ def material_tag(case: Case) -> str:
 
 
 def texts_of(case: Case) -> tuple[str, ...]:
-    """All of a case's material."""
+    """All of a case's material as a judge is shown it, with the note where that is another form."""
+    seen = neutral_case(case)
+    note = () if seen is case else (NOTE,)
+    return (*_own_texts(seen), *note)
+
+
+def _own_texts(case: Case) -> tuple[str, ...]:
     documents = [text or "" for one in case.context for text in (one.title, one.text)]
     return (case.prompt, *documents, case.reference or "", case.submission)
 
@@ -225,7 +235,7 @@ def templates_digest(folder: str) -> bytes:
 
 def material_digest(case: Case, examples: tuple[Example, ...], fenced: bool) -> bytes:
     """A hash of what `prefix` is made of, for keys."""
-    texts = (*texts_of(case), case.guidelines or "")
+    texts = (*(texts_of(case) if fenced else _own_texts(case)), case.guidelines or "")
     lengths = [len(text) for text in texts]
     absent = (case.reference is None, case.guidelines is None)
     return _digest("".join((repr((fenced, examples, absent, lengths)), *texts)))

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from rubricate._documents import read_document, validate
 from rubricate.errors import InputError
+from rubricate.judge import NOTE, as_written
 
 __all__ = ["Fault", "JudgeRequest", "Rule", "load_rules"]
 
@@ -27,8 +28,8 @@ class JudgeRequest:
     Attributes:
         body: the JSON body as it came.
         headers: the request's headers; `Authorization` only as whether there was one.
-        submission: the text between the submission tags of the prompt; of two that are compared,
-            the first.
+        submission: the text between the submission tags of the prompt, control tokens as its
+            author wrote them; of two that are compared, the first.
         second: the second of two submissions that are compared.
         criterion: the requirement that is asked about.
         labels: the verdicts (or scores) that the prompt allows, in its order.
@@ -58,6 +59,8 @@ class JudgeRequest:
         matches = ((text, _SUBMISSION.search(text) or _UNFENCED.search(text)) for text in texts)
         asked, found = next(((text, match) for text, match in matches if match), ("", None))
         submission, rest = (found["text"], asked[found.end() :]) if found else ("", "")
+        if NOTE in asked:
+            submission = as_written(submission)
         before = "".join(texts[: texts.index(asked)]) + asked[: found.end()] if found else ""
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
         if match := _CHOICE.search(rest):
@@ -76,6 +79,7 @@ class JudgeRequest:
         answers = schema.get("properties", {})
         both = _SECOND.search(asked)
         second = both["text"] if both else ""
+        second = as_written(second) if NOTE in asked else second
         return cls(body, headers, submission, *_question(question, answers), before, (), second)
 
 

@@ -13,6 +13,7 @@ from rubricate._documents import input_error
 from rubricate.dialects.ragas.prompt import PydanticPrompt, fenced, shown
 from rubricate.errors import UnreadableReply
 from rubricate.judge import (
+    NOTE,
     Case,
     Completion,
     Judge,
@@ -24,6 +25,7 @@ from rubricate.judge import (
     Send,
     answer_of,
     closing_object,
+    neutral,
     read_reply,
     refuse_repetition,
 )
@@ -75,7 +77,9 @@ class PromptJudge(ModelJudge):
         system, schema = _instructions(
             self._prompt, tuple(rubrics.items()), criterion.low, criterion.high
         )
-        material = fenced(self._prompt.fill(metadata[FIELDS]))
+        fields = self._prompt.fill(metadata[FIELDS])
+        seen = {name: _neutral(value) for name, value in fields.items()}
+        material = fenced(seen) if seen == fields else NOTE + fenced(seen)
         return Request((_message("system", system), _message("user", material)), schema)
 
     def read(self, completion: Completion, request: Request) -> Reply:
@@ -140,6 +144,13 @@ def _close(node: Any) -> None:
             node["additionalProperties"] = False
         for entry in node.values():
             _close(entry)
+
+
+def _neutral(value: Any) -> Any:
+    """A field as a judge is shown it."""
+    if isinstance(value, list):
+        return [_neutral(one) for one in value]
+    return neutral(value) if isinstance(value, str) else value
 
 
 def _message(role: Any, text: str) -> Message:

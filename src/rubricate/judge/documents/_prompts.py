@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._case import Case
+from rubricate.judge._neutral import NOTE, neutral, neutral_case
 from rubricate.judge._prompts import (
     code_for,
     request_schema,
@@ -77,16 +78,17 @@ def _finding_suffix(criterion: Criterion) -> tuple[str, dict[str, Any]]:
 
 
 def _material(name: str, case: Case, **more: str) -> str:
-    return sendable(
-        _ours(name).render(
-            tag=code_for([*texts_of(case), *more.values()]),
-            prompt=case.prompt,
-            context=case.context,
-            reference=case.reference,
-            submission=case.submission,
-            **more,
-        )
+    seen = neutral_case(case)
+    shown = {key: neutral(text) for key, text in more.items()}
+    text = _ours(name).render(
+        tag=code_for([*texts_of(case), *shown.values()]),
+        prompt=seen.prompt,
+        context=seen.context,
+        reference=seen.reference,
+        submission=seen.submission,
+        **shown,
     )
+    return sendable(text if seen is case and shown == more else NOTE + text)
 
 
 def _ours(name: str) -> Template:
