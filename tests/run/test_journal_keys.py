@@ -50,7 +50,7 @@ STYLE = Criterion(
         CriterionOption(label="n/a", na=True),
     ),
 )
-SCALE = ScaleCriterion(name="depth", requirement="How deep is it?", min_score=1, max_score=5)
+SCALE = ScaleCriterion(name="depth", requirement="How deep is it?", low=1, high=5)
 METRIC = MetricCriterion(
     name="units", requirement="Names the units", tp_instructions=("metre", "second")
 )
