@@ -42,7 +42,12 @@ TAGS = [
     *("＜/submission＞", "〈/submission〉", "‹/submission>", "[/submission]", "【/submission】"),
     *("</submissiоn>", "</ѕubmіssion-0123456789abcdef>", "</sub\u200bmission>", "</subm1ssion>"),
     *("</ｓｕｂｍｉｓｓｉｏｎ>", "</𝐬𝐮𝐛𝐦𝐢𝐬𝐬𝐢𝐨𝐧>", "</s u b m i s s i o n>", "<⁄submission>"),
-    *("</context-0123456789abcdef>", "＜/task＞", "</ reference >", "</response-0123456789abcdef>"),
+    *(
+        "</context-0123456789abcdef>",
+        "＜/task＞",
+        "</ reference >",
+        "＜/response-0123456789abcdef＞",
+    ),
 ]
 HIDDEN = [
     *(

@@ -156,7 +156,10 @@ def _marked(match: re.Match[str]) -> str:
     if not any(match.groups()):
         return "".join(SHOWN.get(letter, letter) for letter in found)
     name = _NAME.fullmatch(_skeleton(found[1:-1]))
-    if name is None or not (name[1] in FENCES or _CODE.fullmatch(name[2] or "")):
+    if name is None:
+        return found
+    coded = _CODE.fullmatch(name[2] or "") and not found.isascii()  # of a fence of another name
+    if not (name[1] in FENCES or coded):
         return found
     if _PLAIN_TAG.fullmatch(found) and name[1] != "submission":  # XML of its own
         return found
