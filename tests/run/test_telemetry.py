@@ -32,8 +32,11 @@ dataset = RubricDataset("How fast?", Rubric([Criterion(name="a", requirement="r"
 for number in range(3):
     dataset.add_item(f"planted-submission {number}", "d")
 with trace.get_tracer("mine").start_as_current_span("mine"):
-    for item in rubricate.grade_stream(dataset, "openai/small", base_url=sys.argv[1], attempts=2):
+    options = {"base_url": sys.argv[1], "attempts": 2, "max_tokens": 99}
+    for item in rubricate.grade_stream(dataset, "openai/small", **options):
         current = trace.get_current_span().name
+if "one" in sys.argv:
+    dataset.rubric.grade("planted-text", judge="openai/one", **options)
 found = [json.loads(span.to_json()) for span in spans.get_finished_spans()]
 data = json.loads(reader.get_metrics_data().to_json())
 measured = {
@@ -46,11 +49,11 @@ print(json.dumps({"spans": found, "metrics": measured, "current": current}))
 """
 
 
-def traced(*rules: Rule) -> dict:
+def traced(*rules: Rule, then: tuple[str, ...] = ()) -> dict:
     """What a program that grades three items sees."""
     with ScriptedEndpoint([*rules]) as endpoint:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, endpoint.url],
+            [sys.executable, "-c", PROGRAM, endpoint.url, *then],
             capture_output=True,
             text=True,
             check=True,
@@ -77,7 +80,21 @@ def test_a_run_has_a_span_and_each_request_one_below_it():
     assert attributes["gen_ai.request.model"] == "small"
     assert attributes["server.address"] == "127.0.0.1"
     assert attributes["gen_ai.usage.input_tokens"] > 0
+    assert attributes["gen_ai.request.temperature"] == 0.0
+    assert attributes["gen_ai.request.max_tokens"] == 99
+    assert attributes["gen_ai.response.model"] == "small"
+    assert attributes["gen_ai.response.finish_reasons"] == ["stop"]
     assert requests[0]["kind"] == "SpanKind.CLIENT"
+
+
+def test_one_text_that_is_graded_is_a_run_without_an_error_by_its_judges_name():
+    runs = [span for span in traced(then=("one",))["spans"] if span["name"] == "rubricate.run"]
+    assert [span["attributes"]["rubricate.judge"] for span in runs] == [
+        "openai/small",
+        "openai/one",
+    ]
+    assert [span["status"]["status_code"] for span in runs] == ["UNSET", "UNSET"]
+    assert not any("error.type" in span["attributes"] for span in runs)
 
 
 def test_metrics_are_how_long_requests_took_and_their_tokens():

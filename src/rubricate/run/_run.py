@@ -159,7 +159,8 @@ async def run(
             )
         )
         results = stack.enter_context(folder.begin(plan)) if folder else None
-        span = RunSpan(judge.name, dataset.name, progress.total)
+        asked = getattr(judge, "behind", judge) if plan.asked else judge
+        span = RunSpan(asked.name, dataset.name, progress.total)
         execution = Execution(
             plan,
             bench,

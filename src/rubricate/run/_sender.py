@@ -165,9 +165,9 @@ class Sender:
         if not standing.is_open:
             late = asyncio.create_task(_open_late(standing))
         try:
-            with RequestSpan(model) as span:
+            with RequestSpan(model, request) as span:
                 completion = await self._watchdog.complete(model, request, limiter, patience)
-                span.answered(completion.usage)
+                span.answered(completion)
         except ModelError as error:
             if error.kind == "timeout" and not isinstance(error, LostRequest):
                 limiter.timed_out(sent, limiter.latencies.count - before)

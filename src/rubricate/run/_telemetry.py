@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 
 from rubricate._version import __version__
 from rubricate.errors import ModelError
-from rubricate.judge import Model
+from rubricate.judge import Completion, Model, Request
 from rubricate.judge.models import split_name
-from rubricate.rubric import Usage
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
@@ -36,6 +35,20 @@ PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
 SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 TOKENS = tuple(4**power for power in range(14))
 """The conventions' boundaries of histograms."""
+PARAMETERS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "seed": "seed",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "frequency_penalty": "frequency_penalty",
+    "presence_penalty": "presence_penalty",
+    "n": "choice.count",
+}
+"""The conventions' names of what is sent beside the messages."""
+LONGEST = 100
+"""Characters of what an endpoint calls a model, or the end of a reply."""
 
 
 def _tracer() -> Tracer | None:
@@ -117,12 +130,22 @@ class RunSpan:
 class RequestSpan:
     """The span of one request, and its metrics; a context manager around sending it."""
 
-    __slots__ = ("_begin", "_current", "_model", "_span", "_told", "_tracer", "_usage")
+    __slots__ = (
+        "_begin",
+        "_completion",
+        "_current",
+        "_model",
+        "_request",
+        "_span",
+        "_told",
+        "_tracer",
+    )
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, request: Request) -> None:
         self._model = model
+        self._request = request
         self._tracer = _tracer()
-        self._usage: Usage | None = None
+        self._completion: Completion | None = None
 
     def __enter__(self) -> RequestSpan:
         if self._tracer is None:
@@ -133,7 +156,7 @@ class RequestSpan:
         self._span = self._tracer.start_span(
             f"chat {self._told['gen_ai.request.model']}",
             kind=trace.SpanKind.CLIENT,
-            attributes=self._told,
+            attributes={**self._told, **_parameters(self._model, self._request)},
         )
         self._current = trace.use_span(
             self._span, record_exception=False, set_status_on_exception=False
@@ -142,9 +165,9 @@ class RequestSpan:
         self._begin = time.perf_counter()
         return self
 
-    def answered(self, usage: Usage) -> None:
-        """Note what the answer took."""
-        self._usage = usage
+    def answered(self, completion: Completion) -> None:
+        """Note the answer."""
+        self._completion = completion
 
     def __exit__(
         self,
@@ -163,10 +186,17 @@ class RequestSpan:
             if isinstance(error, ModelError) and error.status is not None:
                 self._span.set_attribute("http.response.status_code", error.status)
         durations, tokens = _histograms()
+        found = self._completion
+        if found is not None and found.model:
+            told["gen_ai.response.model"] = found.model[:LONGEST]
+            self._span.set_attribute("gen_ai.response.model", found.model[:LONGEST])
+        if found is not None and found.finish_reason:
+            reasons = [found.finish_reason[:LONGEST]]
+            self._span.set_attribute("gen_ai.response.finish_reasons", reasons)
         durations.record(seconds, told)
-        if self._usage is not None:
+        if found is not None:
             for side in ("input", "output"):
-                count: int = getattr(self._usage, f"{side}_tokens")
+                count: int = getattr(found.usage, f"{side}_tokens")
                 self._span.set_attribute(f"gen_ai.usage.{side}_tokens", count)
                 tokens.record(count, {**told, "gen_ai.token.type": side})
         self._current.__exit__(None, None, None)
@@ -195,3 +225,14 @@ def _attributes(model: Model) -> dict[str, str | int]:
         told["server.address"] = address.hostname
         told["server.port"] = address.port or (443 if address.scheme == "https" else 80)
     return told
+
+
+def _parameters(model: Model, request: Request) -> dict[str, str | int | float]:
+    """How a request is sampled: as the model sends it, else as its fingerprint says."""
+    tell = getattr(model, "parameters", None)
+    given = tell(request) if callable(tell) else model.fingerprint()
+    return {
+        f"gen_ai.request.{known}": given[name]
+        for name, known in PARAMETERS.items()
+        if isinstance(given.get(name), int | float)
+    }

@@ -38,7 +38,8 @@ from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
     completion_text,
-    is_cut_off,
+    finish_reason,
+    is_too_long,
     parse_body,
     quota,
     retry_after,
@@ -180,12 +181,7 @@ class HTTPModel:
         if self._marks and request.shared:
             first = next(message for message in messages if message["role"] == "user")
             first["content"] = marked(first["content"], request.shared)
-        if form.temperature is not None:
-            payload["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
-        if self._max_tokens is not None and form.most:
-            payload[form.most] = self._max_tokens
-        if request.choices:
-            payload |= chosen(form, request.sample)
+        payload |= self._parameters(request, form)
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
@@ -193,6 +189,18 @@ class HTTPModel:
         elif form.rung == "json_object":
             payload["response_format"] = {"type": "json_object"}
         return payload
+
+    def _parameters(self, request: Request, form: Form) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if form.temperature is not None:
+            found["temperature"] = CHOICE_TEMPERATURE if request.choices else form.temperature
+        if self._max_tokens is not None and form.most:
+            found[form.most] = self._max_tokens
+        return found | chosen(form, request.sample) if request.choices else found
+
+    def parameters(self, request: Request) -> dict[str, Any]:
+        """How a request is sampled, as it is sent: `temperature`, `max_tokens` and the like."""
+        return self._parameters(request, self._form)
 
     def _response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
         """What asks for replies of a schema; put together once for each schema."""
@@ -271,15 +279,18 @@ class HTTPModel:
         probabilities, unusable = token_probabilities(body)
         cost = self._price(read, cached, written) if billed is None else billed
         usage = Usage(1, read, cached, written, cost, seconds)
+        model, reason = body.get("model"), finish_reason(body)
         return Completion(
             text,
             usage,
             quota(headers),
             probabilities,
-            cut_off=is_cut_off(body),
+            cut_off=is_too_long(reason),
             structured=structured,
             elsewhere=elsewhere,
             unusable=self._without_keys(unusable),
+            model=model if isinstance(model, str) else "",
+            finish_reason=reason,
         )
 
     def price(self, usage: Usage) -> float | None:

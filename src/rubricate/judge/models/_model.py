@@ -77,6 +77,8 @@ class Completion:
             the answer, whole.
         elsewhere: what a reply without text has in its reasoning or in a tool call's arguments.
         unusable: what is wrong with the probabilities that it came with; they are then None.
+        model: what the endpoint calls the model that answered, if it says so.
+        finish_reason: why the endpoint says that the reply ended, if it does.
     """
 
     text: str
@@ -88,6 +90,8 @@ class Completion:
     structured: bool = False
     elsewhere: str = ""
     unusable: str = ""
+    model: str = ""
+    finish_reason: str = ""
 
 
 @runtime_checkable
@@ -102,8 +106,9 @@ class Model(Protocol):
     than others for its answer may be cancelled and sent again, or sent a second time beside it.
     An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time;
     `gives_probabilities`, if it is false, that completions never have any. A method
-    `count_tokens(text)` gives the tokens of a text, by which long documents are split;
-    without it they are guessed.
+    `parameters(request)` gives what is sent beside the messages (`temperature`, `max_tokens`, ...),
+    for traces. A method `count_tokens(text)` gives the tokens of a text, by which long documents
+    are split; without it they are guessed.
     """
 
     name: str

@@ -20,7 +20,8 @@ from rubricate.judge.models._tokens import token_text
 __all__ = [
     "TAGGED_INSTRUCTION",
     "completion_text",
-    "is_cut_off",
+    "finish_reason",
+    "is_too_long",
     "parse_body",
     "quota",
     "retry_after",
@@ -120,11 +121,17 @@ def text_elsewhere(body: Mapping[str, Any]) -> str:
     return next((text for text in thoughts if isinstance(text, str) and text.strip()), "")
 
 
-def is_cut_off(body: Mapping[str, Any]) -> bool:
-    """Whether the reply ended because it was as long as it may be (`finish_reason` `length`)."""
+def finish_reason(body: Mapping[str, Any]) -> str:
+    """Why the reply ended, in the endpoint's words; "" where it says nothing."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    return isinstance(choice, dict) and str(choice.get("finish_reason")).lower() in _TOO_LONG
+    given = choice.get("finish_reason") if isinstance(choice, dict) else None
+    return given if isinstance(given, str) else ""
+
+
+def is_too_long(reason: str) -> bool:
+    """Whether a reply that ended for this reason was as long as it may be (`length`)."""
+    return reason.lower() in _TOO_LONG
 
 
 def token_probabilities(body: Mapping[str, Any]) -> tuple[dict[str, float] | None, str]:
