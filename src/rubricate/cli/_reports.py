@@ -170,13 +170,22 @@ def _run_dir(settings: ReportSettings, names: list[str]) -> Path:
 
 
 def _list_unmatched(reports: Reports, notes: Any) -> None:
-    """Say which tasks have no report, and which files no task."""
+    """Say which tasks have no report, which files no task, and what cannot be read as it is."""
     for system, missing in reports.without_report.items():
         if missing:
             of = f" of {system}" if system else ""
             _listed(notes, f"Tasks without a report{of}", missing)
     if reports.without_task:
         _listed(notes, "Files without a task", [path.name for path in reports.without_task])
+    errors = list(reports.unreadable.values())
+    for error in errors[:MOST_LISTED]:
+        what = f"Failed, since it cannot be read: {error}"
+        notes.print(what, highlight=False, markup=False, soft_wrap=True)
+    if len(errors) > MOST_LISTED:
+        notes.print(f"and {len(errors) - MOST_LISTED} more", highlight=False)
+    if reports.hidden:
+        hidden = [f"{name} ({count} characters)" for name, count in reports.hidden.items()]
+        _listed(notes, "Text that the page hides was left out of", hidden)
 
 
 def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
@@ -196,6 +205,8 @@ def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings
             "stopped": summary.stopped,
             "without_report": reports.without_report,
             "without_task": [path.name for path in reports.without_task],
+            "unreadable": {name: str(error) for name, error in reports.unreadable.items()},
+            "hidden_characters": reports.hidden,
             "verdicts": summary.verdicts,
             "errors": summary.errors,
             "usage": usage,

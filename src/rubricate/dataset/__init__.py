@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     from rubricate.dataset._chat_text import text_of_chat
     from rubricate.dataset._columns import TableColumns
     from rubricate.dataset._context import ContextDocument
+    from rubricate.dataset._conversion import Converter
     from rubricate.dataset._csv import csv_dataset
-    from rubricate.dataset._document_file import DOCUMENT_SUFFIXES, read_document_file
+    from rubricate.dataset._document_file import (
+        DOCUMENT_SUFFIXES,
+        read_document,
+        read_document_file,
+    )
     from rubricate.dataset._entries import Entry, Gradable, Survey, survey_of
     from rubricate.dataset._fields import DatasetRecord, FieldSpec, RecordToSample
     from rubricate.dataset._file import file_dataset
@@ -77,6 +82,7 @@ __all__ = [
     "ContentText",
     "ContentVideo",
     "ContextDocument",
+    "Converter",
     "DataItem",
     "Dataset",
     "DatasetRecord",
@@ -108,6 +114,7 @@ __all__ = [
     "open_items",
     "open_label_file",
     "parquet_dataset",
+    "read_document",
     "read_document_file",
     "render_turns",
     "sample_input_len",
@@ -123,7 +130,8 @@ _MODULES = {
     "_columns": ("TableColumns",),
     "_context": ("ContextDocument",),
     "_csv": ("csv_dataset",),
-    "_document_file": ("DOCUMENT_SUFFIXES", "read_document_file"),
+    "_conversion": ("Converter",),
+    "_document_file": ("DOCUMENT_SUFFIXES", "read_document", "read_document_file"),
     "_entries": ("Entry", "Gradable", "Survey", "survey_of"),
     "_fields": ("DatasetRecord", "FieldSpec", "RecordToSample"),
     "_file": ("file_dataset",),

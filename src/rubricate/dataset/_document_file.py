@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import io
+import json
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import stat
+from contextlib import nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 
 from rubricate._files import user_path
+from rubricate.dataset._conversion import CONVERTERS, Converted, Converter
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-__all__ = ["DOCUMENT_SUFFIXES", "read_document_file"]
+__all__ = ["DOCUMENT_SUFFIXES", "read_document", "read_document_file"]
 
 PLAIN = (".md", ".markdown", ".txt")
+MOST_BYTES = 200 * 2**20
+"""Bytes that a document's file may have."""
+RULES = 2
+"""Counted up where the same file becomes another text, so that no older one is taken."""
 MOST_GUESSED = 2**16
 """Bytes that an encoding is guessed from."""
 _MAGIC = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive, such as DOCX", b"\x89PNG": "an image"}
@@ -24,35 +29,55 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def read_document_file(path: str | Path, *, cache: str | Path | None = None) -> str:
-    """The text of a document.
+    """The text of a document; the arguments and errors are those of `read_document`."""
+    return read_document(path, cache=cache).text
+
+
+def read_document(
+    path: str | Path, *, cache: str | Path | None = None, converter: Converter | None = None
+) -> Converted:
+    """The text of a document, and how many characters of it an HTML page hides (left out).
+
+    PDF, HTML and DOCX are converted within bounds of time, memory and size (see `Converter`).
 
     Args:
         path: a file whose name ends in one of `DOCUMENT_SUFFIXES`.
         cache: a folder where converted text is kept, by the hash of the file's content. Default:
             nothing is kept.
+        converter: what converts; one for many documents saves starting its process anew.
 
     Raises:
-        InputError: there is no such file, it is empty or binary, its text is not UTF-8 (says what
-            it seems to be), or it has no text.
+        InputError: there is no such file, it is empty, binary or too large, its text is not UTF-8
+            (says what it seems to be), it cannot be converted, or it has no text.
         MissingExtraError: its kind needs the extra `documents`.
     """
     path = user_path(path)
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise InputError("is no ordinary file", file=path)
+            if found.st_size > MOST_BYTES:
+                raise InputError(
+                    f"has {found.st_size / 2**20:,.0f} MB, more than {MOST_BYTES / 2**20:,.0f}",
+                    file=path,
+                )
+            content = file.read(MOST_BYTES)
     except FileNotFoundError:
         raise MissingFileError("file not found", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     suffix = path.suffix.lower()
     if suffix in PLAIN:
-        text = _decoded(content, path)
-    elif suffix in _CONVERTERS:
-        text = _converted(content, suffix, path, None if cache is None else user_path(cache))
+        read = Converted(_decoded(content, path), 0)
+    elif suffix in CONVERTERS:
+        folder = None if cache is None else user_path(cache)
+        read = _converted(content, suffix, path, folder, converter)
     else:
         raise InputError(f"not one of {', '.join(DOCUMENT_SUFFIXES)}", file=path)
-    if not text.strip():
+    if not read.text.strip():
         raise InputError("there is no text in it", file=path)
-    return text
+    return read
 
 
 def _decoded(content: bytes, path: Path) -> str:
@@ -81,63 +106,34 @@ def _not_utf8(content: bytes, place: int) -> str:
     )
 
 
-def _converted(content: bytes, suffix: str, path: Path, cache: Path | None) -> str:
-    convert, packages = _CONVERTERS[suffix]
+def _converted(
+    content: bytes, suffix: str, path: Path, cache: Path | None, converter: Converter | None
+) -> Converted:
+    packages = CONVERTERS[suffix][1]
     try:
         versions = [f"{package} {version(package)}" for package in packages]
     except ImportError:
         raise MissingExtraError(f"reading {suffix} files", "documents") from None
     kept = None
     if cache is not None:
-        digest = hashlib.blake2b(repr((suffix, versions)).encode(), digest_size=16)
+        digest = hashlib.blake2b(repr((RULES, suffix, versions)).encode(), digest_size=16)
         digest.update(content)
-        kept = cache / f"{digest.hexdigest()}.md"
-        with suppress(OSError, UnicodeDecodeError):
-            return kept.read_bytes().decode()
+        kept = cache / f"{digest.hexdigest()}.json"
+        with suppress(OSError, ValueError, TypeError):
+            return Converted(**json.loads(kept.read_bytes()))
     try:
-        text = convert(content)
-    except Exception as error:  # each converter has its own errors for damaged files
-        what = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot be converted to text: {what}", file=path) from None
-    text = text.encode("utf-8", "replace").decode()
+        with nullcontext(converter) if converter else Converter() as converting:
+            read = converting.convert(suffix, content)
+    except InputError as error:
+        raise error.within(file=path) from None
     if kept is not None:
         with suppress(OSError):
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             part = kept.with_suffix(f".{os.getpid()}")
-            part.write_bytes(text.encode())
+            part.write_text(json.dumps(read._asdict()), encoding="utf-8")
             part.replace(kept)
-    return text
+    return read
 
 
-def _of_pdf(content: bytes) -> str:
-    from pypdf import PdfReader
-
-    pages = PdfReader(io.BytesIO(content)).pages
-    return "\n\n".join(page.extract_text() for page in pages)
-
-
-def _of_docx(content: bytes) -> str:
-    import mammoth
-
-    return _of_html(mammoth.convert_to_html(io.BytesIO(content)).value.encode())
-
-
-def _of_html(content: bytes) -> str:
-    from bs4 import BeautifulSoup
-    from markdownify import MarkdownConverter
-
-    soup = BeautifulSoup(content, "html.parser")
-    for hidden in soup(["head", "script", "style", "noscript", "template"]):
-        hidden.decompose()
-    converter = MarkdownConverter(heading_style="ATX", bullets="-")
-    return str(converter.convert_soup(soup))
-
-
-_CONVERTERS: dict[str, tuple[Callable[[bytes], str], tuple[str, ...]]] = {
-    ".pdf": (_of_pdf, ("pypdf",)),
-    ".docx": (_of_docx, ("mammoth", "markdownify")),
-    ".html": (_of_html, ("markdownify",)),
-    ".htm": (_of_html, ("markdownify",)),
-}
-DOCUMENT_SUFFIXES = (*PLAIN, *_CONVERTERS)
+DOCUMENT_SUFFIXES = (*PLAIN, *CONVERTERS)
 """What the names of documents that can be read end in."""

@@ -28,6 +28,7 @@ class Entry:
         rubric: its rubric: its own, or the dataset's.
         prompt: what it answers: its own prompt, or the dataset's.
         reference: an exemplary response, if there is one.
+        unreadable: why its submission cannot be read; every verdict on it has then failed.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Entry:
     rubric: Rubric
     prompt: str
     reference: str | None
+    unreadable: str | None = None
 
     def labels(self) -> dict[str, Verdict]:
         """The human verdicts by criterion name; a criterion without one is missing.

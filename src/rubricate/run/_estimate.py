@@ -152,6 +152,8 @@ async def estimate(
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for planned in plan:
+            if planned.unreadable is not None:
+                continue
             item = JudgedItem(planned)
             calls = bench.calls(item)
             further -= sum(map(len, item.alike.values()))

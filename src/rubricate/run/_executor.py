@@ -148,7 +148,9 @@ class Execution:
             yield self._filled(self._open.pop(next(iter(self._open))))
         for planned in self._items:
             item = JudgedItem(planned)
-            if self._answers.has_a_past:
+            if planned.unreadable is not None:
+                self._fail(item, planned.unreadable)
+            elif self._answers.has_a_past:
                 self._opened(item)
             yield self._filled(item)
 
@@ -203,6 +205,13 @@ class Execution:
             unknown = item.lead(unknown)
         return unknown + self._escalated(item)
 
+    def _fail(self, item: JudgedItem, why: str) -> None:
+        """Fail every verdict of an item whose submission cannot be read; nothing is kept of it."""
+        for name in item.planned.rubric.names:
+            item.verdicts[name] = Verdict(name, "failed", error=Failure("document", why))
+            self._progress.count(item.verdicts[name])
+            self._tell(item, name)
+
     def _escalated(self, item: JudgedItem) -> list[Call]:
         """The calls that what was taken last makes needed at a further stage of a cascade."""
         if not item.escalated:
@@ -231,7 +240,11 @@ class Execution:
         """Every call with its item; for an item that needs none, one time None."""
         for planned in self._items:
             item = self._open[planned.index] = JudgedItem(planned)
-            calls = self._opened(item)
+            calls: list[Call] = []
+            if planned.unreadable is not None:
+                self._fail(item, planned.unreadable)
+            else:
+                calls = self._opened(item)
             if item.verdicts or item.votes:
                 self._on_progress(self._progress)
             for call in calls or (None,):

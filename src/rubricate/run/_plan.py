@@ -21,7 +21,7 @@ class PlannedItem:
     """One item with all that judging it needs.
 
     `index` is its place in the dataset, from 0. `labels` are the human verdicts by criterion name;
-    a criterion without one is missing.
+    a criterion without one is missing. `unreadable` says why there is no submission to be judged.
     """
 
     index: int
@@ -30,6 +30,7 @@ class PlannedItem:
     rubric: Rubric
     case: Case
     labels: dict[str, Verdict]
+    unreadable: str | None = None
 
     def author(self, keys: Sequence[str]) -> str | None:
         """The model that wrote the text, by the first of these keys that its metadata has."""
@@ -89,4 +90,12 @@ def _planned(index: int, entry: Entry) -> PlannedItem:
         context=tuple(entry.item.context),
         item=entry.item,
     )
-    return PlannedItem(index, entry.id, entry.item.description, entry.rubric, case, entry.labels())
+    return PlannedItem(
+        index,
+        entry.id,
+        entry.item.description,
+        entry.rubric,
+        case,
+        entry.labels(),
+        entry.unreadable,
+    )

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rubricate._files import user_path
 from rubricate.dataset import (
     DOCUMENT_SUFFIXES,
+    Converter,
     DataItem,
     Entry,
     Survey,
-    read_document_file,
+    read_document,
     survey_of,
 )
 from rubricate.dialects.researchrubrics._tasks import Task, label_of
-from rubricate.errors import InputError
+from rubricate.errors import InputError, MissingExtraError
 
 __all__ = ["Report", "Reports", "find_reports"]
 
@@ -48,6 +50,10 @@ class Reports:
         cache: where converted text of PDF, HTML and DOCX is kept; None for nowhere.
         without_report: the ids of tasks that no report is for, by system.
         without_task: files that no task is for.
+
+    Attributes:
+        unreadable: by the report's id, what is wrong with one that cannot be read.
+        hidden: by the report's id, how many characters of it its page hides; they are left out.
     """
 
     def __init__(
@@ -63,35 +69,69 @@ class Reports:
         self.name = name
         self.without_report = dict(without_report or {})
         self.without_task = list(without_task)
+        self.unreadable: dict[str, InputError] = {}
+        self.hidden: dict[str, int] = {}
         self._cache = cache
 
     def __len__(self) -> int:
         return len(self.reports)
 
     def survey(self, limit: int | None = None) -> Survey:
-        """Read all reports, and check them."""
-        return survey_of(self.entries(limit))
+        """Read all reports, and check them.
+
+        Raises:
+            InputError: none of them can be read.
+        """
+        found = survey_of(self.entries(limit))
+        errors = [self.unreadable.get(name) for name in list(self.reports)[:limit]]
+        if errors and errors[0] is not None and all(errors):
+            raise errors[0]
+        return found
 
     def entries(self, limit: int | None = None) -> Iterator[Entry]:
         """The reports, one after the other."""
-        for report in list(self.reports.values())[:limit]:
-            task = report.task
-            metadata = {"sample_id": task.sample_id, "domain": task.domain}
-            metadata |= {"system": report.system} if report.system else {}
-            labels = [
-                label_of(criterion, one.human)
-                for criterion, one in zip(task.rubric, task.criteria, strict=True)
-            ]
-            item = DataItem(
-                read_document_file(report.path, cache=self._cache),
-                task.domain,
-                labels if any(labels) else None,  # type: ignore[arg-type]
-                task.rubric,
-                id=report.id,
-                prompt=task.prompt,
-                metadata=metadata,
-            )
-            yield Entry(report.id, item, task.rubric, task.prompt, None)
+        with Converter() as converter:
+            for report in list(self.reports.values())[:limit]:
+                yield self._entry(report, converter)
+
+    def _entry(self, report: Report, converter: Converter) -> Entry:
+        task = report.task
+        text = self._text(report, converter)
+        metadata: dict[str, Any] = {"sample_id": task.sample_id, "domain": task.domain}
+        metadata |= {"system": report.system} if report.system else {}
+        if hidden := self.hidden.get(report.id):
+            metadata["hidden_characters"] = hidden
+        labels = [
+            label_of(criterion, one.human)
+            for criterion, one in zip(task.rubric, task.criteria, strict=True)
+        ]
+        item = DataItem(
+            text,
+            task.domain,
+            labels if any(labels) else None,  # type: ignore[arg-type]
+            task.rubric,
+            id=report.id,
+            prompt=task.prompt,
+            metadata=metadata,
+        )
+        error = self.unreadable.get(report.id)
+        why = None if error is None else str(error)
+        return Entry(report.id, item, task.rubric, task.prompt, None, why)
+
+    def _text(self, report: Report, converter: Converter) -> str:
+        """The report's text; empty where it cannot be read, which is tried once."""
+        if report.id in self.unreadable:
+            return ""
+        try:
+            text, hidden = read_document(report.path, cache=self._cache, converter=converter)
+        except MissingExtraError:
+            raise
+        except InputError as error:
+            self.unreadable[report.id] = error
+            return ""
+        if hidden:
+            self.hidden[report.id] = hidden
+        return text
 
 
 def find_reports(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from rubricate._files import user_path
-from rubricate.dataset import read_document_file
 from rubricate.dialects.researchrubrics._batch import (
     DEFAULT_MODEL,
     MAX_CONCURRENT,
@@ -101,7 +100,6 @@ class RubricEvaluator:
         except ImportError:
             raise MissingExtraError("evaluate_task_rubrics", "pandas") from None
         path = user_path(markdown_file)
-        read_document_file(path)
         known = {task.sample_id: task for task in read_tasks(tasks, grading=self.grading)}
         if path.stem not in known:
             raise InputError(f"no task has the sample_id '{path.stem}' in {tasks}", file=path)
