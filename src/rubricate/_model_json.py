@@ -40,6 +40,8 @@ def model_json(text: str) -> tuple[Any, bool]:
         try:
             value, end = _DECODER.raw_decode(text)
         except ValueError:
+            if text[:1] not in ("{", "["):
+                raise
             text = _STRING_OR_LAST_COMMA.sub(_mended, text)
             value, end = _DECODER.raw_decode(text)
         if "\\ud" in text or "\\uD" in text:

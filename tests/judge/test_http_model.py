@@ -748,3 +748,79 @@ def test_a_server_of_ones_own_is_told_how_many_quotes_a_reply_may_have(
         sent = model._payload(request, model._form)["response_format"]["json_schema"]["schema"]
         assert ('"maxItems": 8' in json.dumps(sent)) is bounded
         assert "maxItems" not in json.dumps(request.schema)
+
+
+UNMET = json.dumps({"reason": "r", "evidence": [], "verdict": "UNMET"})
+MET = json.dumps(ANSWER)
+
+
+def call(arguments: Any) -> dict[str, Any]:
+    return {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "judgement", "arguments": arguments},
+    }
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "message", "found"),
+    [
+        ("stop", {"content": UNMET}, "UNMET"),
+        ("stop", {"content": UNMET, "reasoning_content": MET}, "UNMET"),
+        ("stop", {"content": UNMET, "tool_calls": [call(MET)]}, "UNMET"),
+        ("stop", {"content": [{"type": "text", "text": UNMET}]}, "UNMET"),
+        (
+            "stop",
+            {"content": [{"type": "reasoning", "text": MET}, {"type": "text", "text": UNMET}]},
+            "UNMET",
+        ),
+        ("stop", {"content": "", "reasoning_content": UNMET}, "UNMET"),
+        ("stop", {"content": None, "reasoning": f"\n{UNMET}"}, "UNMET"),
+        ("stop", {"content": " \n", "reasoning": f"```json\n{UNMET}\n```"}, "UNMET"),
+        ("tool_calls", {"content": None, "tool_calls": [call(UNMET)]}, "UNMET"),
+        ("tool_calls", {"content": None, "tool_calls": [call(json.loads(UNMET))]}, "UNMET"),
+        ("function_call", {"content": None, "function_call": {"arguments": UNMET}}, "UNMET"),
+        (None, {"content": UNMET}, "UNMET"),
+        ("stop", {"content": "", "reasoning_content": f"Perhaps {MET}"}, "not one whole"),
+        ("stop", {"content": "", "reasoning_content": f"Perhaps:\n{MET}"}, "not one whole"),
+        ("stop", {"content": "", "reasoning_content": f"{MET}\nBut no."}, "not one whole"),
+        ("stop", {"content": "", "reasoning_content": "It is met."}, "its reasoning or tool call"),
+        ("stop", {"content": "It is met.", "reasoning_content": MET}, "no JSON object"),
+        ("tool_calls", {"content": None, "tool_calls": [call(MET), call(MET)]}, "empty"),
+        ("tool_calls", {"content": None, "tool_calls": [call("")]}, "empty"),
+        ("tool_calls", {"content": None, "tool_calls": [call("[]")]}, "a JSON list"),
+        ("tool_calls", {"content": None, "tool_calls": "MET"}, "empty"),
+        ("stop", {"content": ""}, "the reply is empty"),
+        ("length", {"content": MET}, "cut off"),
+        ("length", {"content": "", "reasoning_content": MET}, "cut off"),
+        ("max_tokens", {"content": MET}, "cut off"),
+        ("MAX_TOKENS", {"content": MET}, "cut off"),
+        ("model_length", {"content": MET}, "cut off"),
+    ],
+)
+def test_an_answer_is_read_where_endpoints_put_it_and_only_whole(
+    finish_reason: Any, message: dict[str, Any], found: str
+):
+    asked: list[dict[str, Any]] = []
+
+    async def respond(request: web.Request) -> dict[str, Any]:
+        asked.append(await request.json())
+        return choice(finish_reason, role="assistant", **message)
+
+    async def main() -> Any:
+        async with serving(respond) as url:
+            model = HTTPModel("m", base_url=url)
+            criterion = Criterion(name="a", requirement="Says that it is fast")
+            verdict = await ModelJudge(model, reasks=1).judge(
+                Case("Light is fast."), criterion, lambda model, request: model.complete(request)
+            )
+            await model.aclose()
+            return verdict
+
+    verdict = asyncio.run(main())
+    if found == "UNMET":
+        assert (verdict.label, verdict.reason, len(asked)) == ("UNMET", "r", 1)
+    else:
+        assert (verdict.status, verdict.error.kind, len(asked)) == ("failed", "unreadable_reply", 2)
+        assert found in verdict.error.message
+        assert found in asked[1]["messages"][-1]["content"]

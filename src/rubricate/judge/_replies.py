@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 VERDICT = "verdict"
+_PARTS = frozenset(("reason", "evidence", VERDICT))
 _T = TypeVar("_T")
 
 
@@ -184,8 +185,9 @@ def _reply(data: Any, material: str) -> Reply:
         raise UnreadableReply(f"the reply is a JSON {type(data).__name__}, not an object")
     if VERDICT not in data:
         raise UnreadableReply("the reply's JSON object has no 'verdict'")
-    if others := [key for key in data if key != VERDICT and _plain(key).endswith(VERDICT)]:
-        raise UnreadableReply(f"the reply's JSON object has '{others[0]}' beside 'verdict'")
+    for key in data:
+        if key not in _PARTS and _plain(key).endswith(VERDICT):
+            raise UnreadableReply(f"the reply's JSON object has '{key}' beside 'verdict'")
     reason, quotes = data.get("reason"), data.get("evidence", [])
     if not isinstance(reason, str):
         raise UnreadableReply("the reply's JSON object has no 'reason' text")
@@ -229,8 +231,9 @@ def closing_object(
     (value,) = found
     if not isinstance(value, dict):
         raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
-    if not several:
-        refuse_repeats(value)
+    # Of several answers, each that has a key twice is refused by itself.
+    checked = value if not several else {k: value[k] for k in value if k.strip() not in keys}
+    refuse_repeats(checked)
     return value
 
 
@@ -460,9 +463,12 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
         parts: the answer's keys and values, the reason among them.
         material: what the model was shown.
     """
-    escaped = "\\u" in material
-    if not escaped and not all(word in material for word in (*parts, *_longest_words(parts))):
-        return
+    if "\\" not in material or "\\u" not in material:  # else anything may stand there, escaped
+        for key in parts:
+            if key not in material:
+                return
+        if not all(word in material for word in _longest_words(parts)):
+            return
     shown = _normal(material)
     for key, value in parts.items():
         name = _normal(key)
@@ -488,6 +494,7 @@ def _normal(text: str) -> str:
     """A text without what writing it in another way can change."""
     if "\\" in text:
         text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # join halves
     if "&" in text:
         text = html.unescape(text)
     return _DROPPED.sub("", text).casefold()

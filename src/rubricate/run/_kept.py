@@ -57,13 +57,22 @@ def _key(model: Model, request: Request) -> str:
 
 def _record(completion: Completion) -> dict[str, Any]:
     probabilities = completion.probabilities
-    return {
+    record = {
         "status": "completed",
         "text": completion.text,
         "probabilities": None if probabilities is None else dict(probabilities),
         "usage": asdict(completion.usage),
     }
+    seldom = {"cut_off": completion.cut_off, "unusable": completion.unusable}
+    return record | {name: value for name, value in seldom.items() if value}
 
 
 def _completion(record: dict[str, Any]) -> Completion:
-    return Completion(record["text"], NO_USAGE, None, record["probabilities"])
+    return Completion(
+        record["text"],
+        NO_USAGE,
+        None,
+        record["probabilities"],
+        cut_off=record.get("cut_off", False),
+        unusable=record.get("unusable", ""),
+    )

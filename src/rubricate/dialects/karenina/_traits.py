@@ -19,6 +19,7 @@ from rubricate.rubric import (
     Criterion,
     Failure,
     MetricCriterion,
+    Reading,
     RegexCriterion,
     ScaleCriterion,
     Verdict,
@@ -80,6 +81,17 @@ class Trait(Settings):
         }
 
 
+class YesNoCriterion(Criterion):
+    """A binary criterion whose judge may also answer with a Boolean, as the traits' page has it."""
+
+    def read(self, answer: object) -> Reading:
+        if isinstance(answer, bool):
+            answer = "MET" if answer else "UNMET"
+        elif isinstance(answer, str) and answer.strip().casefold() in ("true", "false"):
+            answer = "MET" if answer.strip().casefold() == "true" else "UNMET"
+        return super().read(answer)
+
+
 class RubricTrait(Trait):
     """A quality that a model judges: by a score, or by yes or no.
 
@@ -126,7 +138,7 @@ class RubricTrait(Trait):
 
     def criterion(self) -> Criterion:
         if self.kind == "binary":
-            return validate(Criterion, self._common(fault=not self.higher_is_better))
+            return validate(YesNoCriterion, self._common(fault=not self.higher_is_better))
         low, high = self.bounds
         if low >= high:
             raise InputError(f"min_score must be less than max_score, found {low} and {high}")

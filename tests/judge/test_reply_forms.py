@@ -1,0 +1,517 @@
+"""Forms of replies, each through every mode of asking: what is one answer is read, else nothing.
+
+The table of docs/judges.md is this one: `read` is what a form leads to where prose may stand before
+an answer, `whole` where a structured format was taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+import rubricate
+from rubricate import (
+    Cascade,
+    Criterion,
+    CriterionOption,
+    MetricCriterion,
+    Panel,
+    PythonModel,
+    Rubric,
+    RubricDataset,
+    ScaleCriterion,
+)
+from rubricate.dataset import DataItem
+from rubricate.dialects.karenina._template import Correctness, Template, TemplateField
+from rubricate.dialects.karenina._traits import RubricTrait
+from rubricate.dialects.karenina._writing import AnswerWriting, TemplateWriting, Writer
+from rubricate.dialects.ragas._judge import FIELDS, PromptJudge
+from rubricate.dialects.ragas._rubrics import DEFAULT_REFERENCE_FREE_RUBRICS, scale_of
+from rubricate.dialects.ragas.metrics import SingleTurnPrompt
+from rubricate.errors import UnreadableReply
+from rubricate.judge import (
+    Case,
+    Completion,
+    ConfidentJudge,
+    GroupedModelJudge,
+    Model,
+    ModelJudge,
+    PairJudge,
+    ProbabilityJudge,
+    PromptedJudge,
+    PromptTemplate,
+    Request,
+    pair_criterion,
+    read_reply,
+)
+from rubricate.judge.documents._document import Part
+from rubricate.judge.documents._readers import PartReader, WholeJudge, question_about
+from rubricate.rubric import Verdict
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
+
+SO = "It says so."
+"""What stands in every answer's reason."""
+
+
+class Form(NamedTuple):
+    """A form of a reply, made of the answer and of another one, and whether it is read."""
+
+    made: Callable[[str, str], str]
+    read: bool
+    whole: bool
+
+
+def said(before: str, after: str = "") -> Callable[[str, str], str]:
+    return lambda o, x: f"{before}{o}{after}"
+
+
+def within(text: str) -> Callable[[str, str], str]:
+    """The answer with something else in its reason."""
+    return lambda o, x: o.replace(SO, text)
+
+
+FORMS: dict[str, Form] = {
+    # What is one answer
+    "alone": Form(said(""), True, True),
+    "space around it": Form(said(" \n\t", "\r\n "), True, True),
+    "a byte order mark": Form(said("\ufeff"), True, True),
+    "on many lines": Form(lambda o, x: json.dumps(json.loads(o), indent=4), True, True),
+    "a fence": Form(said("```json\n", "\n```"), True, True),
+    "a fence without a language": Form(said("```\n", "\n```"), True, True),
+    "a fence of tildes": Form(said("~~~\n", "\n~~~"), True, True),
+    "a fence on one line": Form(said("```", "```"), True, True),
+    "thought before it": Form(lambda o, x: f"<think>Or {x}? No.</think>\n{o}", True, True),
+    "other names of thinking": Form(
+        lambda o, x: f"<scratchpad>\n{x}\n</scratchpad>\n<Reflection>No.</Reflection>{o}",
+        True,
+        True,
+    ),
+    "a block with attributes": Form(said('<thinking depth="2">Hm.</thinking>\n'), True, True),
+    "thinking that began in the prompt": Form(
+        lambda o, x: f"Perhaps {x}, but no.\n</think>\n\n{o}", True, True
+    ),
+    "thinking of Magistral": Form(said("[THINK]Hm.[/THINK]"), True, True),
+    "the final channel": Form(
+        said("<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>"), True, True
+    ),
+    "thought and a fence": Form(said("<think>Hm.</think>\n```json\n", "\n```"), True, True),
+    "a raw line break in a string": Form(within("It says\nso."), True, True),
+    "a raw tab in a string": Form(within("It says\tso."), True, True),
+    "a comma behind the last entry": Form(lambda o, x: o[:-1] + " ,\n}", True, True),
+    "a lone backslash": Form(within(r"It matches \d+ and \s, so."), True, True),
+    "half of a surrogate pair": Form(within(r"It says \ud83d so."), True, True),
+    "an answer in a quote": Form(within('It says {\\"verdict\\": 1}.'), True, True),
+    "a tag in a string": Form(within("It says <think> so."), True, True),
+    # What is one answer only where prose may stand before it
+    "prose before it": Form(said("Here is my answer:\n\n"), True, False),
+    "prose on its line": Form(said("It is fine. Answer: "), True, False),
+    "prose with braces": Form(said("The set {a, b} is meant.\n"), True, False),
+    "prose before a fence": Form(said("Here it is:\n```json\n", "\n```"), True, False),
+    "prose, thought, answer": Form(said("Well.\n<think>Hm.</think>\n"), True, False),
+    # What is none
+    "nothing": Form(lambda o, x: "", False, False),
+    "space": Form(lambda o, x: " \n", False, False),
+    "prose": Form(lambda o, x: "It is so.", False, False),
+    "thought alone": Form(lambda o, x: f"<think>{o}</think>", False, False),
+    "thinking that does not end": Form(
+        lambda o, x: f"<think> draft {x} but no, it must be another, because", False, False
+    ),
+    "thinking that ends with a draft": Form(lambda o, x: f"<think>\n{x}", False, False),
+    "thinking of Magistral that does not end": Form(lambda o, x: f"[THINK]\n{x}", False, False),
+    "an analysis channel that does not end": Form(
+        lambda o, x: f"<|channel|>analysis<|message|>\n{x}", False, False
+    ),
+    "a block of any name that does not end": Form(lambda o, x: f"<musing>\n{x}", False, False),
+    "a second end of thinking": Form(
+        lambda o, x: f'<think>It says "</think>{x}". No.</think>{o}', False, False
+    ),
+    "an answer between two thoughts": Form(
+        lambda o, x: f"<think>a</think>{o}<think>b</think>{x}", False, False
+    ),
+    "thought behind it": Form(lambda o, x: f"{x}<think>But no.</think>", False, False),
+    "text behind it": Form(lambda o, x: f"{x}\nBut this is not met.", False, False),
+    "a full stop behind it": Form(lambda o, x: f"{x}.", False, False),
+    "a remark behind it": Form(lambda o, x: f"{x} // no", False, False),
+    "text behind a fence": Form(lambda o, x: f"```json\n{x}\n```\nOr not?", False, False),
+    "a quotation": Form(lambda o, x: f"The author wrote {x} to fool me. No.", False, False),
+    "a quotation at the end": Form(lambda o, x: f"No; the author wrote {x}", False, False),
+    "a quoted line": Form(lambda o, x: f"The author wrote:\n> {x}", False, False),
+    "a condition": Form(lambda o, x: f"If it were so I would say {x}. It is not.", False, False),
+    "two that agree": Form(lambda o, x: f"{x}\n{x}", False, False),
+    "two that differ": Form(lambda o, x: f"{o}\n\nNo:\n{x}", False, False),
+    "two fences": Form(lambda o, x: f"```\n{o}\n```\n```\n{x}\n```", False, False),
+    "a Python object before it": Form(lambda o, x: o.replace('"', "'") + f"\n{x}", False, False),
+    "a key that stands twice": Form(lambda o, x: f"{o[:-1]}, {x[1:]}", False, False),
+    "a key that stands twice within": Form(
+        lambda o, x: o[:-1] + ', "more": {"a": 1, "a": 2}}', False, False
+    ),
+    "inside of another object": Form(lambda o, x: f'{{"answer": {x}}}', False, False),
+    "inside of a broken object": Form(lambda o, x: f"{{answer:\n{x}", False, False),
+    "inside of a list": Form(lambda o, x: f"[{x}]", False, False),
+    "inside of a string": Form(lambda o, x: json.dumps(x), False, False),
+    "inside of tags": Form(lambda o, x: f"<answer>{x}</answer>", False, False),
+    "not ended": Form(lambda o, x: x[:-1], False, False),
+    "not begun": Form(lambda o, x: x[1:], False, False),
+    "quotes that are not escaped": Form(within('It says "so".'), False, False),
+    "single quotes": Form(lambda o, x: x.replace('"', "'"), False, False),
+    "nested too deeply": Form(lambda o, x: '{"a":' * 5000, False, False),
+    "a number of 5000 digits": Form(
+        lambda o, x: x[:-1] + ', "n": ' + "1" * 5000 + "}", False, False
+    ),
+    "a constant that is no JSON": Form(lambda o, x: x[:-1] + ', "n": NaN}', False, False),
+}
+
+
+class Mode(NamedTuple):
+    """A way of asking: the answer looked for and another one, and what a reply leads to."""
+
+    right: Any
+    other: Any
+    label: str
+    judge: Callable[[Model], Any]
+    case: Case
+    criterion: Criterion
+
+
+CASE = Case("Light travels at 299,792 km/s.", "How fast is light?")
+BINARY = Criterion(name="speed", requirement="Gives the speed")
+STYLE = Criterion(
+    name="style",
+    requirement="Which style",
+    options=[CriterionOption(label=one, value=n / 2) for n, one in enumerate(["a", "b", "c"])],
+)
+SCALE = ScaleCriterion(name="clear", requirement="How clear it is", low=0, high=9)
+METRIC = MetricCriterion(name="parts", requirement="Names parts", tp_instructions=["wheel"])
+YES = RubricTrait(name="fast", description="Says that it is fast", kind="binary").criterion()
+TEMPLATE = Template(fields=[TemplateField(name="n", comparison="number", expected=46)])
+FIELD = {"name": "n", "description": SO, "comparison": "number", "expected": 46}
+PROMPT = PromptTemplate(
+    "---\nvariables: [submission, criterion]\n---\n{{ submission }}\n{{ criterion }}"
+)
+
+
+def verdict(given: Any, **more: Any) -> dict[str, Any]:
+    return {"reason": SO, "evidence": ["299,792"], "verdict": given, **more}
+
+
+def named(how: str) -> dict[str, Any]:
+    return {"items": [{"item": "wheel", "classified": how, "quote": ""}], "others": []}
+
+
+def explained(model: Model) -> ModelJudge:
+    return ModelJudge(model, reasks=0)
+
+
+class Alone:
+    """A judge of groups that is asked about two criteria, of which the first counts."""
+
+    def __init__(self, model: Model) -> None:
+        self._judge = GroupedModelJudge(model, reasks=0)
+
+    async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
+        return (await self._judge.judge_group(case, [criterion, STYLE], send))[0]
+
+
+def scored(model: Model) -> PromptJudge:
+    return PromptJudge(model, SingleTurnPrompt(), DEFAULT_REFERENCE_FREE_RUBRICS, reasks=0)
+
+
+def without_reasks(judge: Any) -> Any:
+    judge._reasks = 0
+    return judge
+
+
+SAMPLE = DataItem(submission="s", metadata={FIELDS: {"response": "Very fast."}})
+PAIR = DataItem(submission="One.", metadata={"second": "Another."})
+MODES: dict[str, Mode] = {
+    "explained": Mode(verdict("UNMET"), verdict("MET"), "UNMET", explained, CASE, BINARY),
+    "multi-choice": Mode(verdict("b"), verdict("c"), "b", explained, CASE, STYLE),
+    "scale": Mode(verdict(3), verdict(9), "3", explained, CASE, SCALE),
+    "metric": Mode(
+        verdict(named("unmentioned")),
+        verdict(named("positive")),
+        "tp 0, fp 0, tn 0, fn 1",
+        explained,
+        CASE,
+        METRIC,
+    ),
+    "confident": Mode(
+        verdict("UNMET", confidence=0.9),
+        verdict("MET", confidence=0.9),
+        "UNMET",
+        lambda model: ConfidentJudge(model, reasks=0),
+        CASE,
+        BINARY,
+    ),
+    "own prompt": Mode(
+        verdict("UNMET"),
+        verdict("MET"),
+        "UNMET",
+        lambda model: PromptedJudge(model, PROMPT, reasks=0),
+        CASE,
+        BINARY,
+    ),
+    "grouped": Mode(
+        {"1": verdict("UNMET"), "2": verdict("a")},
+        {"1": verdict("MET"), "2": verdict("a")},
+        "UNMET",
+        Alone,
+        CASE,
+        BINARY,
+    ),
+    "pair": Mode(
+        {"reason": SO, "verdict": "SECOND"},
+        {"reason": SO, "verdict": "FIRST"},
+        "SECOND",
+        lambda model: PairJudge(model, reasks=0),
+        Case("One.", item=PAIR),
+        pair_criterion(BINARY, "speed"),
+    ),
+    "part": Mode(
+        verdict("NOTHING"),
+        verdict("RELEVANT"),
+        "NOTHING",
+        lambda model: PartReader(model, reasks=0),
+        Part(CASE.submission, CASE.prompt, place="Part 1 of 2"),
+        question_about(BINARY),
+    ),
+    "findings": Mode(
+        verdict("UNMET"),
+        verdict("MET"),
+        "UNMET",
+        lambda model: without_reasks(WholeJudge(model, "findings", None)),
+        CASE,
+        BINARY,
+    ),
+    "karenina, yes or no": Mode(verdict(False), verdict(True), "UNMET", explained, CASE, YES),
+    "karenina, template": Mode(
+        verdict({"n": 45}),
+        verdict({"n": 46}),
+        "incorrect",
+        explained,
+        CASE,
+        Correctness(name="answer template", template=TEMPLATE),
+    ),
+    "karenina, writing": Mode(
+        {"fields": [FIELD]},
+        {"fields": [{**FIELD, "expected": 45}]},
+        "template",
+        lambda model: Writer(model, "w"),
+        Case("46", "How many?"),
+        TemplateWriting(name="t"),
+    ),
+    "ragas": Mode(
+        {"feedback": SO, "score": 2},
+        {"feedback": SO, "score": 5},
+        "2",
+        scored,
+        Case("s", item=SAMPLE),
+        scale_of(DEFAULT_REFERENCE_FREE_RUBRICS, "ragas"),
+    ),
+}
+
+
+def outcomes(mode: Mode, structured: bool) -> dict[str, Verdict]:
+    """The verdict that each form leads to."""
+    right, other = json.dumps(mode.right), json.dumps(mode.other)
+    texts = {name: form.made(right, other) for name, form in FORMS.items()}
+
+    async def of(text: str) -> Verdict:
+        model = PythonModel(lambda messages: Completion(text, structured=structured))
+
+        async def send(model: Model, request: Request) -> Completion:
+            return await model.complete(request)
+
+        found: Verdict = await mode.judge(model).judge(mode.case, mode.criterion, send)
+        return found
+
+    async def all_of_them() -> dict[str, Verdict]:
+        return {name: await of(text) for name, text in texts.items()}
+
+    return asyncio.run(all_of_them())
+
+
+def expected(structured: bool) -> dict[str, bool]:
+    return {name: form.whole if structured else form.read for name, form in FORMS.items()}
+
+
+@pytest.mark.parametrize("structured", [True, False], ids=["structured", "text"])
+@pytest.mark.parametrize("name", MODES)
+def test_a_form_of_reply_is_read_as_its_answer_or_not_at_all(name: str, structured: bool) -> None:
+    mode = MODES[name]
+    found = outcomes(mode, structured)
+    read = {form: one.label for form, one in found.items() if one.status != "failed"}
+    assert read == {form: mode.label for form, is_read in expected(structured).items() if is_read}
+    failed = {one.error.kind for one in found.values() if one.error is not None}
+    assert failed == {"unreadable_reply"}
+
+
+def test_there_are_forms_enough() -> None:
+    assert len(FORMS) >= 60
+
+
+def by_form(replies: Mapping[str, str]) -> Callable[[JudgeRequest], Rule]:
+    return lambda request: Rule(reply=replies[request.submission])
+
+
+def of_forms(made: Callable[[str], str]) -> tuple[RubricDataset, dict[str, str]]:
+    """A dataset of an item for each form, and the reply about each."""
+    dataset = RubricDataset("How fast?", Rubric([BINARY]), name="forms")
+    for name in FORMS:
+        dataset.add_item(name, name)
+    return dataset, {name: made(name) for name in FORMS}
+
+
+@pytest.mark.parametrize("rung", ["json_schema", "json_object", "text"])
+def test_over_http_the_rung_of_structured_output_says_whether_prose_may_stand_there(
+    rung: str,
+) -> None:
+    right, other = json.dumps(verdict("UNMET")), json.dumps(verdict("MET"))
+    dataset, replies = of_forms(lambda name: FORMS[name].made(right, other))
+    with ScriptedEndpoint(respond=by_form(replies), formats=[rung]) as endpoint:
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url)
+        asked = [request.submission for request in endpoint.requests]
+    is_read = expected(rung != "text")
+    labels = {name: item.criteria["speed"].label for name, item in zip(FORMS, result, strict=True)}
+    assert labels == {name: "UNMET" if read else None for name, read in is_read.items()}
+    refused = 2 - ["json_schema", "json_object", "text"][::-1].index(rung)
+    assert len(asked) == refused + sum(1 if read else 3 for read in is_read.values())
+
+
+@pytest.mark.parametrize("kind", ["panel", "cascade"])
+def test_a_panel_and_a_cascade_read_as_their_judges_do(kind: str) -> None:
+    right, other = json.dumps(verdict("UNMET")), json.dumps(verdict("MET"))
+    dataset, replies = of_forms(lambda name: FORMS[name].made(right, other))
+
+    def answer(messages: Any) -> str:
+        text = messages[1]["content"]
+        return next(reply for name, reply in replies.items() if f"\n{name}\n</submission" in text)
+
+    first, second = (PythonModel(answer, name) for name in ("one", "another"))
+    judge = (
+        Panel([first, second], min_votes=2) if kind == "panel" else Cascade([first, second], 0.5)
+    )
+    result = rubricate.grade(dataset, judge)
+    labels = {name: item.criteria["speed"].label for name, item in zip(FORMS, result, strict=True)}
+    assert labels == {name: "UNMET" if read else None for name, read in expected(False).items()}
+
+
+# Tags
+
+
+TAGGED = "<reason>It says so.</reason>\n<evidence>299,792</evidence>\n<verdict>UNMET</verdict>"
+WRONG = "<reason>It says so.</reason><verdict>MET</verdict>"
+TAGS: dict[str, tuple[str, bool]] = {
+    "alone": (TAGGED, True),
+    "on one line": (TAGGED.replace("\n", " "), True),
+    "a fence": (f"```xml\n{TAGGED}\n```", True),
+    "prose before it": (f"Here it is:\n{TAGGED}", True),
+    "thought before it": (f"<think>{WRONG}</think>{TAGGED}", True),
+    "quotes before the reason": (
+        f"<evidence>299,792</evidence>{WRONG.replace('MET', 'UNMET')}",
+        True,
+    ),
+    "no quotes": (WRONG.replace("MET", "UNMET"), True),
+    "a verdict alone": ("<verdict>MET</verdict>", False),
+    "in a sentence": ("I must not answer <verdict>MET</verdict>", False),
+    "all of it in a sentence": (f"I must not answer {WRONG}", False),
+    "text behind it": (f"{WRONG}\nBut no.", False),
+    "two that agree": (f"{WRONG}\n{WRONG}", False),
+    "two that differ": (f"{TAGGED}\n{WRONG}", False),
+    "a verdict in the reason": (f"<reason><verdict>UNMET</verdict></reason>{WRONG}", False),
+    "text between them": ("<reason>r</reason> so I would say <verdict>MET</verdict>", False),
+    "not ended": (WRONG.removesuffix("</verdict>"), False),
+    "an object and tags": (f"{json.dumps(verdict('UNMET'))}\n{WRONG}", False),
+    "tags and an object": (f"{WRONG}\n{json.dumps(verdict('UNMET'))}", False),
+    "thinking that does not end": (f"<think>\n{WRONG}", False),
+}
+
+
+@pytest.mark.parametrize(("text", "is_read"), TAGS.values(), ids=list(TAGS))
+def test_a_tagged_answer_closes_the_reply_or_is_none(text: str, is_read: bool) -> None:
+    if is_read:
+        assert read_reply(text).answer == "UNMET"
+        assert read_reply(text).reason == SO
+    else:
+        with pytest.raises(UnreadableReply):
+            read_reply(text)
+    with pytest.raises(UnreadableReply):
+        read_reply(text, whole=True)
+
+
+# Answers of one token, where replies are sampled
+
+
+LETTERS = {
+    "B": True,
+    " b \n": True,
+    "**B**": True,
+    "(B)": True,
+    '"B"': True,
+    "B.": True,
+    "B. UNMET": True,
+    "B: UNMET: it does not": True,
+    "```\nB\n```": True,
+    "<think>A? No.</think>B": True,
+    "A, or no.</think>\nB": True,
+    "": False,
+    "A reasonable answer": False,
+    "A. It is so.": False,
+    "A. Einstein wrote this": False,
+    "A.I. is fast": False,
+    "A. UNMET": False,
+    "A or B": False,
+    "A/B": False,
+    "A B": False,
+    "AB": False,
+    "not A": False,
+    "!A": False,
+    "≠ A": False,
+    "A?": False,
+    "Answer with one of A, B, C and nothing else.": False,
+    "<think>A": False,
+    "<think>B</think>A</think>": False,
+    "MET": False,
+    '{"verdict": "A"}': False,
+}
+
+
+@pytest.mark.parametrize(("text", "is_read"), LETTERS.items())
+def test_a_sampled_letter_is_the_whole_reply_or_none(text: str, is_read: bool) -> None:
+    async def send(model: Model, request: Request) -> Completion:
+        return await model.complete(request)
+
+    model = PythonModel(lambda messages: text)
+    judge = ProbabilityJudge(model, samples=1, reasks=0, permutations=1)
+    found = asyncio.run(judge.judge(CASE, BINARY, send))
+    assert (found.label, found.status) == (("UNMET", "judged") if is_read else (None, "failed"))
+
+
+# Free text
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("46", "46"),
+        ("<think>45?</think>\n46", "46"),
+        ("45?\n</think>\n46", "46"),
+        ("A model writes <think> before it answers.", "A model writes <think> before it answers."),
+        ('It is {"n": 46}.', 'It is {"n": 46}.'),
+        ("<think>45?", None),
+        ("<think>45?</think>", None),
+    ],
+)
+def test_an_answer_in_free_text_is_all_but_what_was_thought_before(
+    text: str, answer: str | None
+) -> None:
+    async def send(model: Model, request: Request) -> Completion:
+        return await model.complete(request)
+
+    writer = Writer(PythonModel(lambda messages: text), "w")
+    found = asyncio.run(writer.judge(Case("How many?"), AnswerWriting(name="a"), send))
+    assert (found.answer, found.status) == (answer, "judged" if answer else "failed")
