@@ -30,9 +30,11 @@ def test_a_trait_is_a_criterion_of_the_core():
     scale = RubricTrait(name="Clarity", kind="score").criterion()
     assert isinstance(scale, ScaleCriterion)
     assert (scale.low, scale.high, scale.requirement) == (1, 5, "Clarity")
-    assert type(RubricTrait(name="Safe", description="Is it?", kind="boolean").criterion()) is (
-        Criterion
-    )
+    safe = RubricTrait(name="Safe", description="Is it?", kind="boolean").criterion()
+    assert isinstance(safe, Criterion)
+    assert (safe.measurement, safe.ask().is_choice) == ("binary", True)
+    read = [safe.read(answer).label for answer in ("MET", True, False, "true", "False")]
+    assert read == ["MET", "MET", "UNMET", "MET", "UNMET"]
     assert isinstance(ManualRubricTrait(name="n", pattern="x").criterion(), RegexCriterion)
     metric = MetricRubricTrait(name="n", tp_instructions=["x"]).criterion()
     assert isinstance(metric, MetricCriterion)
