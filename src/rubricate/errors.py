@@ -45,16 +45,19 @@ __all__ = [
 
 ModelErrorKind = Literal[
     "connection",  # no connection, or it broke before an answer came
-    "timeout",  # no answer in time
+    "timeout",  # no answer in time, or 408
     "rate_limit",  # 429
     "loading",  # 503: the server has not loaded the model yet
-    "server",  # 5xx, or an error object in place of an answer
+    "server",  # 5xx, 409, 423, 425, or an error object in place of an answer
     "truncated",  # the HTTP body ended early or was not the promised JSON
     "auth",  # 401, 403
     "not_found",  # 404: no such model or address
     "bad_request",  # any other 4xx
     "context_length",  # the prompt does not fit the model
     "refused",  # the model or its filter declined to answer
+    "deadline",  # the time that one judgement may take with all its requests is over
+    "files",  # this machine has no file descriptor left for a connection
+    "not_run",  # never asked: the model had been given up before
 ]
 
 RETRYABLE: frozenset[str] = frozenset(
@@ -155,6 +158,8 @@ class ModelError(RubricateError):
         kind: what went wrong, one of `ModelErrorKind`.
         status: the HTTP status, if an answer came.
         retry_after: seconds that the endpoint asked us to wait, if it did.
+        unsent: whether there was no connection to send the request over: what is in it cannot be
+            the cause.
         requests: how many requests were sent before giving up.
         sent: the messages as they went out, where the model changed them.
     """
@@ -166,11 +171,13 @@ class ModelError(RubricateError):
         *,
         status: int | None = None,
         retry_after: float | None = None,
+        unsent: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: ModelErrorKind = kind
         self.status = status
         self.retry_after = retry_after
+        self.unsent = unsent
         self.requests = 1
         self.sent: tuple[Message, ...] | None = None
 

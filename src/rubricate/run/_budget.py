@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass
 
 from rubricate.errors import InputError
-from rubricate.judge import Completion, Model, Request, Send
+from rubricate.judge import Completion, Model, Request
+from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._progress import Progress
 
 __all__ = ["Budget", "RunEnds", "Spending"]
@@ -77,7 +78,20 @@ class Spending:
             self._check(on_way + judgements * average)
         return self.reached is None
 
-    async def send(self, send: Send, model: Model, request: Request) -> Completion:
+    def affords(self, judgements: int) -> bool:
+        """Whether so many further judgements fit, as far as is known; nothing comes of it."""
+        progress = self._progress
+        asked, cost = progress.calls + progress.parts, progress.usage.cost
+        if not self.is_bounded:
+            return True
+        if not asked or cost is None:
+            return False
+        on_way = max(0.0, progress.in_flight * cost / asked - self.partly)
+        return cost + on_way + judgements * cost / asked <= self._max_cost * ROUNDING
+
+    async def send(
+        self, send: SendFor, model: Model, request: Request, judgement: Judgement
+    ) -> Completion:
         """Send a request, if it fits.
 
         Raises:
@@ -86,18 +100,20 @@ class Spending:
         if not self._progress.usage.requests:
             async with self._first_request:
                 if not self._progress.usage.requests:
-                    return await self._sent(send, model, request)
+                    return await self._sent(send, model, request, judgement)
         if self.reached is None and self._price_is_known():
             usage = self._progress.usage
             self._check((self._requests + 1) * (usage.cost or 0.0) / usage.requests)
         if self.reached is not None:
             raise RunEnds
-        return await self._sent(send, model, request)
+        return await self._sent(send, model, request, judgement)
 
-    async def _sent(self, send: Send, model: Model, request: Request) -> Completion:
+    async def _sent(
+        self, send: SendFor, model: Model, request: Request, judgement: Judgement
+    ) -> Completion:
         self._requests += 1
         try:
-            completion = await send(model, request)
+            completion = await send(model, request, judgement)
         finally:
             self._requests -= 1
         self._progress.usage += completion.usage

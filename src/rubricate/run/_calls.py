@@ -40,12 +40,14 @@ class Asked(NamedTuple):
 class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
-    `seat` is the judge's place on the bench.
+    `seat` is the judge's place on the bench. `failed_before` says that it failed in an earlier
+    run.
     """
 
     seat: int
     judge: GroupJudge
     asked: list[Asked]
+    failed_before: bool = False
 
     @property
     def keys(self) -> list[str]:

@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
 from rubricate.errors import ModelError
-from rubricate.judge import Completion, Model, Request, Send
+from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import RunEnds, Spending
 from rubricate.run._exchanges import Transcript
+from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._progress import Progress
 from rubricate.run._records import verdict_from_record, verdict_record
 from rubricate.run._single_flight import Locks
@@ -30,6 +31,7 @@ class Desk:
 
     Args:
         send: how the judge reaches models.
+        judgement: what the sender has to know of the judgement.
         spending: what the run spends.
         answers: what is known, and where answers are kept.
         progress: is kept up to date.
@@ -44,7 +46,8 @@ class Desk:
 
     def __init__(
         self,
-        send: Send,
+        send: SendFor,
+        judgement: Judgement,
         spending: Spending,
         answers: Answers,
         progress: Progress,
@@ -58,6 +61,7 @@ class Desk:
         self._counted = NO_USAGE
         self._known = NO_USAGE
         self._send = send
+        self._judgement = judgement
         self._spending = spending
         self._answers = answers
         self._progress = progress
@@ -69,11 +73,11 @@ class Desk:
     async def __call__(self, model: Model, request: Request) -> Completion:
         transcript = _of_part.get() or self.transcript
         if transcript is None:
-            completion = await self._send(model, request)
+            completion = await self._send(model, request, self._judgement)
         else:
             asked = time.time()
             try:
-                completion = await self._send(model, request)
+                completion = await self._send(model, request, self._judgement)
             except ModelError as error:
                 transcript.failed(model, request, asked, error)
                 raise

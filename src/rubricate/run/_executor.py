@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from rubricate._sync import running_loop
-from rubricate.judge import Send
 from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._answers import Answers
 from rubricate.run._budget import Budget, RunEnds, Spending
@@ -21,6 +20,7 @@ from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._channel import Channel
 from rubricate.run._desk import Desk
 from rubricate.run._journal import INTERVAL
+from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._progress import Progress
@@ -35,6 +35,10 @@ OnVerdict = Callable[[PlannedItem, str, Verdict], None]
 """Told of an item's verdict on the criterion of a name."""
 BACKLOG = 32
 """Judged items that wait to be taken before judging waits too."""
+ASIDE, AHEAD, LATE = 1024, 4, 1024
+"""Calls that are under way beyond those that may be in flight, while these wait to be sent again;
+how many times as many are begun to find a prompt that is answered; and how many that failed in an
+earlier run wait for the others at most."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
 CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
@@ -88,11 +92,17 @@ class Execution:
         self._answers = answers
         self._sender = sender
         self._spending = Spending(budget.max_cost, progress)
-        paid: Send = sender
+        paid: SendFor = sender
         if self._spending.is_bounded:
             paid = partial(self._spending.send, sender)
         self._send = Kept(paid, answers)
-        self._workers = min(concurrency, bench.most_judgements(plan))
+        self._concurrency = concurrency
+        self._first_workers = min(concurrency, bench.most_judgements(plan))
+        self._workers: set[asyncio.Task[None]] = set()
+        self._begin: Callable[[int], None] = lambda more: None
+        self._aside = 0  # calls that wait to be sent again
+        self._all_begun = False
+        self._late: deque[tuple[JudgedItem, Call]] = deque()
         self._max_time = budget.max_time
         self._out_of_time: str | None = None
         self._only_failed = only_failed
@@ -178,6 +188,7 @@ class Execution:
         progress = self._progress
         unknown: list[Call] = []
         saved: list[Usage] = []
+        failed: set[str] = set()
         known, cached = self._answers.known([one.key for call in calls for one in call.asked])
         for call in calls:
             left: list[Asked] = []
@@ -189,6 +200,8 @@ class Execution:
                     progress.done += 1
                 elif record is None or record["status"] == "failed":
                     left.append(asked)
+                    if record is not None:
+                        failed.add(asked.key)
                 else:
                     verdict = verdict_from_record(record, asked.criterion, asked.name)
                     self._take(item, call.seat, asked, verdict)
@@ -197,7 +210,8 @@ class Execution:
                     progress.resumed += asked.key not in cached
                     saved.append(verdict.usage)
             if left:
-                unknown.append(call._replace(asked=left))
+                failed_before = left[0].key in failed
+                unknown.append(call._replace(asked=left, failed_before=failed_before))
                 self._flights.plan(unknown[-1].keys)
         if saved:
             progress.saved = Usage.total((progress.saved, *saved))
@@ -248,7 +262,12 @@ class Execution:
             if item.verdicts or item.votes:
                 self._on_progress(self._progress)
             for call in calls or (None,):
-                yield item, call
+                if call is None or not call.failed_before:
+                    yield item, call
+                    continue
+                self._late.append((item, call))
+                if len(self._late) > LATE:
+                    yield self._late.popleft()
 
     async def _next(self) -> tuple[JudgedItem, Call | None] | None:
         """The next call: of an item that is open first, else of the next one."""
@@ -256,17 +275,35 @@ class Execution:
             if self._ready:
                 return self._ready.popleft()
             found = next(self._pending, None)
+            if found is None and self._late:
+                found = self._late.popleft()
             if found is not None or not self._leaders:
                 return found
             await self._more.wait()
 
     async def _work(self, done: Channel[JudgedItem]) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
-        workers = [asyncio.create_task(self._worker(done)) for _ in range(self._workers)]
-        all_done = asyncio.gather(*workers)
+        all_done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def ended(worker: asyncio.Task[None]) -> None:
+            self._workers.discard(worker)
+            if all_done.done():
+                return
+            if not worker.cancelled() and (error := worker.exception()) is not None:
+                all_done.set_exception(error)
+            elif not self._workers:
+                all_done.set_result(None)
+
+        def begin(more: int) -> None:
+            for _ in range(more):
+                worker = asyncio.create_task(self._worker(done))
+                worker.add_done_callback(ended)
+                self._workers.add(worker)
+
+        self._begin = begin
+        begin(max(1, self._first_workers))
         stopping = asyncio.create_task(self._stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
-        tasks = (*workers, stopping, committing)
         ends: list[asyncio.Future[Any]] = [all_done, stopping, committing]
         try:
             finished, _ = await asyncio.wait(
@@ -277,10 +314,31 @@ class Execution:
             for end in finished:
                 end.result()
         finally:
+            self._begin = lambda more: None
+            tasks = (*self._workers, stopping, committing)
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(all_done, *tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._answers.commit()
+
+    def _set_aside(self, waits: bool) -> None:
+        """A call waits to be sent again: another one takes its place until it does no more."""
+        self._aside += 1 if waits else -1
+        if waits and not self._all_begun and self._aside <= ASIDE and self._spending.affords(1):
+            self._begin(1)
+
+    def _look_ahead(self) -> bool:
+        """Begin many more calls, to find one whose prompt is answered; whether there are any."""
+        more = min((AHEAD - 1) * len(self._workers), self._concurrency + ASIDE - len(self._workers))
+        if more > 0 and not self._all_begun and self._spending.affords(more):
+            self._begin(more)
+        return not self._all_begun
+
+    @property
+    def _has_too_many(self) -> bool:
+        """Whether more calls are under way than may be in flight, and there is no need of it."""
+        too_many = len(self._workers) > self._concurrency + self._aside
+        return too_many and not self._sender.in_doubt
 
     async def _commit_in_time(self) -> None:
         while True:
@@ -293,8 +351,9 @@ class Execution:
         return fits and not (self._stop.is_set() or self._sender.stopped_by)
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
-        while self._goes_on():
+        while self._goes_on() and not self._has_too_many:
             found = await self._next()
+            self._all_begun |= found is None
             if found is None or not self._goes_on(found[1]):
                 return
             item, call = found
@@ -349,8 +408,15 @@ class Execution:
         progress, case = self._progress, item.planned.case
         criteria = [asked.criterion for asked in call.asked]
         progress.in_flight += len(criteria)
+        judgement = Judgement(
+            item,
+            failed_before=call.failed_before,
+            aside=self._set_aside,
+            look_ahead=self._look_ahead,
+        )
         desk = Desk(
             self._send,
+            judgement,
             self._spending,
             self._answers,
             progress,

@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
-from rubricate.judge import Completion, Model, Request, Send
+from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE
 from rubricate.run._answers import Answers
+from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._single_flight import Locks
 
 __all__ = ["Kept"]
@@ -31,20 +32,20 @@ class Kept:
         answers: where completions are kept.
     """
 
-    def __init__(self, send: Send, answers: Answers) -> None:
+    def __init__(self, send: SendFor, answers: Answers) -> None:
         self._send = send
         self._answers = answers
         self._locks = Locks()
 
-    async def __call__(self, model: Model, request: Request) -> Completion:
+    async def __call__(self, model: Model, request: Request, judgement: Judgement) -> Completion:
         if not request.kept:
-            return await self._send(model, request)
+            return await self._send(model, request, judgement)
         key = _key(model, request)
         async with self._locks.of(key):
             record = self._answers.known([key]).records.get(key)
             if record is not None:
                 return _completion(record)
-            completion = await self._send(model, request)
+            completion = await self._send(model, request, judgement)
             self._answers.put(key, _record(completion), shared=True)
             return completion
 

@@ -1,5 +1,7 @@
 """Requests that wait far longer than others: sent a second time, or given up to be sent again.
 
+A request whose judgement has no time left is given up for good.
+
 What is far is derived from the latencies seen (`Latencies`). While the endpoint is in trouble, or
 does not answer anybody, nothing is late: waiting longer is then right.
 """
@@ -14,7 +16,7 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._limits import Limiter
 
-__all__ = ["LostRequest", "Watchdog"]
+__all__ = ["LostRequest", "Watchdog", "over_deadline"]
 
 LOOK_EVERY = 0.25
 """Seconds between looks at the requests that wait."""
@@ -24,42 +26,54 @@ class LostRequest(ModelError):
     """A request that was given up because others were answered far sooner."""
 
 
-class Watchdog:
-    """Asks models, and looks again and again at all requests that wait for their answers."""
+def over_deadline(seconds: float) -> ModelError:
+    """What a judgement fails with that has taken so long."""
+    return ModelError("deadline", f"not judged within the {seconds:g} s that it may take")
 
-    def __init__(self) -> None:
+
+class Watchdog:
+    """Asks models, and looks again and again at all requests that wait for their answers.
+
+    Args:
+        deadline: seconds that a judgement may take, for what is told when they are over.
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
         self._watches: set[_Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(
-        self, model: Model, request: Request, limiter: Limiter, patience: float
+        self, model: Model, request: Request, limiter: Limiter, patience: float, ends: float
     ) -> Completion:
         """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
 
-        Both count in the usage. Models that are not `repeatable` are just asked.
+        Both count in the usage. Models that are not `repeatable` are asked once.
 
         Args:
             model, request: what to ask, and whom.
             limiter: the endpoint's; a second request goes only where it has room.
             patience: by how much more than usual this request may be late.
+            ends: when the time of its judgement is over (monotonic clock).
 
         Raises:
             LostRequest: it is taken for lost.
-            ModelError: the model's own.
+            ModelError: the model's own, or `deadline`: there is no time left.
         """
-        if not getattr(model, "repeatable", False):
-            return await model.complete(request)
-        watch = _Watch(model, request, limiter, patience)
+        watch = _Watch(model, request, limiter, patience, ends)
         self._watches.add(watch)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+        soon = ends - watch.begin < LOOK_EVERY
+        if self._timer is None or soon:
+            self._stop()
+            wait = max(0.0, ends - watch.begin) + 0.001 if soon else LOOK_EVERY
+            self._timer = asyncio.get_running_loop().call_later(wait, self._look)
         try:
             completion = await model.complete(request)
         except asyncio.CancelledError:
             if not watch.take_back():  # somebody else's cancellation
                 raise
             if watch.answer is None:
-                raise watch.lost() from None
+                raise watch.lost(self._deadline) from None
             completion = watch.answer
         except ModelError as error:
             watch.take_back()
@@ -91,15 +105,16 @@ class _Watch:
     """Watches one request from its sending to its end.
 
     Attributes:
+        begin: when it was sent (monotonic clock).
         second: the second request, if there was one.
         answer: the second request's answer, if it came first.
     """
 
     __slots__ = (
         "_answers",
-        "_begin",
         "_cancelling",
         "_ended",
+        "_ends",
         "_interrupted",
         "_limiter",
         "_model",
@@ -107,16 +122,19 @@ class _Watch:
         "_request",
         "_task",
         "answer",
+        "begin",
         "second",
     )
 
-    def __init__(self, model: Model, request: Request, limiter: Limiter, patience: float) -> None:
+    def __init__(
+        self, model: Model, request: Request, limiter: Limiter, patience: float, ends: float
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._model, self._request = model, request
-        self._limiter, self._patience = limiter, patience
+        self._limiter, self._patience, self._ends = limiter, patience, ends
         self._task, self._cancelling = task, task.cancelling()
-        self._begin = time.monotonic()
+        self.begin = time.monotonic()
         self._answers = limiter.latencies.count
         self._interrupted = self._ended = False
         self.second: asyncio.Task[None] | None = None
@@ -125,8 +143,13 @@ class _Watch:
     def look(self, now: float) -> None:
         """Send the request a second time, or give it up, if it is late."""
         limiter, latencies = self._limiter, self._limiter.latencies
-        waited = now - self._begin
+        waited = now - self.begin
         if self._ended or self._interrupted:
+            return
+        if now >= self._ends:
+            self._interrupt()
+            return
+        if not getattr(self._model, "repeatable", False):
             return
         if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
             return
@@ -162,10 +185,14 @@ class _Watch:
         """Undo the cancellation that this watch asked for; whether there was only that one."""
         return self._interrupted and self._task.uncancel() <= self._cancelling
 
-    def lost(self) -> ModelError:
-        """What a request that is given up failed with."""
-        waited = time.monotonic() - self._begin
-        error = LostRequest("timeout", f"no answer within {waited:.1f} s, far longer than others")
+    def lost(self, deadline: float) -> ModelError:
+        """What a request that is given up failed with; `deadline` is in seconds."""
+        waited = time.monotonic() - self.begin
+        if time.monotonic() >= self._ends:
+            error = over_deadline(deadline)
+        else:
+            text = f"no answer within {waited:.1f} s, far longer than others"
+            error = LostRequest("timeout", text)
         error.requests += self.second is not None
         return error
 

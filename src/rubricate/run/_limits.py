@@ -94,13 +94,25 @@ class Limiter:
         """Whether the endpoint fails, or asks for a pause."""
         return self.pacing.in_trouble
 
-    async def acquire(self, tokens: float = 0.0, asker: object = None) -> bool:
-        """Wait until a request of about so many tokens may go; False where it was sent away."""
+    @property
+    def has_new(self) -> bool:
+        """Whether a request waits that may tell something new of the endpoint."""
+        with self._lock:
+            return any(one.may_tell for one in self._waiting)
+
+    async def acquire(
+        self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
+    ) -> bool:
+        """Wait until a request of about so many tokens may go; False where it was sent away.
+
+        First come, first served; in an outage the last of those that are new: its prompt is
+        furthest from those that have failed.
+        """
         with self._lock:
             if not self._waiting and self.pacing.wait(time.monotonic(), tokens) == 0.0:
                 self.pacing.let(tokens)
                 return True
-            waiter = _Waiter(tokens, asker)
+            waiter = _Waiter(tokens, asker, is_new)
             self._waiting.append(waiter)
             self._wake()
         try:
@@ -139,13 +151,18 @@ class Limiter:
             if first.is_gone:
                 self._waiting.popleft()
                 continue
+            if self.pacing.silent_since is not None:
+                first = next((one for one in reversed(self._waiting) if one.may_tell), first)
             wait = self.pacing.wait(now, first.tokens)
             if wait == float("inf"):
                 return
             if wait > 0.0:
                 self._look_again(first.loop, wait, loop)
                 return
-            self._waiting.popleft()
+            if first is self._waiting[0]:
+                self._waiting.popleft()
+            else:
+                self._waiting.remove(first)
             self.pacing.let(first.tokens)
             first.tell(True)
 
@@ -177,10 +194,18 @@ class Limiter:
         with self._lock:
             self.pacing.refused(sent, wait)
 
-    def failed(self, sent: float) -> None:
-        """A request sent then got no answer, or an error of the endpoint's own."""
+    def failed(self, sent: float, *, several: bool = True) -> None:
+        """A request sent then got no answer, or an error of the endpoint's own.
+
+        Only where `several` different prompts failed this may be an outage.
+        """
         with self._lock:
-            self.pacing.failed(sent)
+            self.pacing.failed(sent, several=several)
+
+    def lacks_descriptors(self) -> None:
+        """A request found no file descriptor: fewer may be in flight, for as long as runs last."""
+        with self._lock:
+            self.pacing.lacks_descriptors()
 
     def timed_out(self, sent: float, answered: int) -> None:
         """A request sent then had no answer in time; so many others were answered meanwhile."""
@@ -205,11 +230,12 @@ class _Waiter:
         outcome: True once it was let through, False once it need not be any more.
     """
 
-    __slots__ = ("asker", "future", "loop", "outcome", "tokens")
+    __slots__ = ("asker", "future", "is_new", "loop", "outcome", "tokens")
 
-    def __init__(self, tokens: float, asker: object) -> None:
+    def __init__(self, tokens: float, asker: object, is_new: bool) -> None:
         self.tokens = tokens
         self.asker = asker
+        self.is_new = is_new
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[bool] = self.loop.create_future()
         self.outcome: bool | None = None
@@ -218,6 +244,11 @@ class _Waiter:
     def is_gone(self) -> bool:
         """Whether nobody waits here any more."""
         return self.outcome is not None or self.loop.is_closed()
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether somebody waits here whose request may tell something new."""
+        return self.is_new and not self.is_gone
 
     def tell(self, outcome: bool) -> None:
         """End the waiting, from whatever thread."""

@@ -91,6 +91,7 @@ class Pacing:
         self.silent_since: float | None = None
         self._runs: list[Limits] = []
         self._most = 0
+        self._descriptors = float("inf")  # requests that there are file descriptors for
         self._in_flight = 0
         self._paused_until = self._asked_until = 0.0
         self._refusals: deque[bool] = deque(maxlen=RECENT)
@@ -130,8 +131,16 @@ class Pacing:
         self._runs.remove(limits)
         self._agree()
 
+    def lacks_descriptors(self) -> None:
+        """A request found no file descriptor: fewer may be in flight, for as long as runs last."""
+        self._descriptors = min(self._descriptors, max(1.0, 0.9 * (self._in_flight - 1)))
+        self._agree()
+
     def _agree(self) -> None:
-        self._most = max((run.concurrency for run in self._runs), default=0)
+        if not self._runs:
+            self._descriptors = float("inf")
+        most = max((run.concurrency for run in self._runs), default=0)
+        self._most = int(min(most, self._descriptors))
         requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
         tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
         self._given = told(self._given, requests)
@@ -151,7 +160,7 @@ class Pacing:
     @property
     def in_trouble(self) -> bool:
         """Whether the endpoint fails, or asks for a pause."""
-        return self._row >= FAILURES_IN_A_ROW or self._paused_until > time.monotonic()
+        return self.silent_since is not None or self._paused_until > time.monotonic()
 
     @property
     def asked_to_wait(self) -> float:
@@ -302,10 +311,13 @@ class Pacing:
         self._planned = planned_by(self._planned, quota.requests, self._in_flight)
         self._planned_tokens = planned_by(self._planned_tokens, quota.tokens, 0)
 
-    def failed(self, sent: float) -> None:
-        """A request sent then got no answer, or an error of the endpoint's own."""
+    def failed(self, sent: float, *, several: bool = True) -> None:
+        """A request sent then got no answer, or an error of the endpoint's own.
+
+        Only where `several` different prompts failed this may be an outage.
+        """
         self._row += 1
-        if self._row < FAILURES_IN_A_ROW:
+        if self._row < FAILURES_IN_A_ROW or not several:
             return
         now = time.monotonic()
         if self.silent_since is None:

@@ -6,13 +6,16 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from types import TracebackType
+from typing import Any, TypeVar
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._late import LostRequest, Watchdog
+from rubricate.run._budget import RunEnds
+from rubricate.run._judgement import Judgement
+from rubricate.run._late import LostRequest, Watchdog, over_deadline
 from rubricate.run._limits import Limiter, Limits, limiter_of
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._standing import Standing
@@ -24,15 +27,23 @@ logger = logging.getLogger(__name__)
 
 ALONE = 0.3
 """Seconds that the first request goes alone at most, if it gets no answer at all."""
+SOON = 0.2
+"""Seconds until a request is sent again whose cause of failure passes soon, or never."""
+LAST_ONES = 30.0
+"""Seconds for which an outage is waited for that could be the prompts' doing, and that began when
+all others had been tried."""
+UNANSWERED = ("timeout", "deadline")
 ModelKey = tuple[str, str]
 """A model's endpoint and name."""
+T = TypeVar("T")
 
 
 class Sender:
     """Sends requests for one run; a context manager, in the loop that sends.
 
     The first request to a model goes alone: a wrong key, a dead endpoint and the endpoint's way of
-    structured output are found out with one request, not with as many as may be in flight.
+    structured output are found out with one request, not with as many as may be in flight. Where
+    it fails, another item's prompt goes next.
 
     Args:
         limits: what each endpoint is asked at most, together with other runs in the process.
@@ -60,7 +71,7 @@ class Sender:
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
         self._chance = random.Random(0)
-        self._watchdog = Watchdog()
+        self._watchdog = Watchdog(retries.deadline)
         self._standings: dict[ModelKey, Standing] = {}
         self.lost: dict[ModelKey, None] = {}
         self.stopped_by: ModelError | None = None
@@ -82,60 +93,72 @@ class Sender:
             limiter.leave(self._limits)
         self._limiters.clear()
 
-    async def __call__(self, model: Model, request: Request) -> Completion:
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it is not known of some model if it answers anybody."""
+        return any(
+            not one.accepted and one.lost is None for one in self._standings.values()
+        ) or any(limiter.silent_since is not None for limiter in self._limiters.values())
+
+    async def __call__(
+        self, model: Model, request: Request, judgement: Judgement | None = None
+    ) -> Completion:
+        """Send a request until it is answered, or its judgement has failed.
+
+        Raises:
+            ModelError: it has failed.
+            RunEnds: the run has ended before anything of the judgement was sent.
+        """
+        judgement = judgement or Judgement()
         key = (model.endpoint, model.name)
         standing = self._standings.get(key)
         if standing is None:
             standing = self._standings[key] = Standing()
-        while not standing.is_open:
-            if standing.first is not None:
-                await asyncio.wait([standing.first])
-                continue
-            standing.first = asyncio.get_running_loop().create_future()
-            try:
-                return await self._send(model, request, standing)
-            finally:
-                standing.is_open |= standing.has_answered
-                standing.let_others()
-        return await self._send(model, request, standing)
-
-    async def _send(self, model: Model, request: Request, standing: Standing) -> Completion:
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
             limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
             limiter.join(self._limits)
-        begin = time.monotonic()
+        try:
+            return await self._until_answered(limiter, standing, model, request, judgement)
+        except BaseException:
+            standing.leave(judgement)
+            raise
+
+    async def _until_answered(
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        model: Model,
+        request: Request,
+        judgement: Judgement,
+    ) -> Completion:
         attempt = requests = timeouts = 0
         while True:
             attempt += 1
             try:
                 completion = await self._attempt(
-                    limiter, standing, model, request, attempt, 2.0**timeouts
+                    limiter, standing, model, request, judgement, 2.0**timeouts
                 )
             except ModelError as error:
                 requests += error.requests
-                if (ended := self.stopped_by or standing.lost) is not None:
-                    raise self._repeated(ended, requests) from None
                 timeouts += error.kind == "timeout"
-                elapsed = time.monotonic() - begin
-                if self._waits_out_an_outage(limiter, error) and elapsed < self._retries.deadline:
-                    attempt -= 1
-                    wait: float | None = 0.0  # the limiter holds it back
-                elif (limiter.silent_since is not None and error.retryable) or (
-                    self._never_answers(standing, error, attempt, elapsed)
-                ):
-                    wait = None
-                else:
-                    wait = self._retries.wait(error, attempt, elapsed, self._chance)
+                wait = None
+                if self._goes_on(standing):
+                    wait, counts = self._wait(limiter, standing, judgement, error, attempt)
+                    attempt -= not counts
+                    if wait is None:
+                        self._gave_up(limiter, standing, model, judgement, error)
                 if wait is None:
-                    self._gave_up(limiter, standing, model, error)
                     error.requests = requests
                     raise
                 logger.info("retrying: %s", error)
                 self._on_trouble(str(error))
-                await asyncio.sleep(wait)
+                if error.kind in ("auth", "files"):
+                    await asyncio.sleep(wait)
+                else:
+                    await self._set_aside(limiter, standing, judgement, wait)
             else:
-                standing.accepted()
+                standing.accept()
                 if requests:
                     usage = completion.usage
                     usage = replace(usage, requests=usage.requests + requests)
@@ -148,35 +171,72 @@ class Sender:
         standing: Standing,
         model: Model,
         request: Request,
-        attempt: int,
+        judgement: Judgement,
         patience: float,
     ) -> Completion:
-        self._check_goes_on(limiter, standing)
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
-        let_through = await limiter.acquire(expected, standing)
-        if (ended := self.stopped_by or standing.lost) is not None:  # while this one waited
-            if let_through:
-                limiter.release()
-            raise self._repeated(ended, 0)
+        self._check_goes_on(limiter, standing, judgement)
+        if judgement.ends is not None and time.monotonic() >= judgement.ends:
+            raise self._too_late()
+        alone = not standing.is_open
+        if alone:
+            await self._in_time(judgement, standing.turn(judgement))
+        try:
+            if alone:  # while this one waited
+                self._check_goes_on(limiter, standing, judgement)
+            let_through = await self._in_time(
+                judgement, limiter.acquire(expected, standing, is_new=judgement.is_fresh)
+            )
+            try:
+                self._check_goes_on(limiter, standing, judgement)
+            except BaseException:
+                if let_through:
+                    limiter.release()
+                raise
+            return await self._sent(
+                limiter, standing, model, request, judgement, patience, expected
+            )
+        finally:
+            if alone:
+                standing.done()
+
+    async def _sent(
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        model: Model,
+        request: Request,
+        judgement: Judgement,
+        patience: float,
+        expected: float,
+    ) -> Completion:
+        """The answer to a request that may go now; what comes of it is learnt from."""
         sent, before = time.monotonic(), limiter.latencies.count
+        if judgement.ends is None:
+            judgement.ends = sent + self._retries.deadline
         late = None
         if not standing.is_open:
             late = asyncio.create_task(_open_late(standing))
         try:
             with RequestSpan(model, request) as span:
-                completion = await self._watchdog.complete(model, request, limiter, patience)
+                completion = await self._watchdog.complete(
+                    model, request, limiter, patience, judgement.ends
+                )
                 span.answered(completion)
         except ModelError as error:
-            if error.kind == "timeout" and not isinstance(error, LostRequest):
+            is_lost = isinstance(error, LostRequest)
+            if error.kind in UNANSWERED and error.status is None and not is_lost:
                 limiter.timed_out(sent, limiter.latencies.count - before)
             if error.kind == "rate_limit":
                 limiter.refused(sent, error.retry_after)
-            elif not error.retryable:
+            elif error.kind == "files":
+                limiter.lacks_descriptors()
+            elif not error.retryable and error.kind != "deadline":
                 limiter.is_alive()
-            elif standing.has_answered and not isinstance(error, LostRequest):
-                self._count_failure(limiter, error, sent, attempt)
+            elif not is_lost:
+                self._failed(limiter, standing, judgement, error, sent)
             raise
         finally:
             if late is not None:
@@ -187,63 +247,162 @@ class Sender:
             limiter.planned(completion.quota)
         return completion
 
-    def _check_goes_on(self, limiter: Limiter, standing: Standing) -> None:
+    async def _in_time(self, judgement: Judgement, waiting: Coroutine[Any, Any, T]) -> T:
+        """Wait for a request's turn, as long as its judgement may take."""
+        if judgement.ends is None:
+            return await waiting
+        try:
+            async with asyncio.timeout_at(judgement.ends):
+                return await waiting
+        except TimeoutError:
+            raise self._too_late() from None
+
+    def _too_late(self) -> ModelError:
+        error = over_deadline(self._retries.deadline)
+        error.requests = 0
+        return error
+
+    def _goes_on(self, standing: Standing) -> bool:
+        return self.stopped_by is None and standing.lost is None
+
+    def _check_goes_on(self, limiter: Limiter, standing: Standing, judgement: Judgement) -> None:
         """Raise the error that ended it all, or that nothing goes out as long as a call may take.
 
         The latter is so where an endpoint has asked another run to wait so long.
         """
         ended = self.stopped_by or standing.lost
-        if ended is None and (wait := limiter.asked_to_wait) > self._retries.deadline:
+        if ended is None:
+            wait = limiter.asked_to_wait
+            if wait <= self._retries.deadline:
+                return
             ended = ModelError("rate_limit", "no request is let through", retry_after=wait)
-        if ended is not None:
-            raise self._repeated(ended, 0)
+        elif not judgement.is_asked:
+            if self.stopped_by is not None:
+                raise RunEnds
+            ended = ModelError("not_run", f"the model was given up before this was asked: {ended}")
+        raise self._repeated(ended, 0)
 
-    def _count_failure(
-        self, limiter: Limiter, error: ModelError, sent: float, attempt: int
+    def _failed(
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        judgement: Judgement,
+        error: ModelError,
+        sent: float,
     ) -> None:
-        # A 500 may be about this one prompt; sent again, it tells nothing new of the endpoint.
-        is_old_news = error.status == 500 and attempt > 1 and limiter.silent_since is None
-        if not is_old_news:
-            limiter.failed(sent)
+        """Note a failure that may be the endpoint's."""
+        is_news = (
+            standing.fail(judgement, unsent=error.unsent)
+            or error.unsent
+            or limiter.silent_since is not None
+        )
+        if standing.accepted and is_news:
+            limiter.failed(sent, several=error.unsent or standing.different > 1)
 
-    def _waits_out_an_outage(self, limiter: Limiter, error: ModelError) -> bool:
-        """Whether the failure is the endpoint's, not the call's, and may pass in time."""
-        if limiter.silent_since is None or not error.retryable or error.kind == "rate_limit":
-            return False
-        return time.monotonic() - limiter.silent_since < self._retries.max_outage
+    def _wait(
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        judgement: Judgement,
+        error: ModelError,
+        attempt: int,
+    ) -> tuple[float | None, bool]:
+        """Seconds until a failed request is sent again, and whether the attempt counts.
 
-    def _never_answers(
-        self, standing: Standing, error: ModelError, attempt: int, elapsed: float
-    ) -> bool:
-        """Whether a model that has not said a word yet has had two requests and an outage's time.
-
-        The deadline of one call would be far longer: where requests time out, only the user knows
-        whether the server is that slow.
+        None for the former is to give up.
         """
-        is_silent = error.kind == "timeout" and not standing.has_answered
-        return is_silent and attempt > 1 and elapsed >= self._retries.max_outage
+        now = time.monotonic()
+        elapsed = 0.0
+        if judgement.ends is not None:
+            elapsed = now - (judgement.ends - self._retries.deadline)
+        silent = limiter.silent_since
+        if error.kind == "files":
+            return (SOON if elapsed < self._retries.deadline else None), False
+        if error.kind == "auth" and error.status == 401 and standing.accepted:
+            # A key that worked is refused: this once, or is it no longer good?
+            is_revoked = standing.refuses_key(judgement)
+            return (SOON if attempt == 1 and not is_revoked else None), True
+        if silent is not None and error.retryable and error.kind != "rate_limit":
+            if now - silent >= self._believed(limiter, judgement, error):
+                return None, True
+            return 0.0, False  # the limiter holds it back
+        # The deadline of one call would be far longer: where requests time out, only the user knows
+        # whether the server is that slow. It has a second request.
+        has_had_enough = error.kind != "rate_limit" and (error.kind != "timeout" or attempt > 1)
+        if not standing.accepted and has_had_enough and elapsed >= self._retries.max_outage:
+            return None, True
+        wait = self._retries.wait(error, attempt, elapsed, self._chance)
+        return wait, True
+
+    def _believed(self, limiter: Limiter, judgement: Judgement, error: ModelError) -> float:
+        """Seconds for which what looks like an outage is waited for.
+
+        Where every other prompt has been tried, failures that a prompt can cause are hardly an
+        outage that began with the last of them.
+        """
+        most = self._retries.max_outage
+        may_be_prompts = not error.unsent and (error.status in (None, 500) or error.status < 500)
+        may_be_prompts = may_be_prompts and error.kind in ("server", "truncated", "connection")
+        if may_be_prompts and not limiter.has_new and not judgement.look_ahead():
+            return min(most, LAST_ONES)
+        return most
+
+    async def _set_aside(
+        self, limiter: Limiter, standing: Standing, judgement: Judgement, wait: float
+    ) -> None:
+        """Let others work while a request waits to be sent again."""
+        if not standing.accepted or limiter.silent_since is not None:
+            judgement.look_ahead()
+        judgement.aside(True)
+        try:
+            await asyncio.sleep(wait)
+        finally:
+            judgement.aside(False)
 
     def _gave_up(
-        self, limiter: Limiter, standing: Standing, model: Model, error: ModelError
+        self,
+        limiter: Limiter,
+        standing: Standing,
+        model: Model,
+        judgement: Judgement,
+        error: ModelError,
     ) -> None:
-        silent = None
-        if limiter.silent_since is not None:
-            silent = time.monotonic() - limiter.silent_since
+        silent = limiter.silent_since
+        is_last = False
         if error.kind == "rate_limit" and limiter.asked_to_wait > self._retries.deadline:
-            standing.is_paused(error, model.endpoint, limiter.asked_to_wait)
-        standing.gave_up(error, model.endpoint, silent)
-        key = (model.endpoint, model.name)
-        if standing.lost is None or key in self.lost:
+            standing.pause(error, model.endpoint, limiter.asked_to_wait)
+        elif silent is not None and error.retryable and error.kind != "rate_limit":
+            is_last = not limiter.has_new and not judgement.look_ahead()
+            standing.is_silent(error, model.endpoint, time.monotonic() - silent)
+        else:
+            standing.give_up(judgement, error)
+        if standing.lost is None:
+            if not standing.accepted:
+                judgement.look_ahead()
+            return
+        self._lose(standing, (model.endpoint, model.name), ends_run=not is_last)
+
+    def _lose(self, standing: Standing, key: ModelKey, *, ends_run: bool) -> None:
+        """Send nothing more to a model, and, if the run has no sense without it, to none."""
+        if key in self.lost:
             return
         self.lost[key] = None
+        sent_away = {key: standing}
         if self._goes_on_without(self.lost.keys()):
-            self._on_trouble(f"{model.name} is given up, the others go on: {standing.lost}")
-            limiter.send_away(standing)
-        elif self.stopped_by is None:
+            self._on_trouble(f"{key[1]} is given up, the others go on: {standing.lost}")
+        elif ends_run and self.stopped_by is None:
             self.stopped_by = standing.lost
-            for (endpoint, _), one in self._standings.items():
-                if endpoint in self._limiters:
-                    self._limiters[endpoint].send_away(one)
+            sent_away = self._standings
+        for (endpoint, _), one in sent_away.items():
+            one.open()
+            if endpoint in self._limiters:
+                self._limiters[endpoint].send_away(one)
+
+    def conclude(self) -> None:
+        """A run has asked all it had to ask: it is stopped where no prompt got through."""
+        for key, standing in self._standings.items():
+            if standing.conclude() is not None:
+                self._lose(standing, key, ends_run=True)
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:
@@ -260,4 +419,4 @@ async def _open_late(standing: Standing) -> None:
     What a model does before that, such as an import, blocks the loop, and this with it.
     """
     await asyncio.sleep(ALONE)
-    standing.open_late()
+    standing.open()

@@ -1,19 +1,30 @@
-"""What a run knows of one model: whether it has answered, and why it is given up."""
+"""What a run knows of one model: whether it answers, and why it is given up.
+
+A failure may be about the prompt or about the endpoint. What tells them apart is whether other
+prompts get through: until one has, requests go one at a time, each with another item's prompt; and
+a model is given up only when the prompts of different items have failed with none accepted between.
+"""
 
 from __future__ import annotations
 
 import asyncio
 
 from rubricate.errors import ModelError
+from rubricate.run._judgement import Judgement
 
 __all__ = ["Standing"]
 
-GIVEN_UP_IN_A_ROW, GIVEN_UP_IN_OUTAGE = 10, 2
-"""Calls given up one after another before a model that has worked is taken for dead; in an outage
-that has lasted too long, two are enough."""
+DIFFERENT = 10
+"""Items whose prompts have failed, with none accepted, before a model is taken for dead."""
+DIFFERENT_IN_SILENCE = 3
+"""As many where there was no answer at all: each took the whole of its time."""
 REFUSALS_AT_FIRST = 5
-"""Requests refused as wrong, with none ever accepted, before a model is given up: 200 more would be
-refused the same way. Those that are on their way with the last of these are sent, too."""
+"""As many whose prompts were refused as wrong, with none ever accepted: 200 more would be, too."""
+REFUSED_KEYS, NOT_FOUND = 2, 20
+"""As many prompts that were refused for their key (401), or whose model was not found (403, 404),
+with none accepted between, once some had been accepted before."""
+FAILED_AGAIN = 100
+"""As many judgements that had failed in an earlier run, too."""
 
 
 class Standing:
@@ -21,69 +32,176 @@ class Standing:
 
     Attributes:
         is_open: whether more than one request may be on its way.
-        first: done when the first request is, while that one goes alone.
-        has_answered: whether it has ever answered, if only to refuse.
+        accepted: how many requests it has answered.
         lost: why it is given up, once it is: nothing is sent to it from then on.
     """
 
     def __init__(self) -> None:
         self.is_open = False
-        self.first: asyncio.Future[None] | None = None
-        self.has_answered = False
+        self.accepted = 0
         self.lost: ModelError | None = None
-        self._has_accepted = False
-        self._given_up = 0
-        self._refusals = 0
+        self._sending = self._is_unreached = False
+        self._queue: list[tuple[Judgement, asyncio.Future[None]]] = []
+        # Since the last accepted request, in order: what has failed, and what was given up.
+        self._failing: dict[Judgement, None] = {}
+        self._items: set[int] = set()
+        self._given_up: dict[str, set[Judgement]] = {}
+        self._last_error: ModelError | None = None
 
-    def let_others(self) -> None:
-        """Wake those that wait for the first request: to send, or one of them to be first."""
-        first, self.first = self.first, None
-        if first is not None and not first.done():
-            first.set_result(None)
+    # Until the first request is accepted, one goes at a time
 
-    def open_late(self) -> None:
-        """Let others send beside a first request that gets no answer."""
+    async def turn(self, judgement: Judgement) -> None:
+        """Wait until this judgement's request may go; `done` is to be called after it."""
+        if not (self._sending or self._queue or self._items):
+            self._sending = True
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append((judgement, future))
+        self._next()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if not future.cancelled():  # its turn had come
+                self.done()
+            raise
+
+    def done(self) -> None:
+        """The request that went alone is back."""
+        self._sending = False
+        self._next()
+
+    def open(self) -> None:
+        """Let the others go, too."""
         self.is_open = True
-        self.let_others()
+        queue, self._queue = self._queue, []
+        for _, future in queue:
+            if not future.done():
+                future.set_result(None)
 
-    def accepted(self) -> None:
+    def _next(self) -> None:
+        """Give the turn to a prompt that says something new, if there is one.
+
+        That of the call that came last is furthest from those that have failed. Once enough
+        different ones have failed, or where there is no connection and no prompt can be the cause,
+        the first of them alone is sent again.
+        """
+        if self._sending or self.is_open:
+            return
+        self._queue = [one for one in self._queue if not one[1].done()]
+        new = [one for one in self._queue if one[0].is_fresh]
+        found = None
+        if self._failing and (self._is_unreached or len(self._items) >= DIFFERENT):
+            oldest = next(iter(self._failing))
+            found = next((one for one in self._queue if one[0] is oldest), None)
+        elif new:
+            found = new[-1 if self._items else 0]
+        elif self._queue:
+            found = self._queue[0]
+        if found is not None:
+            self._queue.remove(found)
+            self._sending = True
+            found[1].set_result(None)
+
+    def leave(self, judgement: Judgement) -> None:
+        """The judgement sends nothing more."""
+        if self._failing.pop(judgement, self) is None:
+            self._next()
+
+    # What its answers say
+
+    @property
+    def different(self) -> int:
+        """The prompts of how many items have failed since the last one was accepted."""
+        return len(self._items)
+
+    def accept(self) -> None:
         """A request has got its answer."""
-        self.has_answered = self._has_accepted = True
-        self._given_up = 0
+        self.accepted += 1
+        if self._failing or self._given_up:
+            self._failing.clear()
+            self._items.clear()
+            self._given_up.clear()
+        if not self.is_open:
+            self.open()
 
-    def is_paused(self, error: ModelError, endpoint: str, seconds: float) -> None:
+    def is_about(self, judgement: Judgement) -> bool:
+        """Whether the failures of a judgement are about its prompt: others got through meanwhile,
+        or it is known from an earlier run."""
+        failed_at = judgement.failed_at
+        return judgement.failed_before or (failed_at is not None and self.accepted > failed_at)
+
+    def fail(self, judgement: Judgement, *, unsent: bool = False) -> bool:
+        """A request that may succeed later has failed; whether that is news of the endpoint."""
+        self._is_unreached = unsent
+        is_about, is_known = self.is_about(judgement), judgement in self._failing
+        if judgement.failed_at is None:
+            judgement.failed_at = self.accepted
+        if is_about and not unsent:
+            return False
+        self._failing[judgement] = None
+        self._items.add(id(judgement.item))
+        return not is_known
+
+    def pause(self, error: ModelError, endpoint: str, seconds: float) -> None:
         """The endpoint asks all requests to wait, for so long that no call can."""
         if self.lost is None:
             text = f"{endpoint} asks to wait for {_duration(seconds)}: {error}"
             self.lost = ModelError(error.kind, text, status=error.status)
 
-    def gave_up(self, error: ModelError, endpoint: str, silent: float | None) -> None:
-        """A call was given up.
+    def is_silent(self, error: ModelError, endpoint: str, seconds: float) -> None:
+        """The endpoint has answered nobody for as long as it is waited for."""
+        if self.lost is None:
+            text = f"{endpoint} has not answered for {seconds:.0f} s: {error}"
+            self.lost = ModelError(error.kind, text, status=error.status)
 
-        Args:
-            error: why.
-            endpoint: where it went.
-            silent: seconds for which the endpoint has not answered anybody; None if it does.
-        """
-        # Once a request has been accepted the key is good, and a 403 is about one prompt.
-        fatal = error.fatal and not (error.status == 403 and self._has_accepted)
-        cause = error
-        if error.retryable:
-            self._given_up += 1
-            most = GIVEN_UP_IN_A_ROW
-            if silent is not None:
-                most = GIVEN_UP_IN_OUTAGE
-                cause = ModelError(
-                    error.kind, f"{endpoint} has not answered for {silent:.0f} s: {error}"
-                )
-            fatal = not self.has_answered or self._given_up >= most
-        elif not fatal:
-            self.has_answered = True
-            self._refusals += 1
-            fatal = error.kind == "bad_request" and not self._has_accepted
-            fatal = fatal and self._refusals >= REFUSALS_AT_FIRST
-        if fatal and self.lost is None:
-            self.lost = cause
+    def refuses_key(self, judgement: Judgement) -> bool:
+        """A key that was good is refused (401): whether for several prompts by now."""
+        return self._counted(judgement, "refused") >= REFUSED_KEYS
+
+    def give_up(self, judgement: Judgement, error: ModelError) -> None:
+        """A judgement has failed for good."""
+        self._last_error = error
+        if self.lost is None and self._is_lost(judgement, error):
+            self.lost = error
+
+    def _is_lost(self, judgement: Judgement, error: ModelError) -> bool:
+        if error.fatal:
+            # A key or a model that was good is no longer so, or this is about one prompt.
+            if not self.accepted or (error.kind == "auth" and error.status not in (401, 403)):
+                return True
+            most = REFUSED_KEYS if error.status == 401 else NOT_FOUND
+            return self._counted(judgement, "refused") >= most
+        if error.kind == "bad_request" and not self.accepted:
+            self._items.add(id(judgement.item))
+            self._counted(judgement, "wrong")
+            return len(self._items) >= REFUSALS_AT_FIRST
+        if error.retryable or error.kind == "deadline":
+            return self._is_dead(judgement, error)
+        return False
+
+    def _is_dead(self, judgement: Judgement, error: ModelError) -> bool:
+        if self.is_about(judgement) and not error.unsent:
+            return judgement.failed_before and self._counted(judgement, "again") >= FAILED_AGAIN
+        given_up = self._counted(judgement, "failed")
+        if self.accepted:
+            return given_up >= DIFFERENT
+        is_silent = error.kind == "deadline" or (error.kind == "timeout" and error.status is None)
+        most = DIFFERENT_IN_SILENCE if is_silent else DIFFERENT
+        return error.unsent or error.kind == "loading" or self.different >= most
+
+    def _counted(self, judgement: Judgement, what: str) -> int:
+        given_up = self._given_up.setdefault(what, set())
+        given_up.add(judgement)
+        return len(given_up)
+
+    def conclude(self) -> ModelError | None:
+        """At the end of a run: why the model is taken for dead where different prompts failed and
+        none was ever accepted, though there were too few to say so earlier."""
+        found = self._given_up
+        few = len(found.get("failed", ())) < 2 and len(found.get("wrong", ())) < REFUSALS_AT_FIRST
+        if self.lost is None and not self.accepted and not few:
+            self.lost = self._last_error
+        return self.lost
 
 
 def _duration(seconds: float) -> str:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
+import os
+import socket
 import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +22,15 @@ import httptools
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["LONGEST_ANSWER", "Answer", "BrokenOff", "Connections", "ProxyRefused"]
+__all__ = [
+    "LONGEST_ANSWER",
+    "Answer",
+    "BrokenOff",
+    "Connections",
+    "NoDescriptor",
+    "NotConnected",
+    "ProxyRefused",
+]
 
 LONGEST_IDLE = 15.0
 """Seconds after which a connection is not used again: servers close those that idle."""
@@ -54,6 +65,14 @@ class ProxyRefused(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
         self.status = status
+
+
+class NotConnected(OSError):
+    """There is no connection, so nothing was sent."""
+
+
+class NoDescriptor(OSError):
+    """There is no connection because the process, or the machine, has no file descriptor left."""
 
 
 class Connections:
@@ -105,10 +124,18 @@ class Connections:
             TimeoutError: there was none within so many seconds.
             BrokenOff: only a part of it came.
             ProxyRefused: the proxy does not let it through.
-            OSError: the address cannot be reached, or the connection ended before an answer.
+            NoDescriptor: no file descriptor is left for a connection.
+            NotConnected: the address cannot be reached.
+            OSError: the connection ended before an answer.
         """
         async with asyncio.timeout(seconds):
-            connection = self._idle() or await self._connected()
+            connection = self._idle()
+            if connection is None:
+                try:
+                    connection = await self._connected()
+                except OSError as error:
+                    kind = NoDescriptor if _lacks_descriptors(error) else NotConnected
+                    raise kind(str(error) or type(error).__name__) from error
             try:
                 answer = await connection.ask(
                     b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
@@ -336,6 +363,18 @@ class _Connection(asyncio.Protocol):
             if not self._tunnel.done():
                 self._tunnel.set_result(bytes(self._head))
             self._tunnel = None
+
+
+def _lacks_descriptors(error: OSError) -> bool:
+    """Whether a connection failed for want of file descriptors; name look-up does not say so."""
+    if isinstance(error, socket.gaierror):
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as found:
+            error = found
+        else:
+            return False
+    return error.errno in (errno.EMFILE, errno.ENFILE) or os.strerror(errno.EMFILE) in str(error)
 
 
 def _ascii(host: str) -> str:

@@ -243,7 +243,13 @@ class HTTPModel:
     async def _post(self, payload: dict[str, Any], structured: bool) -> Completion:
         import orjson
 
-        from rubricate.judge.models._connections import LONGEST_ANSWER, BrokenOff, ProxyRefused
+        from rubricate.judge.models._connections import (
+            LONGEST_ANSWER,
+            BrokenOff,
+            NoDescriptor,
+            NotConnected,
+            ProxyRefused,
+        )
 
         begin = time.perf_counter()
         try:
@@ -256,10 +262,14 @@ class HTTPModel:
             raise self._refused_by_proxy(error.status) from None
         except UnicodeError as error:  # a name that cannot be one
             raise ModelError("not_found", f"not a usable address: {error}") from None
+        except NoDescriptor as error:
+            raise ModelError("files", f"no connection can be opened: {error}") from None
         except OSError as error:
             reason = str(error) or type(error).__name__
             raise ModelError(
-                "connection", self._clean(f"cannot reach {self._url}: {reason}")
+                "connection",
+                self._clean(f"cannot reach {self._url}: {reason}"),
+                unsent=isinstance(error, NotConnected),
             ) from None
         seconds = time.perf_counter() - begin
         headers = answer.headers
@@ -267,7 +277,7 @@ class HTTPModel:
             raw = plain_body(answer, LONGEST_ANSWER)
         except ModelError as error:
             raise self._redacted(error) from None
-        if answer.status != 200:
+        if not 200 <= answer.status < 300:
             raise self._refusal(answer.status, raw, headers)
         try:
             body = parse_body(raw)
@@ -338,7 +348,7 @@ class HTTPModel:
                 status=status,
             )
         text = f"the proxy cannot reach {self._url}: HTTP {status}"
-        return ModelError("connection", self._clean(text))
+        return ModelError("connection", self._clean(text), unsent=True)
 
     def _connected(self) -> Connections:
         """The connections of the running loop, made on first use."""

@@ -53,12 +53,15 @@ _THOUGHT = ("reasoning", "thinking")
 """Types of a message's parts that are not its text."""
 _TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What endpoints and gateways call the end of a reply that is as long as it may be."""
+_PASSING = frozenset({409, 421, 423, 425, 499})
+"""Statuses below 500 of what may pass: a conflict, another connection is wanted, a lock, too early,
+and a gateway that gave up."""
 _KEY_WORDS = ("api key not valid", "api_key_invalid")
 """What Gemini says of a wrong key, with status 400."""
 
 
 def parse_body(raw: bytes) -> dict[str, Any]:
-    """The JSON object of an answer with status 200."""
+    """The JSON object of an answer with a status of success."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -319,6 +322,10 @@ def status_error(status: int, raw: bytes, wait: float | None) -> ModelError:
             kind = "auth"  # an empty account does not fill up by waiting
     elif status == 408:
         kind = "timeout"
+    elif status in _PASSING:
+        kind = "server"
+    elif status == 451:
+        kind = "refused"
     elif status == 413 or any(word in lower for word in _CONTEXT_WORDS):
         kind = "context_length"
     elif status == 503 and "loading" in lower:  # llama.cpp and others, before the first request

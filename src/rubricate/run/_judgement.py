@@ -1,0 +1,59 @@
+"""One judgement on its way: what the sender has to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from rubricate.judge import Completion, Model, Request
+
+__all__ = ["Judgement", "SendFor"]
+
+
+class Judgement:
+    """One judgement and all its requests.
+
+    Args:
+        item: what is judged. Different prompts are those of different items.
+        failed_before: whether it failed in an earlier run: that it fails again says nothing new of
+            the endpoint.
+        aside: told True while it waits to be sent again, so that another judgement takes its
+            place, and False after.
+        look_ahead: brings many more judgements, to find one whose prompt is answered; whether
+            there are any.
+
+    Attributes:
+        ends: when its time is over (monotonic clock); None until its first request goes out.
+        failed_at: how many answers the model had given when a request of this judgement failed
+            first; None while none has.
+    """
+
+    __slots__ = ("aside", "ends", "failed_at", "failed_before", "item", "look_ahead")
+
+    def __init__(
+        self,
+        item: object = None,
+        *,
+        failed_before: bool = False,
+        aside: Callable[[bool], None] = lambda waits: None,
+        look_ahead: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.item = self if item is None else item
+        self.failed_before = failed_before
+        self.aside = aside
+        self.look_ahead = look_ahead
+        self.ends: float | None = None
+        self.failed_at: int | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a request of it has gone out."""
+        return self.ends is not None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its requests may still tell something of the endpoint."""
+        return self.failed_at is None and not self.failed_before
+
+
+SendFor = Callable[[Model, Request, Judgement], Awaitable[Completion]]
+"""Sends a request of a judgement."""
