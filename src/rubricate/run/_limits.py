@@ -94,12 +94,6 @@ class Limiter:
         """Whether the endpoint fails, or asks for a pause."""
         return self.pacing.in_trouble
 
-    @property
-    def has_new(self) -> bool:
-        """Whether a request waits that may tell something new of the endpoint."""
-        with self._lock:
-            return any(one.may_tell for one in self._waiting)
-
     async def acquire(
         self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
     ) -> bool:

@@ -188,8 +188,6 @@ async def run(
                         yield result(item)
                     else:
                         held.add(item)
-            if not (stop.is_set() or execution.over_budget):
-                sender.conclude()
             for item in rest():
                 yield result(item)
             stopped = None

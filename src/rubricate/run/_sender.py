@@ -118,11 +118,11 @@ class Sender:
         if limiter is None:
             limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
             limiter.join(self._limits)
+        standing.join(judgement)
         try:
             return await self._until_answered(limiter, standing, model, request, judgement)
-        except BaseException:
+        finally:
             standing.leave(judgement)
-            raise
 
     async def _until_answered(
         self,
@@ -133,6 +133,7 @@ class Sender:
         judgement: Judgement,
     ) -> Completion:
         attempt = requests = timeouts = 0
+        cause: ModelError | None = None
         while True:
             attempt += 1
             try:
@@ -147,10 +148,14 @@ class Sender:
                     wait, counts = self._wait(limiter, standing, judgement, error, attempt)
                     attempt -= not counts
                     if wait is None:
+                        await self._bring_others(standing, judgement, error)
                         self._gave_up(limiter, standing, model, judgement, error)
                 if wait is None:
-                    error.requests = requests
-                    raise
+                    if cause is None or error.requests:  # else it only waited for its turn
+                        cause = error
+                    cause.requests = requests
+                    raise cause from None
+                cause = error
                 logger.info("retrying: %s", error)
                 self._on_trouble(str(error))
                 if error.kind in ("auth", "files"):
@@ -323,7 +328,7 @@ class Sender:
             is_revoked = standing.refuses_key(judgement)
             return (SOON if attempt == 1 and not is_revoked else None), True
         if silent is not None and error.retryable and error.kind != "rate_limit":
-            if now - silent >= self._believed(limiter, judgement, error):
+            if now - silent >= self._believed(standing, judgement, error):
                 return None, True
             return 0.0, False  # the limiter holds it back
         # The deadline of one call would be far longer: where requests time out, only the user knows
@@ -334,18 +339,30 @@ class Sender:
         wait = self._retries.wait(error, attempt, elapsed, self._chance)
         return wait, True
 
-    def _believed(self, limiter: Limiter, judgement: Judgement, error: ModelError) -> float:
+    async def _bring_others(
+        self, standing: Standing, judgement: Judgement, error: ModelError
+    ) -> None:
+        """Have other judgements ask before it is said that no prompt gets through."""
+        may_be_prompts = error.kind in ("server", "truncated", "connection", *UNANSWERED)
+        if may_be_prompts and not (standing.accepted or error.unsent) and judgement.look_ahead():
+            for _ in range(5):  # rounds of the loop, in which they begin
+                await asyncio.sleep(0)
+
+    def _believed(self, standing: Standing, judgement: Judgement, error: ModelError) -> float:
         """Seconds for which what looks like an outage is waited for.
 
         Where every other prompt has been tried, failures that a prompt can cause are hardly an
         outage that began with the last of them.
         """
         most = self._retries.max_outage
-        may_be_prompts = not error.unsent and (error.status in (None, 500) or error.status < 500)
-        may_be_prompts = may_be_prompts and error.kind in ("server", "truncated", "connection")
-        if may_be_prompts and not limiter.has_new and not judgement.look_ahead():
-            return min(most, LAST_ONES)
-        return most
+        return min(most, LAST_ONES) if self._may_be_prompts(standing, judgement, error) else most
+
+    @staticmethod
+    def _may_be_prompts(standing: Standing, judgement: Judgement, error: ModelError) -> bool:
+        """Whether prompts can be the cause of what failed last, and all others have been tried."""
+        can_be = not error.unsent and (error.status in (None, 500) or error.status < 500)
+        can_be = can_be and error.kind in ("server", "truncated", "connection")
+        return can_be and not standing.has_new and not judgement.look_ahead()
 
     async def _set_aside(
         self, limiter: Limiter, standing: Standing, judgement: Judgement, wait: float
@@ -372,7 +389,7 @@ class Sender:
         if error.kind == "rate_limit" and limiter.asked_to_wait > self._retries.deadline:
             standing.pause(error, model.endpoint, limiter.asked_to_wait)
         elif silent is not None and error.retryable and error.kind != "rate_limit":
-            is_last = not limiter.has_new and not judgement.look_ahead()
+            is_last = self._may_be_prompts(standing, judgement, error)
             standing.is_silent(error, model.endpoint, time.monotonic() - silent)
         else:
             standing.give_up(judgement, error)
@@ -397,12 +414,6 @@ class Sender:
             one.open()
             if endpoint in self._limiters:
                 self._limiters[endpoint].send_away(one)
-
-    def conclude(self) -> None:
-        """A run has asked all it had to ask: it is stopped where no prompt got through."""
-        for key, standing in self._standings.items():
-            if standing.conclude() is not None:
-                self._lose(standing, key, ends_run=True)
 
     @staticmethod
     def _repeated(error: ModelError, requests: int) -> ModelError:

@@ -15,7 +15,8 @@ from rubricate.run._judgement import Judgement
 __all__ = ["Standing"]
 
 DIFFERENT = 10
-"""Items whose prompts have failed, with none accepted, before a model is taken for dead."""
+"""Items whose prompts have failed, with none accepted, before a model is taken for dead; fewer
+where there are no others to ask."""
 DIFFERENT_IN_SILENCE = 3
 """As many where there was no answer at all: each took the whole of its time."""
 REFUSALS_AT_FIRST = 5
@@ -42,11 +43,11 @@ class Standing:
         self.lost: ModelError | None = None
         self._sending = self._is_unreached = False
         self._queue: list[tuple[Judgement, asyncio.Future[None]]] = []
+        self._asking: set[Judgement] = set()
         # Since the last accepted request, in order: what has failed, and what was given up.
         self._failing: dict[Judgement, None] = {}
         self._items: set[int] = set()
         self._given_up: dict[str, set[Judgement]] = {}
-        self._last_error: ModelError | None = None
 
     # Until the first request is accepted, one goes at a time
 
@@ -88,23 +89,37 @@ class Standing:
         if self._sending or self.is_open:
             return
         self._queue = [one for one in self._queue if not one[1].done()]
-        new = [one for one in self._queue if one[0].is_fresh]
+        new = [one for one in self._queue if self._is_new(one[0])]
+        enough = self._is_unreached or len(self._items) >= DIFFERENT or not new
         found = None
-        if self._failing and (self._is_unreached or len(self._items) >= DIFFERENT):
+        if self._failing and enough:
             oldest = next(iter(self._failing))
             found = next((one for one in self._queue if one[0] is oldest), None)
-        elif new:
-            found = new[-1 if self._items else 0]
         elif self._queue:
-            found = self._queue[0]
+            found = (new or self._queue)[-1 if new and self._items else 0]
         if found is not None:
             self._queue.remove(found)
             self._sending = True
             found[1].set_result(None)
 
+    # Who asks
+
+    @property
+    def has_new(self) -> bool:
+        """Whether a prompt of an item none of whose prompts has failed is on its way, or waits."""
+        return any(map(self._is_new, self._asking))
+
+    def _is_new(self, judgement: Judgement) -> bool:
+        return judgement.is_fresh and id(judgement.item) not in self._items
+
+    def join(self, judgement: Judgement) -> None:
+        """A judgement asks; it is to `leave`."""
+        self._asking.add(judgement)
+
     def leave(self, judgement: Judgement) -> None:
-        """The judgement sends nothing more."""
-        if self._failing.pop(judgement, self) is None:
+        """A judgement asks nothing more for now."""
+        self._asking.discard(judgement)
+        if self._failing and self._failing.pop(judgement, self) is None:
             self._next()
 
     # What its answers say
@@ -160,7 +175,6 @@ class Standing:
 
     def give_up(self, judgement: Judgement, error: ModelError) -> None:
         """A judgement has failed for good."""
-        self._last_error = error
         if self.lost is None and self._is_lost(judgement, error):
             self.lost = error
 
@@ -187,21 +201,13 @@ class Standing:
             return given_up >= DIFFERENT
         is_silent = error.kind == "deadline" or (error.kind == "timeout" and error.status is None)
         most = DIFFERENT_IN_SILENCE if is_silent else DIFFERENT
-        return error.unsent or error.kind == "loading" or self.different >= most
+        surely = error.unsent or error.kind == "loading" or self.different >= most
+        return surely or not self.has_new
 
     def _counted(self, judgement: Judgement, what: str) -> int:
         given_up = self._given_up.setdefault(what, set())
         given_up.add(judgement)
         return len(given_up)
-
-    def conclude(self) -> ModelError | None:
-        """At the end of a run: why the model is taken for dead where different prompts failed and
-        none was ever accepted, though there were too few to say so earlier."""
-        found = self._given_up
-        few = len(found.get("failed", ())) < 2 and len(found.get("wrong", ())) < REFUSALS_AT_FIRST
-        if self.lost is None and not self.accepted and not few:
-            self.lost = self._last_error
-        return self.lost
 
 
 def _duration(seconds: float) -> str:
