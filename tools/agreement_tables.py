@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rubricate.stats import Level, annotator_agreement, label_agreement
+from rubricate.stats import Level, annotator_agreement, krippendorff_alpha, stratified_agreement
 
 HEAD = """# How far people agree, and published judges with them
 
@@ -25,7 +25,9 @@ asked for. Written by `python tools/agreement_tables.py FOLDER`, from data that 
 repository: physics (answers to exam questions; MIT), ttcw (short stories; BSD 3-Clause), recipes
 (Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT). Intervals are 95 %, by
 bootstrap over texts, 2,000 resamples; those of accuracy Wilson's, for the
-effective number. Krippendorff's alpha is nominal for yes and no, interval for scales.
+effective number. Krippendorff's alpha is nominal for yes and no, interval for scales. Alpha, kappa
+and correlation are the means of the criteria's, weighted by n: one of all criteria together would
+count it as agreement that both know which criterion is met more often.
 
 ## People among themselves
 
@@ -47,9 +49,9 @@ JUDGES = """
 ## Published judges against people
 
 Against the label that most annotators gave; where they are evenly split there is none. Verdicts
-of one text are resampled together.
+of one text are resampled together. ttcw has six texts a criterion: its kappas say little.
 
-| data | judge | n | accuracy | kappa |
+| data | judge | n | accuracy | stratified kappa |
 |---|---|---:|---:|---:|
 """
 
@@ -64,7 +66,7 @@ class Labels:
 
     def __init__(self, records: list[dict[str, Any]]) -> None:
         self.texts: list[str] = []
-        self.criteria: set[str] = set()
+        self.names: list[str] = []
         self.people: list[int] = []
         self._given: dict[str, dict[int, Any]] = defaultdict(dict)
         self._judged: dict[str, dict[int, Any]] = defaultdict(dict)
@@ -72,7 +74,7 @@ class Labels:
             for criterion in record["criteria"]:
                 place = len(self.texts)
                 self.texts.append(record["id"])
-                self.criteria.add(criterion["name"])
+                self.names.append(criterion["name"])
                 self.people.append(len(criterion["human"]))
                 for name, label in zip(criterion["annotators"], criterion["human"], strict=True):
                     self._given[name].setdefault(place, _label(label))
@@ -83,6 +85,13 @@ class Labels:
     def judge(self, name: str, place: int, label: Any) -> None:
         """Add a judge's label."""
         self._judged[name][place] = _label(label)
+
+    def of_criteria(self) -> dict[str, list[int]]:
+        """The places of each criterion."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, name in enumerate(self.names):
+            places[name].append(place)
+        return dict(places)
 
     def annotators(self) -> dict[str, list[Any]]:
         """Each annotator's labels, None where there is none."""
@@ -115,15 +124,30 @@ def majority(annotators: Mapping[str, list[Any]]) -> list[Any]:
 def people_row(name: str, labels: Labels, level: Level) -> str:
     """The line of one file in the first table."""
     annotators = labels.annotators()
-    nobody = [None] * len(labels.texts)
-    found = annotator_agreement(nobody, annotators, level=level, groups=labels.texts)
-    ceiling = found.ceiling["pearson" if level == "interval" else "cohen_kappa"]
+    places = labels.of_criteria()
+    alpha = krippendorff_alpha(
+        list(zip(*annotators.values(), strict=True)),
+        level=level,
+        strata=labels.names,
+        groups=labels.texts,
+    )
+    ceilings = []
+    for own in places.values():
+        given = {name: [said[at] for at in own] for name, said in annotators.items()}
+        given = {name: said for name, said in given.items() if any(one is not None for one in said)}
+        found = annotator_agreement([None] * len(own), given, level=level, bootstrap=None)
+        value = found.ceiling["pearson" if level == "interval" else "cohen_kappa"]
+        if value is not None:
+            ceilings.append((len(own), value))
+    ceiling = None
+    if ceilings:
+        ceiling = sum(n * value for n, value in ceilings) / sum(n for n, _ in ceilings)
     fewest, most = min(labels.people), max(labels.people)
     count = str(fewest) if fewest == most else f"{fewest} to {most}"
     shown = "–" if ceiling is None else f"{ceiling:.2f}"
     return (
-        f"| {name} | {len(labels.criteria)} | {len(set(labels.texts))} | {count} "
-        f"| {found.alpha} | {shown} |"
+        f"| {name} | {len(set(labels.names))} | {len(set(labels.texts))} | {count} "
+        f"| {alpha} | {shown} |"
     )
 
 
@@ -131,9 +155,14 @@ def judge_rows(name: str, labels: Labels) -> Iterator[str]:
     """The lines of one file in the second table."""
     truth = majority(labels.annotators())
     for judge, given in labels.judges().items():
-        found = label_agreement(given, truth, groups=labels.texts)
-        accuracy, kappa = found.figures["accuracy"], found.figures["cohen_kappa"]
-        yield f"| {name} | {judge} | {found.n} | {accuracy} | {kappa} |"
+        kept = [at for at, pair in enumerate(zip(given, truth, strict=True)) if None not in pair]
+        found = stratified_agreement(
+            [given[at] for at in kept],
+            [truth[at] for at in kept],
+            [labels.names[at] for at in kept],
+            groups=[labels.texts[at] for at in kept],
+        )
+        yield f"| {name} | {judge} | {found.n} | {found.accuracy} | {found.kappa} |"
 
 
 def main(folder: Path) -> None:

@@ -10,23 +10,35 @@ import pytest
 from rubricate import RubricDataset
 
 
-def cohen(pairs: list[tuple[str, str]]) -> tuple[float, float]:
+def cohen(pairs: list[tuple[str, str]]) -> tuple[float, float | None]:
     """Accuracy and Cohen's kappa of pairs of MET and UNMET, written out."""
     n = len(pairs)
     accuracy = sum(a == b for a, b in pairs) / n
     met = [sum(pair[side] == "MET" for pair in pairs) / n for side in (0, 1)]
     chance = met[0] * met[1] + (1 - met[0]) * (1 - met[1])
-    return accuracy, (accuracy - chance) / (1 - chance)
+    return accuracy, (accuracy - chance) / (1 - chance) if chance < 1 else None
 
 
-def labelled(dataset: RubricDataset) -> list[tuple[dict[str, str | None], str]]:
-    """Every labelled criterion's votes by judge, and its label."""
+def stratified(pairs: list[tuple[str, str, str]]) -> tuple[float, float]:
+    """Accuracy, and the mean of the criteria's kappas weighted by n, of (criterion, pair)."""
+    each = {
+        name: [(a, b) for other, a, b in pairs if other == name]
+        for name in dict.fromkeys(name for name, _, _ in pairs)
+    }
+    kappas = [(len(of), cohen(of)[1]) for of in each.values()]
+    known = [(n, kappa) for n, kappa in kappas if kappa is not None]
+    mean = sum(n * kappa for n, kappa in known) / sum(n for n, _ in known)
+    return sum(a == b for _, a, b in pairs) / len(pairs), mean
+
+
+def labelled(dataset: RubricDataset) -> list[tuple[str, dict[str, str | None], str]]:
+    """Every labelled criterion's name, votes by judge, and label."""
     found = []
     for item in dataset:
         for name, label in zip(dataset.rubric.names, item.ground_truth, strict=True):
             votes = {judge: given[name] for judge, given in item.metadata["votes"].items()}
             if label is not None:
-                found.append((votes, str(label)))
+                found.append((name, votes, str(label)))
     return found
 
 
@@ -40,16 +52,21 @@ def test_published_verdicts_agree_with_people_as_counted_by_hand(
     asked = labelled(RubricDataset.from_file(shipped_example(example)))
     assert len(figures["judges"]) == judges
     for judge in figures["judges"]:
-        pairs = [(votes[judge["name"]], label) for votes, label in asked]
-        pairs = [pair for pair in pairs if pair[0] is not None]
+        pairs = [(name, votes[judge["name"]], label) for name, votes, label in asked]
+        pairs = [pair for pair in pairs if pair[1] is not None]
         assert judge["n"] == len(pairs)
-        assert (judge["accuracy"], judge["kappa"]) == pytest.approx(cohen(pairs))
+        assert (judge["accuracy"], judge["kappa"]) == pytest.approx(stratified(pairs))
     majority = [
-        ("MET" if 2 * sum(v == "MET" for v in votes.values()) > given(votes) else "UNMET", label)
-        for votes, label in asked
+        (
+            name,
+            "MET" if 2 * sum(v == "MET" for v in votes.values()) > given(votes) else "UNMET",
+            label,
+        )
+        for name, votes, label in asked
     ]
     panel = figures["panels"][0]
-    assert (panel["accuracy"], panel["kappa"]) == pytest.approx(cohen(majority))
+    assert (panel["accuracy"], panel["kappa"]) == pytest.approx(stratified(majority))
+    assert figures["stratified"]["estimator"] == "mean of the criteria's kappas, weighted by n"
 
 
 def given(votes: dict[str, str | None]) -> int:

@@ -113,8 +113,8 @@ def test_every_kind_of_criterion_is_compared_with_its_labels(tmp_path: Path, rub
     assert quality["within_one_accuracy"]["value"] == pytest.approx(1.0)
     coverage = found["coverage"]["agreement"]["figures"]
     assert coverage["mae"]["value"] == pytest.approx(0.2)
-    assert report["pooled"]["n"] == 8
-    assert report["pooled"]["clusters"] == 5
+    pairs = [one["agreement"]["n"] for one in report["criteria"]]
+    assert (report["stratified"]["n"], report["stratified"]["clusters"]) == (sum(pairs), 5)
     assert report["undecided"] == "exclude"
 
 
@@ -122,7 +122,8 @@ def test_the_table_shows_figures_with_intervals_and_what_is_missing(tmp_path: Pa
     write_run(tmp_path / "run")
     shown = rubricate("agree", "run").stdout
     assert "a-judge against labels of 5 items" in shown
-    assert "all binary" in shown
+    assert "all, stratified" in shown
+    assert "kappa is the mean of the kappas of 5 criteria, weighted by n" in " ".join(shown.split())
     assert "correct: not decided: human abstained 1, no answer of the judge 1" in shown
     assert "Pairs in which one did not decide: left out." in " ".join(shown.split())
 
@@ -285,7 +286,7 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
     one, other = (report["criteria"][0]["agreement"] for report in (plain, grouped))
     assert (one["clusters"], other["clusters"]) == (12, 3)
     assert one["figures"]["accuracy"] != other["figures"]["accuracy"]
-    assert grouped["pooled"]["clusters"] == 3
+    assert grouped["stratified"]["clusters"] == 3
     assert "resamples of groups by source" in " ".join(
         rubricate("agree", "run", "--groups", "source").stdout.split()
     )
@@ -329,7 +330,7 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
     assert rows[0]["human_label"] == "MET"
     report = json.loads(rubricate("agree", "run", "--json").stdout)
     found = {one["name"]: one for one in report["annotators"]}
-    assert list(found) == ["speed", "boasting", "style", None]
+    assert list(found) == ["speed", "boasting", "style"]
     speed = found["speed"]["found"]
     assert list(speed["against"]) == ["ada", "ben", "eve"]
     assert (speed["against"]["ada"]["n"], speed["against"]["ben"]["n"]) == (8, 7)
@@ -341,8 +342,18 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
     theirs = annotator_agreement(judge, columns)
     assert speed["alpha"]["value"] == pytest.approx(theirs.alpha.value)
     assert speed["ceiling"]["cohen_kappa"] == pytest.approx(theirs.ceiling["cohen_kappa"])
-    assert found["style"]["level"] == "interval"
-    assert found[None]["found"]["consensus"]["clusters"] == 7  # they are tied on the last
+    assert found["style"]["level"] == "steps"
+    together = report["annotators_together"]
+    assert together["criteria"] == 3
+    kappas = [found[name]["found"]["against"]["eve"] for name in ("speed", "boasting", "style")]
+    names = ("cohen_kappa", "cohen_kappa", "quadratic_kappa")
+    known = [
+        (one["n"], one["figures"][name]["value"])
+        for one, name in zip(kappas, names, strict=True)
+        if one["figures"][name]["value"] is not None
+    ]
+    mean = sum(n * kappa for n, kappa in known) / sum(n for n, _ in known)
+    assert together["against"]["eve"]["value"] == pytest.approx(mean)
     shown = rubricate("agree", "run").stdout
     assert "The judge and the annotators" in shown
 
@@ -445,7 +456,7 @@ def test_a_calibration_is_fitted_and_applied_by_name(
     assert (summary["calibration"]["applied"], summary["usage"]["calls"]) == (147, 0)
 
 
-def test_the_default_interval_of_pooled_accuracy_knows_which_verdicts_are_of_one_item(
+def test_the_default_interval_of_the_accuracy_of_all_knows_which_verdicts_are_of_one_item(
     tmp_path: Path,
 ):
     run = read_run(write_run(tmp_path / "run"))
@@ -453,15 +464,13 @@ def test_the_default_interval_of_pooled_accuracy_knows_which_verdicts_are_of_one
     rows = [
         row
         for row in run.rows
-        if row.criterion in ("correct", "fault")
-        and row.status == "judged"
-        and row.human_label != "CANNOT_ASSESS"
+        if row.status == "judged" and row.human_label not in ("CANNOT_ASSESS", "none")
     ]
     right = [row.label == row.human_label for row in rows]
-    assert report.pooled is not None
+    assert report.stratified is not None
     # How often this interval holds the truth is tested in tests/stats/test_intervals.py.
     expected = clustered_share(right, groups=[row.item for row in rows])
-    assert report.pooled.figures["accuracy"] == expected
+    assert report.stratified.accuracy == expected
 
 
 def test_a_comparison_shows_every_test_on_the_screen_and_in_markdown(

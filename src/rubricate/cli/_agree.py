@@ -21,6 +21,12 @@ def agree(
     confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
     bca: Annotated[bool, typer.Option("--bca", help="BCa intervals, not percentiles.")] = False,
     seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    every_criterion: Annotated[
+        bool,
+        typer.Option(
+            "--every-criterion", help="A row for each criterion, also where it has one pair only."
+        ),
+    ] = False,
     json_output: JsonFigures = False,
 ) -> int:
     """Show how far judge and people agree, with intervals."""
@@ -32,5 +38,5 @@ def agree(
     report = agreement_report(
         read_run(run), undecided=undecided_policy(undecided), groups=groups, bootstrap=bootstrap
     )
-    print_report(report, json_output)
+    print_report(report if json_output else report.table(every=every_criterion), json_output)
     return 0

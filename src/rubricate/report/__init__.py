@@ -18,6 +18,7 @@ from rubricate.report._summary import (
     JudgeFigures,
     ScoreFigures,
     StageFigures,
+    StratifiedFigures,
     Summary,
     UsageFigures,
     read_summary,
@@ -35,7 +36,7 @@ from rubricate.report._tallies import Tallies, summarize
 
 if TYPE_CHECKING:
     from rubricate.report._agreement import AgreementReport, CriterionAgreement, agreement_report
-    from rubricate.report._annotators import CriterionAnnotators
+    from rubricate.report._annotators import AnnotatorsTogether, CriterionAnnotators
     from rubricate.report._attacks import (
         RIGHT,
         WRONG,
@@ -85,6 +86,7 @@ __all__ = [
     "WRONG",
     "AgreementFigures",
     "AgreementReport",
+    "AnnotatorsTogether",
     "AttackFigures",
     "CalibrationFigures",
     "CalibrationMethod",
@@ -125,6 +127,7 @@ __all__ = [
     "ScoreFigures",
     "Selection",
     "StageFigures",
+    "StratifiedFigures",
     "Summary",
     "Table",
     "Tallies",
@@ -177,7 +180,7 @@ _MODULES = {  # loaded when the first of them is asked for: most need numpy or j
         "RedTeamReport",
     ),
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
-    "_annotators": ("CriterionAnnotators",),
+    "_annotators": ("AnnotatorsTogether", "CriterionAnnotators"),
     "_calibration": (
         "CalibrationMethod",
         "Calibrator",

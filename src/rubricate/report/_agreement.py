@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError
-from rubricate.report._annotators import CriterionAnnotators, annotators_of
+from rubricate.report._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
+from rubricate.report._compared import (
+    DOES_NOT_APPLY,
+    Answer,
+    Stratum,
+    answer,
+    human_status,
+    merged,
+    place_of,
+    stratum_of,
+)
 from rubricate.report._groups import groups_by
 from rubricate.rubric import ABSTENTION, Criterion, Measurement
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import (
     Bootstrap,
     Calibration,
+    Estimate,
     LabelAgreement,
     ScoreAgreement,
+    StratifiedAgreement,
     Undecided,
     calibration,
+    clustered_share,
+    decided_pairs,
+    stratified_agreement,
 )
 from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
@@ -28,19 +43,22 @@ if TYPE_CHECKING:
 
 __all__ = ["AgreementReport", "CriterionAgreement", "agreement_report"]
 
+NOTHING = Estimate(None)
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """One criterion.
+    """One criterion, or several of one pair each with the same answers.
 
     Attributes:
-        name: its name.
+        name: its name; in words where it is of several.
         measurement: what its answers are.
         statuses: how many verdicts have each status.
         not_applicable: pairs left out since one of the two said that an ordered criterion does
             not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
         calibration: of the judge's probabilities of MET, where it has any.
+        criteria: how many criteria it is of.
     """
 
     name: str
@@ -49,6 +67,19 @@ class CriterionAgreement:
     not_applicable: int
     agreement: LabelAgreement | ScoreAgreement
     calibration: Calibration | None = None
+    criteria: int = 1
+
+    @property
+    def accuracy(self) -> Estimate:
+        """The share of equal answers; of metrics and code of equal values."""
+        figures = self.agreement.figures
+        return figures.get("accuracy") or figures.get("exact_accuracy") or NOTHING
+
+    @property
+    def kappa(self) -> Estimate:
+        """Cohen's kappa, with squared distances where the answers are in order."""
+        figures = self.agreement.figures
+        return figures.get("quadratic_kappa") or figures.get("cohen_kappa") or NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +90,16 @@ class AgreementReport:
         judge: the judge's name.
         items: items with a label.
         criteria: those with a label, in the rubric's order.
-        pooled: all binary criteria together, resampled by item; None with fewer than two.
-        calibration: the same of the judge's probabilities of MET.
+        alone: where several criteria have one pair each, such as those of single items: these
+            together, by what their answers are.
+        stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
+        calibration: of the judge's probabilities of MET, on all binary criteria.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
         annotators: where several annotators labelled the items, the judge beside each of them and
             they among themselves; see `CriterionAnnotators`.
+        annotators_together: the same over all criteria with labels or steps of a scale, stratified;
+            None with fewer than two.
         undecided: the policy for pairs in which one did not decide.
         bootstrap: how the intervals were made.
         groups: the field of the metadata that says which items belong together; None for none.
@@ -73,9 +108,11 @@ class AgreementReport:
     judge: str
     items: int
     criteria: tuple[CriterionAgreement, ...]
-    pooled: LabelAgreement | None
+    alone: tuple[CriterionAgreement, ...]
+    stratified: StratifiedAgreement | None
     scores: ScoreAgreement | None
     annotators: tuple[CriterionAnnotators, ...]
+    annotators_together: AnnotatorsTogether | None
     undecided: Undecided
     bootstrap: Bootstrap
     groups: str | None = None
@@ -88,14 +125,28 @@ class AgreementReport:
         found = self.calibration or (each[0] if len(each) == 1 else None)
         return found if found is not None and found.n else None
 
+    @property
+    def whole(self) -> tuple[Estimate, Estimate, int]:
+        """Accuracy, kappa and n of the run: stratified, or those of its only criterion."""
+        if self.stratified is not None:
+            return self.stratified.accuracy, self.stratified.kappa, self.stratified.n
+        known = [one for one in self.criteria if one.accuracy.value is not None]
+        if len(known) != 1:
+            return NOTHING, NOTHING, sum(one.agreement.n for one in self.criteria)
+        return known[0].accuracy, known[0].kappa, known[0].agreement.n
+
     def to_dict(self) -> dict[str, Any]:
         """The figures as JSON values."""
         return asdict(self)
 
-    def __rich__(self) -> RenderableType:
+    def table(self, *, every: bool = False) -> RenderableType:
+        """What a terminal shows; with `every` a row for each criterion."""
         from rubricate.report._trust_views import agreement_view
 
-        return agreement_view(self)
+        return agreement_view(self, every=every)
+
+    def __rich__(self) -> RenderableType:
+        return self.table()
 
 
 def agreement_report(
@@ -108,7 +159,8 @@ def agreement_report(
     """Agreement for every kind of criterion that has labels.
 
     Binary and nominal answers are compared as labels, ordinal ones with their order; a scale's
-    scores and the values of metrics and code as numbers.
+    scores and the values of metrics and code as numbers. Over all criteria, kappa is stratified
+    (`stats.stratified_agreement`).
 
     Args:
         run: a run, from `read_run`.
@@ -129,39 +181,121 @@ def agreement_report(
             file=run.path,
         )
     group_of = groups_by(run, groups)
-    group = group_of if groups is not None else None
     known = run.criteria
-    by_name: dict[str, list[RowVerdict]] = {}
+    order = {name: place for place, name in enumerate(known)}
+    own = _own_criteria(run)
+    by_stratum: dict[Stratum, _Pairs] = {}
     for row in labelled:
-        by_name.setdefault(row.criterion, []).append(row)
-    criteria = [
-        _criterion(name, known[name], by_name[name], undecided, group, bootstrap)
-        for name in known
-        if name in by_name
-    ]
-    binary = [row for row in labelled if known[row.criterion].measurement == "binary"]
-    pooled = None
-    if len({row.criterion for row in binary}) > 1:
-        pooled = of_labels(
-            [_label(row) for row in binary],
-            [row.human_label for row in binary],
-            labels=known[binary[0].criterion].labels,
-            undecided=undecided,
-            groups=[group_of[row.item] for row in binary],
-            bootstrap=bootstrap,
-        )
-    items = len({row.item for row in labelled})
+        criterion = own(row)
+        stratum = stratum_of(row.criterion, criterion)
+        by_stratum.setdefault(stratum, _Pairs(stratum, criterion)).add(row, criterion)
+    every = sorted(by_stratum.values(), key=lambda pairs: order[pairs.stratum.name or ""])
+    cluster = group_of if groups is not None else None
+    counted = {pairs.stratum: pairs.decided(undecided) for pairs in every}
+    where = merged({stratum: len(pairs) for stratum, pairs in counted.items()})
+    alone: dict[Stratum, list[_Pairs]] = {}
+    for pairs in every:
+        place = where.get(pairs.stratum)
+        if place is not None and place.name is None:
+            alone.setdefault(place, []).append(pairs)
+    binary = [row for row in labelled if own(row).measurement == "binary"]
+    several = len({row.criterion for row in binary}) > 1
+    annotators, annotators_together = annotators_of(run, group_of, bootstrap, own)
     return AgreementReport(
         judge=run.judge,
-        items=items,
-        criteria=tuple(criteria),
-        pooled=pooled,
-        scores=_scores(run, group, bootstrap),
-        annotators=annotators_of(run, group_of, bootstrap),
+        items=len({row.item for row in labelled}),
+        criteria=tuple(_criterion(pairs, undecided, cluster, bootstrap) for pairs in every),
+        alone=tuple(
+            _criterion(_Pairs.together(stratum, parts), undecided, group_of, bootstrap, len(parts))
+            for stratum, parts in alone.items()
+        ),
+        stratified=_stratified(counted, where, group_of, bootstrap),
+        scores=_scores(run, cluster, bootstrap),
+        annotators=annotators,
+        annotators_together=annotators_together,
         undecided=undecided,
         bootstrap=bootstrap,
         groups=groups,
-        calibration=None if pooled is None else _calibration(binary, group_of, bootstrap),
+        calibration=_calibration(binary, group_of, bootstrap) if several else None,
+    )
+
+
+def _own_criteria(run: FinishedRun) -> Callable[[RowVerdict], Criterion]:
+    """Gives the criterion of a line: that of its item, where items have rubrics of their own."""
+    rubrics: dict[int, dict[str, Criterion]] = {}
+
+    def own(row: RowVerdict) -> Criterion:
+        rubric = run.rubric_of(row.item)
+        if id(rubric) not in rubrics:
+            rubrics[id(rubric)] = dict(zip(rubric.names, rubric, strict=True))
+        return rubrics[id(rubric)][row.criterion]
+
+    return own
+
+
+class _Pairs:
+    """The answers of the judge and of people to one criterion, as they are compared."""
+
+    def __init__(self, stratum: Stratum, criterion: Criterion) -> None:
+        self.stratum, self.criterion = stratum, criterion
+        self.rows: list[RowVerdict] = []
+        self.items: list[str] = []
+        self.judge: list[Any] = []
+        self.human: list[Any] = []
+        self.not_applicable = 0
+
+    def add(self, row: RowVerdict, criterion: Criterion) -> None:
+        level, status = self.stratum.level, human_status(row.human_label, row.human_value)
+        judge = answer(criterion, level, row.status, row.label, row.value)
+        human = answer(criterion, level, status, row.human_label, row.human_value)
+        self.rows.append(row)
+        if DOES_NOT_APPLY in (judge, human):
+            self.not_applicable += 1
+            return
+        self.items.append(row.item)
+        self.judge.append(judge)
+        self.human.append(human)
+
+    @classmethod
+    def together(cls, stratum: Stratum, parts: Sequence[_Pairs]) -> _Pairs:
+        """Several criteria as one."""
+        whole = cls(stratum, parts[0].criterion)
+        for part in parts:
+            whole.rows += part.rows
+            whole.items += part.items
+            whole.judge += part.judge
+            whole.human += part.human
+            whole.not_applicable += part.not_applicable
+        return whole
+
+    def decided(self, undecided: Undecided) -> list[tuple[str, Any, Any]]:
+        """The pairs that count, with their items; ordered labels by their places."""
+        policy = "exclude" if self.stratum.level != "labels" else undecided
+        kept = decided_pairs(self.judge, self.human, undecided=policy, abstention=ABSTENTION)
+        place: Mapping[Any, Any] = {}
+        if self.stratum.level == "ordered":
+            place = place_of(self.stratum)
+        if self.stratum.level == "numbers":
+            return [(self.items[at], f"{j:.2f}", f"{h:.2f}") for at, j, h in kept]
+        return [(self.items[at], place.get(j, j), place.get(h, h)) for at, j, h in kept]
+
+
+def _stratified(
+    counted: Mapping[Stratum, Sequence[tuple[str, Any, Any]]],
+    where: Mapping[Stratum, Stratum],
+    group_of: Mapping[str, Any],
+    bootstrap: Bootstrap,
+) -> StratifiedAgreement | None:
+    if len(where) < 2:
+        return None
+    pairs = [(stratum, *pair) for one, stratum in where.items() for pair in counted[one]]
+    return stratified_agreement(
+        [judge for _, _, judge, _ in pairs],
+        [human for _, _, _, human in pairs],
+        [stratum for stratum, *_ in pairs],
+        without_kappa={stratum for stratum in where.values() if stratum.level == "numbers"},
+        groups=[group_of[item] for _, item, _, _ in pairs],
+        bootstrap=bootstrap,
     )
 
 
@@ -190,89 +324,88 @@ def _scores(
     judge, human = run.item_scores, run.human_scores
     if all(score is None for score in human.values()):
         return None
-    return of_scores(
+    found = of_scores(
         [judge[item] for item in human],
         list(human.values()),
         groups=None if group is None else [group[item] for item in human],
         bootstrap=bootstrap,
     )
+    return _bounded(found, 1.0)
+
+
+def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
+    """The bias inside what it can be: an interval of t knows no bounds."""
+    figures = {**found.figures, "bias": found.figures["bias"].within(-most, most)}
+    return replace(found, figures=figures)
 
 
 def _criterion(
-    name: str,
-    criterion: Criterion,
-    rows: Sequence[RowVerdict],
+    pairs: _Pairs,
     undecided: Undecided,
     group: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
+    criteria: int = 1,
 ) -> CriterionAgreement:
-    kind = criterion.measurement
-    statuses: dict[str, int] = dict(Counter(row.status for row in rows))
-    if kind == "ordinal":
-        known = [row for row in rows if row.status != "not_applicable" and _applies(row)]
-    else:
-        known = list(rows)
-    left_out = len(rows) - len(known)
-    groups = None if group is None else [group[row.item] for row in known]
+    level, kind = pairs.stratum.level, pairs.criterion.measurement
+    groups = None if group is None else [group[item] for item in pairs.items]
     found: LabelAgreement | ScoreAgreement
-    if kind == "numeric":
-        found = of_scores(
-            [row.value for row in known],
-            [row.human_value for row in known],
+    if level in ("numbers", "steps"):
+        scores = of_scores(
+            [_number(one) for one in pairs.judge],
+            [_number(one) for one in pairs.human],
+            scale=level == "steps",
             groups=groups,
             bootstrap=bootstrap,
         )
-    elif kind == "ordinal" and _are_steps(known):
-        found = of_scores(
-            [_step(_label(row)) for row in known],
-            [_step(row.human_label) for row in known],
-            scale=True,
-            groups=groups,
-            bootstrap=bootstrap,
-        )
+        found = _bounded(scores, _width(pairs.stratum))
+        if level == "numbers":
+            exact = _exact(pairs, group, bootstrap)
+            found = replace(found, figures={**found.figures, "exact_accuracy": exact})
     else:
         found = of_labels(
-            [_label(row) for row in known],
-            [row.human_label for row in known],
-            labels=_labels(criterion, known, kind),
-            ordered=kind == "ordinal",
-            undecided="exclude" if kind == "ordinal" else undecided,
+            pairs.judge,
+            pairs.human,
+            labels=_labels(pairs),
+            ordered=level == "ordered",
+            undecided="exclude" if level == "ordered" else undecided,
             groups=groups,
             bootstrap=bootstrap,
         )
-    own = group or {row.item: row.item for row in rows}
-    fit = _calibration(rows, own, bootstrap) if kind == "binary" else None
-    return CriterionAgreement(name, kind, statuses, left_out, found, fit)
-
-
-def _label(row: RowVerdict) -> str | None:
-    """The judge's label; CANNOT_ASSESS where it abstained without one."""
-    return ABSTENTION if row.status == "abstained" else row.label
-
-
-def _applies(row: RowVerdict) -> bool:
-    return row.human_value is not None or row.human_label == ABSTENTION
-
-
-def _are_steps(rows: Sequence[RowVerdict]) -> bool:
-    """Whether all labels are whole numbers."""
-    given = [label for row in rows for label in (_label(row), row.human_label)]
-    return all(_step(label) is not None for label in given if label not in (None, ABSTENTION))
-
-
-def _step(label: str | None) -> int | None:
-    try:
-        return None if label is None or label == ABSTENTION else int(label)
-    except ValueError:
-        return None
-
-
-def _labels(criterion: Criterion, rows: Sequence[RowVerdict], kind: Measurement) -> list[str]:
-    """The criterion's labels, and those that only other items' criteria of the name have."""
-    names = list(criterion.labels)
-    if kind == "ordinal":
-        names = [label for label in names if criterion.value(label) is not None]
-    given = [label for row in rows for label in (_label(row), row.human_label) if label]
-    return [*dict.fromkeys((*names, *(label for label in given if label != ABSTENTION)))] + (
-        [ABSTENTION] if kind != "ordinal" else []
+    own = group or {row.item: row.item for row in pairs.rows}
+    return CriterionAgreement(
+        name=pairs.stratum.name or f"{criteria} criteria of one pair",
+        measurement=kind,
+        statuses=dict(Counter(row.status for row in pairs.rows)),
+        not_applicable=pairs.not_applicable,
+        agreement=found,
+        calibration=_calibration(pairs.rows, own, bootstrap) if kind == "binary" else None,
+        criteria=criteria,
     )
+
+
+def _exact(pairs: _Pairs, group: Mapping[str, Any] | None, bootstrap: Bootstrap) -> Estimate:
+    """The share of values that are equal, to two decimal places."""
+    kept = pairs.decided("exclude")
+    return clustered_share(
+        [judge == human for _, judge, human in kept],
+        groups=None if group is None else [group[item] for item, _, _ in kept],
+        confidence=bootstrap.confidence,
+    )
+
+
+def _width(stratum: Stratum) -> float:
+    """How far two answers can be apart."""
+    if stratum.level == "numbers":
+        return 1.0
+    steps = [float(label) for label in stratum.labels]
+    return max(steps) - min(steps)
+
+
+def _number(one: Answer) -> float | None:
+    return None if isinstance(one, str) else one
+
+
+def _labels(pairs: _Pairs) -> list[str]:
+    """The criterion's labels in their order; an abstention is one that has none."""
+    names = [label for label in pairs.stratum.labels if label != ABSTENTION]
+    return names if pairs.stratum.level == "ordered" else [*names, ABSTENTION]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict
 
 from rubricate._terminal import one_line
+from rubricate.report._format import estimate_text
 from rubricate.report._judged import Failures, JudgedReport, ending_lines
 from rubricate.rubric import CriterionVerdict, Verdict
-from rubricate.stats import wilson_interval
+from rubricate.stats import Estimate, wilson_interval
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
@@ -230,4 +231,4 @@ def _row(name: str, *cells: str) -> str:
 
 
 def _rate(value: float | None, low: float | None, high: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    return estimate_text(Estimate(value, low, high))

@@ -8,7 +8,8 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError
-from rubricate.rubric import ABSTENTION
+from rubricate.report._compared import answer, human_status, is_answer, level_of, same
+from rubricate.rubric import Criterion
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import (
     Estimate,
@@ -176,30 +177,26 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
             f"{len(missing)} verdicts of {run.path} are not in {then and then.path}, such as item "
             f"{missing[0].item}, {missing[0].criterion}: grade the same items with both judges"
         )
-    return [_pair(row, others.get((row.item, row.criterion))) for row in rows]
+    return [_pair(row, others.get((row.item, row.criterion)), known[row.criterion]) for row in rows]
 
 
-def _pair(row: RowVerdict, other: RowVerdict | None) -> _Pair:
+def _pair(row: RowVerdict, other: RowVerdict | None, criterion: Criterion) -> _Pair:
     return _Pair(
         row.item,
         row.confidence,
-        _agrees(row),
-        None if other is None else _agrees(other, row.human_label),
+        _agrees(row, row, criterion),
+        None if other is None else _agrees(other, row, criterion),
         row.cost,
         None if other is None else other.cost,
     )
 
 
-def _decided(row: RowVerdict) -> bool:
-    return row.status in ("judged", "not_applicable")
-
-
-def _agrees(row: RowVerdict, label: str | None = None) -> bool | None:
+def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool | None:
     """Whether a verdict is people's; None where one did not decide."""
-    human = label or row.human_label
-    if not _decided(row) or human is None or human == ABSTENTION:
-        return None
-    return row.label == human
+    level, label, value = level_of(criterion), labelled.human_label, labelled.human_value
+    human = answer(criterion, level, human_status(label, value), label, value)
+    judge = answer(criterion, level, row.status, row.label, row.value)
+    return same(level, judge, human) if is_answer(judge) and is_answer(human) else None
 
 
 def _point(pairs: Sequence[_Pair], threshold: float | None, has_next: bool) -> CascadePoint:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rubricate.report._markdown import estimate_text
+from rubricate.report._format import dollars, estimate_text, percent
 from rubricate.report._plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def cascade_view(report: CascadeReport) -> RenderableType:
         table.add_row(
             f"* {threshold}" if is_chosen else threshold,
             *(estimate_text(figure).replace(", ", ",") for figure in figures),
-            "–" if point.cost is None else f"${point.cost:.4f}",
+            dollars(point.cost),
             style="bold" if is_chosen else "",
         )
     choice = report.choice
-    promise = f"agreement of {choice.promise:.0%} or more, at a risk of {choice.risk:.0%}"
+    promise = f"agreement of {percent(choice.promise)} or more, at a risk of {percent(choice.risk)}"
     if chosen is None:
         told = f"No threshold keeps the promise ({promise}): {choice.why}."
     else:

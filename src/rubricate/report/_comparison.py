@@ -128,12 +128,13 @@ class RunComparison:
             by: how much lower B's mean score may be.
             least: the share of run A's verdicts that must be compared.
         """
-        from rubricate.report._markdown import p_text, share_text
+        from rubricate.report._format import p_text, percent
 
-        change, compared = self.score.difference.value or 0.0, share_text(self.coverage, 1)
+        change, compared = self.score.difference.value or 0.0, percent(self.coverage, 1)
         worse = self.is_worse(by)
         if not self.is_covered(least) or not self.score.n:
-            what = f"only {compared} of the verdicts of A could be compared, less than {least:.0%}"
+            what = f"only {compared} of the verdicts of A could be compared, less than "
+            what += percent(least)
             if self.coverage >= least:
                 what = f"nothing could be compared on {', '.join(self.not_covered) or 'any item'}"
             rest = f" On the rest the mean score fell by {-change:.3f}." if worse else ""

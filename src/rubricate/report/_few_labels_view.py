@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rubricate.report._markdown import estimate_text
+from rubricate.report._format import estimate_text, percent
 from rubricate.report._plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def few_labels_view(report: FewLabelsReport) -> RenderableType:
         parts.append(Text("These show where the judge errs; labels of them bend the means above."))
     by = "items" if report.groups is None else f"groups by {report.groups}"
     note = (
-        f"Intervals: {report.confidence:.0%}, by {by}. All but the judge's own mean need labels of "
-        "a random sample (n of them); items that the judge did not decide are left out. Worth: how "
-        "many labels alone would be as sure as PPI++."
+        f"Intervals: {percent(report.confidence)}, by {by}. All but the judge's own mean, which is "
+        "of all items, need labels of a random sample (n of them); items that the judge did not "
+        "decide are left out. Worth: how many labels alone would be as sure as PPI++."
     )
     return Group(*parts, Text(note, style="dim"))

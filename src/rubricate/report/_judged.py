@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from rubricate.report._advice import advice
+from rubricate.report._format import dollars
 from rubricate.rubric import Verdict
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ def ending_lines(report: JudgedReport, width: int) -> Iterator[str]:
     """The lines below a report's tables."""
     known = f" ({report.known} more not asked again)" if report.known else ""
     failed = f"{report.failed}" + (f" ({report.not_run} not asked)" if report.not_run else "")
-    cost = "unknown" if report.cost is None else f"${report.cost:.4f}"
-    yield f"calls {report.calls}{known}   failed {failed}   cost {cost}"
+    yield f"calls {report.calls}{known}   failed {failed}   cost {dollars(report.cost)}"
     if report.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
         yield f"failed by cause: {causes}"

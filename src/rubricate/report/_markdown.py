@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rubricate.report._format import NONE, ends, estimate_text, figure, p_text, percent
+
 if TYPE_CHECKING:
     from rubricate.report._comparison import Flip, RunComparison
-    from rubricate.stats import Estimate, PairedComparison
+    from rubricate.stats import PairedComparison
 
 __all__ = [
     "OTHER_HEADINGS",
     "ComparisonTexts",
     "comparison_markdown",
     "comparison_texts",
-    "estimate_text",
     "other_texts",
-    "p_text",
-    "share_text",
 ]
 
 SHOWN_DIFFERENCES = 6
@@ -27,35 +25,14 @@ OTHER_HEADINGS = ("bootstrap interval", "Wilcoxon", "exact McNemar", "detectable
 """What `other_texts` tells."""
 
 
-def estimate_text(estimate: Estimate, *, sign: bool = False) -> str:
-    """A figure with its interval, to two decimal places."""
-    plus = "+" if sign else ""
-    if estimate.value is None:
-        return "–"
-    text = f"{estimate.value:{plus}.2f}"
-    if estimate.low is not None and estimate.high is not None:
-        text += f" [{estimate.low:{plus}.2f}, {estimate.high:{plus}.2f}]"
-    return text
-
-
-def p_text(p_value: float | None) -> str:
-    """A p-value to three decimal places."""
-    if p_value is None:
-        return "–"
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
 def other_texts(found: PairedComparison) -> tuple[str, str, str, str]:
     """A difference by other ways: see `OTHER_HEADINGS`."""
     other = found.bootstrapped
-    ends = "–"
-    if other.low is not None and other.high is not None:
-        ends = f"{other.low:+.2f} to {other.high:+.2f}"
     return (
-        ends,
+        ends(other.low, other.high, sign=True) or NONE,
         p_text(found.wilcoxon.p_value),
-        "–" if found.mcnemar is None else p_text(found.mcnemar.p_value),
-        "–" if not found.smallest_detectable else f"{found.smallest_detectable:.3f}",
+        NONE if found.mcnemar is None else p_text(found.mcnemar.p_value),
+        figure(found.smallest_detectable or None, 3),
     )
 
 
@@ -103,8 +80,8 @@ def _rows(found: RunComparison) -> list[ComparisonRow]:
         return ComparisonRow(
             name,
             weight < 0,
-            _mean(values.mean_a),
-            _mean(values.mean_b),
+            figure(values.mean_a, 3),
+            figure(values.mean_b, 3),
             estimate_text(values.difference, sign=True),
             p_text(p),
             str(values.n),
@@ -152,14 +129,8 @@ def _method(found: RunComparison) -> str:
 
 
 def _coverage(found: RunComparison) -> str:
-    share = share_text(found.coverage)
+    share = percent(found.coverage)
     return f"Compared: {share} of the verdicts of A; of the others {found.causes}."
-
-
-def share_text(share: float, decimals: int = 0) -> str:
-    """A share in per cent, rounded down, so that 100 % is all."""
-    factor = 10**decimals
-    return f"{math.floor(share * 100 * factor + 1e-9) / factor:.{decimals}f}%"
 
 
 def comparison_markdown(found: RunComparison) -> str:
@@ -203,10 +174,6 @@ def _flip_line(flip: Flip) -> str:
     )
     human = _cell(flip.human_label or "–")
     return f"| {_cell(flip.item)} | {_cell(flip.criterion)} | {a} | {b} | {human} |"
-
-
-def _mean(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _cell(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from rubricate.report._format import figure
+
 if TYPE_CHECKING:
     from rubricate.rubric import Verdict
     from rubricate.run import ItemResult, Result
@@ -22,9 +24,9 @@ def result_html(result: Result) -> str:
 def item_html(item: ItemResult) -> str:
     """An item's score, and a row for each criterion."""
     score = item.score
-    shown = "no score" if score.value is None else f"score {score.value:.2f}"
+    shown = "no score" if score.value is None else f"score {figure(score.value)}"
     if score.value is not None and score.lowest != score.highest:
-        shown += f" (between {score.lowest:.2f} and {score.highest:.2f})"
+        shown += f" (between {figure(score.lowest)} and {figure(score.highest)})"
     rows = "".join(
         _row(name, f"{criterion.weight:g}", _told(item.criteria[name]), item.criteria[name].reason)
         for name, criterion in zip(item.rubric.names, item.rubric.criteria, strict=True)

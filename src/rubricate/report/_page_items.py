@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from rubricate.report._compared import differs_from_label
 from rubricate.report._comparison import RunComparison
-from rubricate.report._confidence import LOW_CONFIDENCE, confidence, differs_from_label
+from rubricate.report._confidence import LOW_CONFIDENCE, confidence
 from rubricate.report._page_sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import FinishedItem

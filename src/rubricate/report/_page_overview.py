@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from rubricate.report import _charts
 from rubricate.report._agreement import AgreementReport, agreement_report
+from rubricate.report._format import figure
 from rubricate.report._page_items import tone
 from rubricate.report._summary import CriterionFigures, Summary, read_summary
 from rubricate.rubric import ABSTENTION, Criterion
@@ -81,16 +82,21 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     scores = run.item_scores
     labelled = any(row.human_label is not None for row in run.rows)
     report = agreement_report(run, bootstrap=bootstrap) if labelled else None
-    score = clustered_mean(list(scores.values()), confidence=bootstrap.confidence).mean
+    mean = clustered_mean(list(scores.values()), confidence=bootstrap.confidence).mean
+    score = mean.within(0.0, 1.0)
+    on_all = summary.score.labelled == summary.score.scored
     rows: dict[str, list[RowVerdict]] = {}
     for row in run.rows:
         rows.setdefault(row.criterion, []).append(row)
-    accuracy, kappa, n = _together(summary, report)
+    accuracy, kappa, n = (NOTHING, NOTHING, 0) if report is None else report.whole
     return Overview(
         summary=summary,
         score=score,
         range=_charts.score_range(
-            score, summary.score.lowest, summary.score.highest, summary.score.human_mean
+            score,
+            summary.score.lowest,
+            summary.score.highest,
+            summary.score.human_mean if on_all else None,
         ),
         accuracy=accuracy,
         kappa=kappa,
@@ -107,44 +113,29 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     )
 
 
-def _together(summary: Summary, report: AgreementReport | None) -> tuple[Estimate, Estimate, int]:
-    """Agreement over all criteria, with intervals where they can be had."""
-    if summary.agreement is None or report is None:
-        return NOTHING, NOTHING, 0
-    whole = report.pooled
-    if whole is None and len(report.criteria) == 1:
-        only = report.criteria[0].agreement
-        whole = only if isinstance(only, LabelAgreement) else None
-    if whole is not None and whole.n == summary.agreement.n:
-        return whole.figures["accuracy"], whole.figures["cohen_kappa"], whole.n
-    found = summary.agreement
-    return Estimate(found.accuracy), Estimate(found.kappa, undefined=found.undefined), found.n
-
-
 def _line(
     figures: CriterionFigures,
     criterion: Criterion,
     rows: Sequence[RowVerdict],
     report: AgreementReport | None,
 ) -> CriterionLine:
-    value = clustered_mean([row.value for row in rows]).mean
+    value = clustered_mean([row.value for row in rows]).mean.within(0.0, 1.0)
     with_labels = [] if report is None else report.criteria
-    found = next((one.agreement for one in with_labels if one.name == figures.name), None)
-    accuracy = kappa = NOTHING
-    if found is not None:
-        table = found.figures
-        accuracy = table.get("accuracy") or table.get("exact_accuracy") or NOTHING
-        kappa = table.get("quadratic_kappa") or table.get("cohen_kappa") or NOTHING
+    found = next((one for one in with_labels if one.name == figures.name), None)
     return CriterionLine(
         figures=figures,
         requirement=criterion.requirement,
         value=value,
-        bar=_charts.value_bar(value, figures.weight < 0),
+        bar=_charts.value_bar(value, _is_fault(figures)),
         answers=_charts.answers_bar(_answers(figures, criterion)),
-        accuracy=accuracy,
-        kappa=kappa,
-        n=found.n if found else 0,
+        accuracy=found.accuracy if found else NOTHING,
+        kappa=found.kappa if found else NOTHING,
+        n=found.agreement.n if found else 0,
     )
+
+
+def _is_fault(figures: CriterionFigures) -> bool:
+    return figures.weight is not None and figures.weight < 0
 
 
 def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str, int, str]]:
@@ -155,7 +146,7 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
                 value = criterion.value(label)
             except ValueError:  # the label of another item's criterion of this name
                 value = None
-            parts.append((label, count, tone(figures.weight, value)))
+            parts.append((label, count, tone(-1.0 if _is_fault(figures) else 1.0, value)))
     if not parts and figures.judged:
         parts.append(("judged", figures.judged, "half"))
     return [
@@ -203,9 +194,8 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
             if not found.n or len(found.labels) > WIDEST_CONFUSION:
                 continue
             drawing = _charts.confusion_grid(found.labels, found.confusion)
-            kappa = found.figures.get("quadratic_kappa") or found.figures["cohen_kappa"]
-            caption = f"n {found.n}, accuracy {_short(found.figures['accuracy'])}"
-            plots.append(Plot(one.name, drawing, f"{caption}, kappa {_short(kappa)}"))
+            caption = f"n {found.n}, accuracy {_short(one.accuracy)}, kappa {_short(one.kappa)}"
+            plots.append(Plot(one.name, drawing, caption))
         elif found.n:
             pairs = Counter(
                 (round(row.human_value, 2), round(row.value, 2))
@@ -215,8 +205,8 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
                 and row.human_value is not None
             )
             drawing = _charts.pairs_plot(pairs, f"{one.name}: judge against human")
-            figure = _short(found.figures["pearson"])
-            plots.append(Plot(one.name, drawing, f"n {found.n}, correlation {figure}"))
+            told = f"n {found.n}, correlation {_short(found.figures['pearson'])}"
+            plots.append(Plot(one.name, drawing, told))
     if report.scores is not None and report.scores.n:
         scores, human = run.item_scores, run.human_scores
         pairs = Counter()
@@ -224,14 +214,14 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
             other = human.get(item)
             if score is not None and other is not None:
                 pairs[round(other, 2), round(score, 2)] += 1
-        figure = _short(report.scores.figures["pearson"])
-        caption = f"n {report.scores.n}, correlation {figure}"
+        correlation = _short(report.scores.figures["pearson"])
+        caption = f"n {report.scores.n}, correlation {correlation}"
         plots.append(Plot("item scores", _charts.pairs_plot(pairs, "item scores"), caption))
     return plots
 
 
 def _short(estimate: Estimate) -> str:
-    return "–" if estimate.value is None else f"{estimate.value:.2f}"
+    return figure(estimate.value)
 
 
 def _calibration(report: AgreementReport) -> Plot | None:

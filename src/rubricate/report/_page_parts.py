@@ -8,10 +8,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from rubricate.report._format import dollars, ends, figure, p_text, percent, weight_text
 from rubricate.stats import Estimate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from rubricate.report._summary import CriterionFigures
 
 __all__ = ["page_part", "page_policy", "page_templates"]
 
@@ -51,25 +54,32 @@ def page_templates(room: str = "rubricate.report") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(figure=_figure, interval=_interval, dollars=_dollars, duration=_duration)
+    found.filters.update(
+        figure=_figure,
+        interval=_interval,
+        percent=percent,
+        p_value=p_text,
+        weight=_weight,
+        dollars=_dollars,
+        duration=_duration,
+    )
     return found
 
 
 def _figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
-    return "–" if value is None else f"{value:{'+' if sign else ''}.{digits}f}"
+    return figure(value, digits, sign=sign)
+
+
+def _weight(of: CriterionFigures) -> str:
+    return weight_text(of.weight, of.weight_range)
 
 
 def _interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    plus = "+" if sign else ""
-    return f"{estimate.low:{plus}.{digits}f} to {estimate.high:{plus}.{digits}f}"
+    return ends(estimate.low, estimate.high, digits, sign=sign)
 
 
 def _dollars(cost: float | None) -> str:
-    if cost is None:
-        return "unknown"
-    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+    return dollars(cost) if cost is None or 0 < cost < 1 else f"${cost:.2f}"
 
 
 def _duration(seconds: float) -> str:

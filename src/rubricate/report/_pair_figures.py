@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict
 
 from rubricate._terminal import one_line
 from rubricate.judge import EQUAL, FIRST, SECOND
+from rubricate.report._format import estimate_text
 from rubricate.report._judged import Failures, JudgedReport, ending_lines
 from rubricate.report._pairs import PairOutcome, PairResult, pair_result
 from rubricate.rubric import Verdict
-from rubricate.stats import asymmetry, wilson_interval
+from rubricate.stats import Estimate, asymmetry, wilson_interval
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
@@ -312,7 +313,4 @@ def _row(name: str, *cells: str) -> str:
 
 
 def _rate(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return "–"
-    value, low, high = (round(one or 0.0, 2) + 0.0 for one in (value, low, high))  # no -0.00
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    return estimate_text(Estimate(value, low, high))

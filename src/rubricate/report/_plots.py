@@ -19,6 +19,7 @@ import numpy as np
 from rubricate._files import Replacement, user_path
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.report._agreement import CriterionAgreement, agreement_report
+from rubricate.report._format import dollars, estimate_text, figure
 from rubricate.run import FinishedRun
 from rubricate.stats import Estimate, LabelAgreement, clustered_mean
 
@@ -72,13 +73,13 @@ class Plots:
                 linewidth=2.2,
                 label=f"human labels, n {len(human)}",
             )
-        mean = clustered_mean(judged).mean
+        mean = clustered_mean(judged).mean.within(0, 1)
         if mean.value is not None:
             axes.axvline(
-                mean.value, color=MARK, linewidth=1.6, label=f"judge's mean {_interval(mean)}"
+                mean.value, color=MARK, linewidth=1.6, label=f"judge's mean {estimate_text(mean)}"
             )
         if mean.low is not None and mean.high is not None:
-            axes.axvspan(max(0, mean.low), min(1, mean.high), color=MARK, alpha=0.15, linewidth=0)
+            axes.axvspan(mean.low, mean.high, color=MARK, alpha=0.15, linewidth=0)
         without = len(run.item_scores) - len(judged)
         title = self._title(f"{without} items have no score" if without else "")
         axes.set(xlim=(0, 1), xlabel="score of an item", ylabel="items", title=title)
@@ -272,7 +273,7 @@ def _spending(axes: Axes, spent: Mapping[str, Sequence[Mapping[str, Any]]]) -> N
         axes.barh(places, part, left=sums, color=colour, label=key.replace("_", " "))
         sums = sums + part
     if priced:
-        axes.set(xlabel="US dollars", title=f"cost ${sums.sum():.4f}, n {n} verdicts")
+        axes.set(xlabel="US dollars", title=f"cost {dollars(sums.sum())}, n {n} verdicts")
     else:
         axes.set(xlabel="tokens", title=f"tokens (no price is known), n {n} verdicts")
         _legend_below(axes)
@@ -303,10 +304,4 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def _short(estimate: Estimate) -> str:
-    return "–" if estimate.value is None else f"{estimate.value:.2f}"
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return _short(estimate)
-    return f"{estimate.value:.2f} [{max(0.0, estimate.low):.2f}, {min(1.0, estimate.high):.2f}]"
+    return figure(estimate.value)

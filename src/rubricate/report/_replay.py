@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rubricate.report._format import figure
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -28,7 +30,13 @@ def replay_figures(majority: Summary, weighted: Summary) -> dict[str, Any]:
         | _with(summary.agreement)
         for name, summary in (("majority", majority), ("reliability", weighted))
     ]
-    return {"dataset": majority.dataset, "judges": judges, "panels": panels}
+    over = majority.stratified
+    return {
+        "dataset": majority.dataset,
+        "stratified": None if over is None else over.model_dump(mode="json"),
+        "judges": judges,
+        "panels": panels,
+    }
 
 
 def replay_view(majority: Summary, weighted: Summary) -> Table:
@@ -40,11 +48,12 @@ def replay_view(majority: Summary, weighted: Summary) -> Table:
     figures = replay_figures(majority, weighted)
     table = plain_table(f"{figures['dataset'] or 'dataset'}: agreement with the human labels")
     table.add_column("judge", overflow="fold")
-    for heading in ("weight", "failed", "tied", "accuracy", "kappa", "n"):
-        table.add_column(heading, justify="right")
+    kappa = "kappa" if majority.stratified is None else "stratified kappa"
+    for heading in ("weight", "failed", "tied", "accuracy", kappa, "n"):
+        table.add_column(heading, justify="right", max_width=10)
     for judge in figures["judges"]:
         failed = str(judge["votes"]["failed"])
-        table.add_row(Text(judge["name"]), f"{judge['weight']:.2f}", failed, "", *_cells(judge))
+        table.add_row(Text(judge["name"]), figure(judge["weight"]), failed, "", *_cells(judge))
     table.add_section()
     for panel in figures["panels"]:
         failed, tied = str(panel["verdicts"]["failed"]), str(panel["tied"])
@@ -55,7 +64,7 @@ def replay_view(majority: Summary, weighted: Summary) -> Table:
 def _with(agreement: AgreementFigures | None) -> dict[str, Any]:
     if agreement is None:
         return {"n": 0, "accuracy": None, "kappa": None}
-    return {"n": agreement.n, "accuracy": agreement.accuracy, "kappa": agreement.kappa}
+    return agreement.model_dump(mode="json")
 
 
 def _tied(summary: Summary) -> int:
@@ -63,5 +72,4 @@ def _tied(summary: Summary) -> int:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    shown = ["–" if row[name] is None else f"{row[name]:.3f}" for name in ("accuracy", "kappa")]
-    return [*shown, str(row["n"])]
+    return [figure(row["accuracy"], 3), figure(row["kappa"], 3), str(row["n"])]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
-from rubricate.report._confidence import answer_of, differs_from_label
+from rubricate.report._compared import differs_from_label, vote_of
 from rubricate.rubric import Criterion
 from rubricate.run import Conversations, FinishedItem, FinishedRun, finished_items, finished_rows
 
@@ -83,7 +83,7 @@ class Selection:
         if self._has_labels:
             return differs_from_label(criterion, row)
         answers = {
-            answer_of(criterion, vote["status"], vote["label"], vote["value"])
+            vote_of(criterion, vote["status"], vote["label"], vote["value"])
             for vote in row["votes"]
         }
         return len(answers - {None}) > 1

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rubricate._terminal import Lines, one_line
 from rubricate.report._confidence import confidence
+from rubricate.report._format import figure
 from rubricate.report._plain_table import plain_table
 from rubricate.run import FinishedItem
 
@@ -55,7 +56,7 @@ class _View:
                 counts.append(f"failed {figures[name]['failed']}")
             agreement = figures[name]["agreement"]
             if agreement and agreement["accuracy"] is not None:
-                counts.append(f"accuracy {agreement['accuracy']:.2f} (n {agreement['n']})")
+                counts.append(f"accuracy {figure(agreement['accuracy'])} (n {agreement['n']})")
             yield Text(f"in the run: {', '.join(counts)}", style="dim")
             yield Text()
 
@@ -69,9 +70,9 @@ def _item_view(item: FinishedItem, *, by_name: bool) -> Iterator[RenderableType]
     if item.description:
         head.append(f"  {item.description}", "not bold")
     score, human = item.rows[0]["item_score"]["value"], item.rows[0].get("human_score")
-    head.append("  score " + ("–" if score is None else f"{score:.2f}"), "not bold")
+    head.append(f"  score {figure(score)}", "not bold")
     if human is not None:
-        head.append(f", by human labels {human:.2f}", "not bold")
+        head.append(f", by human labels {figure(human)}", "not bold")
     yield head
     if by_name and item.prompt:
         yield Lines(Text(item.prompt, style="dim"), margin=True)
@@ -115,9 +116,9 @@ def _verdict(row: Mapping[str, Any]) -> Text:
     text = Text(one_line(row["label"] or status), style=_STYLES.get(status, ""))
     value, sure = row["value"], confidence(row)
     if value is not None and value not in (0.0, 1.0):
-        text.append(f"\nworth {value:.2f}", "dim")
+        text.append(f"\nworth {figure(value)}", "dim")
     if sure is not None:
-        text.append(f"\nsure {sure:.2f}", "dim")
+        text.append(f"\nsure {figure(sure)}", "dim")
     return text
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "JudgeFigures",
     "ScoreFigures",
     "StageFigures",
+    "StratifiedFigures",
     "Summary",
     "UsageFigures",
     "read_summary",
@@ -34,23 +35,37 @@ class _Figures(BaseModel):
 
 
 class AgreementFigures(_Figures):
-    """Agreement of the judge's labels with people's, over pairs in which both decided."""
+    """Agreement of the judge's answers with people's, over pairs in which both decided."""
 
     n: int
-    """Pairs in which the judge and a person both gave a label that counts."""
+    """Pairs in which the judge and a person both gave an answer that counts."""
     accuracy: float | None
-    """The share of equal pairs; None for n = 0."""
+    """The share of equal pairs; None for n = 0, and of answers that are numbers."""
     kappa: float | None
-    """Cohen's kappa; None where undefined."""
+    """Cohen's kappa, with squared distances where the answers are in order; None where undefined.
+    Over several criteria the stratified one; see `StratifiedFigures`."""
     undefined: str | None = None
     """Why kappa is None."""
+
+
+class StratifiedFigures(_Figures):
+    """What the kappas over several criteria are: those of all criteria, of judges and of stages."""
+
+    estimator: str = "mean of the criteria's kappas, weighted by n"
+    criteria: int
+    """Criteria whose kappa is in that of all."""
+    left_out: int
+    """Criteria without one: judge and people gave one and the same answer throughout."""
 
 
 class CriterionFigures(_Figures):
     """One criterion over all items."""
 
     name: str
-    weight: float
+    weight: float | None
+    """None where it is not the same for all items."""
+    weight_range: tuple[float, float] | None = None
+    """The lowest and the highest weight, where items differ in it."""
     binary: bool
     """Whether its answers are MET and UNMET."""
     labels: dict[str, int]
@@ -83,11 +98,14 @@ class JudgeFigures(_Figures):
     votes: dict[str, int]
     """How many of its votes have each status."""
     with_verdict: float | None
-    """The share of its votes that are the verdict that all votes came to."""
+    """The share of its votes that are the verdict that all votes came to; None for the only judge
+    of a cascade's last stage, whose votes are the verdict by construction."""
     agreement: AgreementFigures | None
     """With the human labels."""
     score: float | None
     """The mean score that it alone would give; None behind the first stage of a cascade."""
+    scored: int = 0
+    """Items that this mean is of."""
     cost: float | None
     """US dollars that its votes took when they were asked for; None where not known."""
     seconds: float
@@ -139,8 +157,12 @@ class ScoreFigures(_Figures):
     """Items with a score."""
     coverage: float
     """Mean share of applicable criteria that were judged."""
-    human_mean: float | None
-    """Mean score of the human labels, over items with a label on every criterion."""
+    labelled: int = 0
+    """Items that have a score both by the judge and by people: a label on every criterion."""
+    judge_mean: float | None = None
+    """Mean score of these items by the judge."""
+    human_mean: float | None = None
+    """Mean score of these items by the human labels."""
     penalty: float | None = None
     """Mean length penalty, which is in all of these; None where length costs nothing."""
 
@@ -232,7 +254,9 @@ class Summary(_Figures):
     criteria: list[CriterionFigures]
     score: ScoreFigures
     agreement: AgreementFigures | None
-    """Over all criteria together."""
+    """Over all criteria."""
+    stratified: StratifiedFigures | None = None
+    """How the kappas over several criteria were made; None where there is one."""
     judges: list[JudgeFigures] = []
     """The judges, where several vote."""
     stages: list[StageFigures] = []

@@ -10,6 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate._version import __version__
+from rubricate.report._compared import PairCounts, Stratum
 from rubricate.report._summary import (
     CalibrationFigures,
     DocumentFigures,
@@ -22,7 +23,6 @@ from rubricate.report._summary import (
 )
 from rubricate.report._tally_parts import (
     STATUSES,
-    AgreementTally,
     CriterionTally,
     JudgeTally,
     Mean,
@@ -59,10 +59,11 @@ class Tallies:
         self._first_error: tuple[int, int, str] | None = None
         self._first_abstention: tuple[int, int, str] | None = None
         self._score, self._lowest, self._highest = Mean(), Mean(), Mean()
-        self._coverage, self._human, self._penalty = Mean(), Mean(), Mean()
+        self._coverage, self._penalty = Mean(), Mean()
+        self._of_judge, self._of_people = Mean(), Mean()
         self._judges: dict[str, JudgeTally] = {}
         self._quotes: dict[str, QuoteTally] = {}
-        self._stages: dict[int, AgreementTally] = {}
+        self._stages: dict[int, PairCounts] = {}
         self._ended: Counter[int] = Counter()
         self._decided: Counter[int] = Counter()
         self._mapped = self._changed = 0
@@ -86,14 +87,17 @@ class Tallies:
                 tally = self._criteria[name] = CriterionTally(name, criterion, place)
             tally.add(criterion, place, verdict, human)
             if verdict.votes or verdict.detail or verdict.evidence:
-                self._add_details(criterion, place, verdict, human)
+                self._add_details(criterion, tally.stratum, place, verdict, human)
             if verdict.status != "judged":
                 self._note(place, name, verdict)
         self._score.add(item.score.value)
         self._lowest.add(item.score.lowest)
         self._highest.add(item.score.highest)
         self._coverage.add(item.score.coverage)
-        self._human.add(None if item.human_score is None else item.human_score.value)
+        human_score = None if item.human_score is None else item.human_score.value
+        if human_score is not None and item.score.value is not None:
+            self._of_people.add(human_score)
+            self._of_judge.add(item.score.value)
         self._penalty.add(item.score.penalty)
         for name, alone in item.judge_scores.items():
             self._judges[name].score.add(alone.value)
@@ -105,6 +109,7 @@ class Tallies:
     def _add_details(
         self,
         criterion: Criterion,
+        stratum: Stratum,
         place: tuple[int, int],
         verdict: Verdict,
         human: Verdict | None,
@@ -117,11 +122,12 @@ class Tallies:
                 self._note_calibration(vote.detail, vote.label)
         for vote in verdict.votes:
             judge = self._judges.setdefault(vote.judge or "", JudgeTally())
-            judge.add(criterion, place, vote, verdict, human)
+            judge.add(criterion, stratum, place, vote, verdict, human)
         if verdict.stage is not None:
             self._ended[verdict.stage] += 1
             self._decided[verdict.stage] += verdict.status != "failed"
-            self._stages.setdefault(verdict.stage, AgreementTally()).add(criterion, verdict, human)
+            pairs = self._stages.setdefault(verdict.stage, PairCounts())
+            pairs.add(stratum, criterion, verdict, human)
         if verdict.detail or verdict.votes:
             self._documents.add(verdict)
 
@@ -148,7 +154,7 @@ class Tallies:
     def summary(self, outcome: Outcome) -> Summary:
         """The figures of all items so far, and of the run that gave them."""
         criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
-        everything = AgreementTally()
+        everything = PairCounts()
         for tally in criteria:
             everything.include(tally.agreement)
         statuses = sum((tally.statuses for tally in criteria), Counter[str]())
@@ -169,10 +175,13 @@ class Tallies:
                 highest=self._highest.value,
                 scored=self._score.count,
                 coverage=self._coverage.value or 0.0,
-                human_mean=self._human.value,
+                labelled=self._of_people.count,
+                judge_mean=self._of_judge.value,
+                human_mean=self._of_people.value,
                 penalty=None if outcome.length_penalty is None else self._penalty.value,
             ),
             agreement=everything.figures(),
+            stratified=everything.over_criteria(),
             judges=[self._judge(name, outcome) for name in outcome.judges],
             stages=[
                 self._stage(place, stage) for place, stage in enumerate(outcome.stages, start=1)
@@ -223,9 +232,14 @@ class Tallies:
 
     def _judge(self, name: str, outcome: Outcome) -> JudgeFigures:
         figures = self._judges.get(name, JudgeTally()).figures(name, outcome.weights)
-        if outcome.stages and name not in outcome.stages[0].names:
-            return figures.model_copy(update={"score": None})  # it saw what others left
-        return figures
+        if not outcome.stages:
+            return figures
+        unknown: dict[str, Any] = {}
+        if name not in outcome.stages[0].names:
+            unknown |= {"score": None, "scored": 0}  # it saw what others left
+        if outcome.stages[-1].names == (name,):
+            unknown["with_verdict"] = None  # its vote is the verdict
+        return figures.model_copy(update=unknown)
 
     def _stage(self, place: int, stage: Stage) -> StageFigures:
         costs = [self._judges[name].cost for name in stage.names if name in self._judges]
@@ -235,6 +249,6 @@ class Tallies:
             threshold=stage.threshold,
             asked=sum(count for at, count in self._ended.items() if at >= place),
             decided=self._decided[place],
-            agreement=self._stages.get(place, AgreementTally()).figures(),
+            agreement=self._stages.get(place, PairCounts()).figures(),
             cost=fsum(known) if len(known) == len(costs) else None,
         )

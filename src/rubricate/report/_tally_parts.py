@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from math import fsum
 
-from rubricate.report._confidence import answer_of
-from rubricate.report._summary import AgreementFigures, CriterionFigures, JudgeFigures
+from rubricate.report._compared import PairCounts, Stratum, stratum_of, vote_of
+from rubricate.report._summary import CriterionFigures, JudgeFigures
 from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
-from rubricate.stats import agreement_of_counts
 
-__all__ = ["STATUSES", "AgreementTally", "CriterionTally", "JudgeTally", "Mean", "QuoteTally"]
+__all__ = ["STATUSES", "CriterionTally", "JudgeTally", "Mean", "QuoteTally"]
 
 STATUSES = ("judged", "abstained", "not_applicable", "failed")
 
@@ -34,9 +33,11 @@ class CriterionTally:
     def __init__(self, name: str, criterion: Criterion, place: tuple[int, int]) -> None:
         self.place = place
         self.statuses: Counter[str] = Counter()
-        self.agreement = AgreementTally()
+        self.agreement = PairCounts()
+        self.stratum = stratum_of(name, criterion)
         self._name = name
-        self._criterion = criterion
+        self._criterion = self._last = criterion
+        self._weights = {criterion.weight}
         self._labels: Counter[str] = Counter()
         self._value = Mean()
         self._tied = self._pairs = self._same_pairs = 0
@@ -51,12 +52,15 @@ class CriterionTally:
     ) -> None:
         if place < self.place:
             self.place, self._criterion = place, criterion
+        if criterion is not self._last:
+            self._last, self.stratum = criterion, stratum_of(self._name, criterion)
+            self._weights.add(criterion.weight)
         self.statuses[verdict.status] += 1
         if verdict.label is not None:
             self._labels[verdict.label] += 1
         self._value.add(verdict.value)
         if human is not None:
-            self.agreement.add(criterion, verdict, human)
+            self.agreement.add(self.stratum, criterion, verdict, human)
         if verdict.votes:
             self._tied += verdict.tied
             for vote in verdict.votes:
@@ -75,7 +79,8 @@ class CriterionTally:
             order += sorted(self._labels.keys() - set(order))  # of another item's own criterion
         return CriterionFigures(
             name=self._name,
-            weight=criterion.weight,
+            weight=criterion.weight if len(self._weights) == 1 else None,
+            weight_range=None if len(self._weights) == 1 else _ends(self._weights),
             binary=criterion.labels == BINARY_LABELS,
             labels={label: self._labels[label] for label in order if self._labels[label]},
             judged=self.statuses["judged"],
@@ -98,7 +103,7 @@ class JudgeTally:
         self.score = Mean()
         self._statuses: Counter[str] = Counter()
         self._with_verdict = Mean()
-        self._agreement = AgreementTally()
+        self._agreement = PairCounts()
         self._usage = Usage()
         self._quotes = QuoteTally()
         self._first_error: tuple[tuple[int, int], str] | None = None
@@ -106,6 +111,7 @@ class JudgeTally:
     def add(
         self,
         criterion: Criterion,
+        stratum: Stratum,
         place: tuple[int, int],
         vote: Verdict,
         verdict: Verdict,
@@ -116,7 +122,7 @@ class JudgeTally:
             told = (place, f"{error.kind}: {error.message}")
             self._first_error = min(self._first_error or told, told)
         self._statuses[vote.status] += 1
-        self._agreement.add(criterion, vote, human)
+        self._agreement.add(stratum, criterion, vote, human)
         self._usage += vote.usage
         self._quotes.add(vote)
         answers = _answer(criterion, vote), _answer(criterion, verdict)
@@ -135,6 +141,7 @@ class JudgeTally:
             with_verdict=self._with_verdict.value,
             agreement=self._agreement.figures(),
             score=self.score.value,
+            scored=self.score.count,
             cost=self.cost,
             seconds=self._usage.seconds,
             quotes=self._quotes.count,
@@ -143,36 +150,12 @@ class JudgeTally:
         )
 
 
-class AgreementTally:
-    """Pairs in which both decided; abstentions and failures are counted apart."""
-
-    def __init__(self) -> None:
-        self._pairs: Counter[tuple[str, str]] = Counter()
-        self._has_labels = False
-
-    def add(self, criterion: Criterion, verdict: Verdict, human: Verdict | None) -> None:
-        if human is None:
-            return
-        self._has_labels = True
-        pair = [_answer(criterion, one) for one in (verdict, human)]
-        if pair[0] is not None and pair[1] is not None:
-            self._pairs[pair[0], pair[1]] += 1
-
-    def include(self, other: AgreementTally) -> None:
-        self._pairs += other._pairs
-        self._has_labels |= other._has_labels
-
-    def figures(self) -> AgreementFigures | None:
-        if not self._has_labels:
-            return None
-        found = agreement_of_counts(self._pairs)
-        return AgreementFigures(
-            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
-        )
+def _ends(numbers: Collection[float]) -> tuple[float, float]:
+    return min(numbers), max(numbers)
 
 
 def _answer(criterion: Criterion, verdict: Verdict) -> str | None:
-    return answer_of(criterion, verdict.status, verdict.label, verdict.value)
+    return vote_of(criterion, verdict.status, verdict.label, verdict.value)
 
 
 class Mean:

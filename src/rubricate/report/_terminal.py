@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rubricate._terminal import console
 from rubricate.report._advice import advice
+from rubricate.report._format import NONE, dollars, figure, percent, stratified_text, weight_text
 from rubricate.report._plain_table import plain_table
 from rubricate.run import DocumentWork
 
@@ -19,15 +20,17 @@ if TYPE_CHECKING:
         AgreementFigures,
         CertificateFigures,
         CriterionFigures,
+        JudgeFigures,
         Summary,
         UsageFigures,
     )
 
 __all__ = ["as_text", "summary_view"]
 
-_NONE = "–"
 AGREEMENT = ("accuracy", "kappa", "n")
 """The columns that there are where people labelled."""
+STRATIFIED = ("accuracy", "stratified kappa", "n")
+"""Those of figures over several criteria."""
 
 
 def as_text(summary: Summary, width: int = 100) -> str:
@@ -125,21 +128,21 @@ def _judges_table(summary: Summary) -> Table:
     weighted = any(figures.weight is not None for figures in summary.judges)
     labelled = any(figures.agreement is not None for figures in summary.judges)
     voted = ("weight",) if weighted else ()
-    agreement = AGREEMENT if labelled else ()
+    agreement = _headings(summary) if labelled else ()
     for heading in (*voted, "votes", "abstained", "failed", "as verdict", "score alone"):
         table.add_column(heading, justify="right", overflow="fold")
     for heading in agreement:
-        table.add_column(heading, justify="right", overflow="fold")
+        table.add_column(heading, justify="right", overflow="fold", max_width=10)
     for figures in summary.judges:
         votes = figures.votes
         table.add_row(
             Text(figures.name),
-            *([_number(figures.weight)] if weighted else []),
+            *([figure(figures.weight)] if weighted else []),
             str(votes["judged"] + votes["not_applicable"]),
             str(votes["abstained"]),
             _failed(votes["failed"]),
-            _number(figures.with_verdict),
-            _number(figures.score),
+            figure(figures.with_verdict),
+            _alone(figures, summary.score.scored),
             *(_agreement_cells(figures.agreement) if labelled else []),
         )
     return table
@@ -149,41 +152,47 @@ def _stages_table(summary: Summary) -> Table:
     table = plain_table()
     table.add_column("stage", overflow="fold")
     labelled = any(figures.agreement is not None for figures in summary.stages)
-    for heading in ("threshold", "asked", "decided", "cost", *(AGREEMENT if labelled else ())):
-        table.add_column(heading, justify="right")
+    for heading in (
+        "threshold",
+        "asked",
+        "decided",
+        "cost",
+        *(_headings(summary) if labelled else ()),
+    ):
+        table.add_column(heading, justify="right", max_width=10)
     for place, figures in enumerate(summary.stages, start=1):
         table.add_row(
             Text(f"{place} {figures.name}"),
-            _number(figures.threshold),
+            figure(figures.threshold),
             str(figures.asked),
             str(figures.decided),
-            _NONE if figures.cost is None else f"${figures.cost:.4f}",
+            dollars(figures.cost),
             *(_agreement_cells(figures.agreement) if labelled else []),
         )
     return table
 
 
 def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> list[str | Text]:
-    row: list[str | Text] = [Text(figures.name), f"{figures.weight:g}"]
+    row: list[str | Text] = [Text(figures.name), weight_text(figures.weight, figures.weight_range)]
     if answers:
         shown = [
             f"{label} {count}"
             for label, count in figures.labels.items()
             if label != "CANNOT_ASSESS"
         ]
-        row.append(Text("; ".join(shown) or _NONE))
+        row.append(Text("; ".join(shown) or NONE))
     else:
         row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
-    row += [str(figures.abstained), _failed(figures.failed), _number(figures.value)]
+    row += [str(figures.abstained), _failed(figures.failed), figure(figures.value)]
     if votes:
-        row.append(_number(figures.judges_agree))
+        row.append(figure(figures.judges_agree))
     return row
 
 
 def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
     met = sum(figures.labels.get("MET", 0) for figures in summary.criteria)
     unmet = sum(figures.labels.get("UNMET", 0) for figures in summary.criteria)
-    row: list[str | Text] = ["all", ""]
+    row: list[str | Text] = ["all, stratified" if _is_stratified(summary) else "all", ""]
     row += [""] if answers else [str(met), str(unmet)]
     counts = summary.verdicts
     row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
@@ -194,8 +203,22 @@ def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
 
 def _agreement_cells(figures: AgreementFigures | None) -> list[str | Text]:
     if figures is None:
-        return [_NONE, _NONE, _NONE]
-    return [_number(figures.accuracy), _number(figures.kappa), str(figures.n)]
+        return [NONE, NONE, NONE]
+    return [figure(figures.accuracy), figure(figures.kappa), str(figures.n)]
+
+
+def _is_stratified(summary: Summary) -> bool:
+    return summary.stratified is not None
+
+
+def _headings(summary: Summary) -> tuple[str, ...]:
+    return STRATIFIED if _is_stratified(summary) else AGREEMENT
+
+
+def _alone(judge: JudgeFigures, scored: int) -> str:
+    """A judge's own mean score; of how many items, where these are not those of the score above."""
+    text = figure(judge.score)
+    return text if judge.score is None or judge.scored == scored else f"{text} (n {judge.scored})"
 
 
 def _figures(summary: Summary) -> Table:
@@ -203,15 +226,23 @@ def _figures(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    line = f"{_number(score.mean)}   bounds {_number(score.lowest)} to {_number(score.highest)}"
-    line += f"   coverage {score.coverage:.0%}"
+    line = f"{figure(score.mean)}   n {score.scored}"
+    line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
+    line += f"   coverage {percent(score.coverage)}"
     if score.scored < summary.items:
         line += f"   ({score.scored} of {summary.items} items have a score)"
     table.add_row("score", line)
     if score.human_mean is not None:
-        table.add_row("by human labels", _number(score.human_mean))
+        table.add_row(
+            "by human labels",
+            f"{figure(score.human_mean)}   n {score.labelled}   "
+            f"the judge on the same items {figure(score.judge_mean)}",
+        )
+    over = summary.stratified
+    if over is not None:
+        table.add_row("stratified kappa", stratified_text(over.criteria, over.left_out))
     if score.penalty is not None:
-        table.add_row("length penalty", f"{_number(score.penalty)} on average, in the score")
+        table.add_row("length penalty", f"{figure(score.penalty)} on average, in the score")
     if summary.calibration is not None:
         done = summary.calibration
         table.add_row(
@@ -262,8 +293,4 @@ def _failed(count: int) -> Text:
 
 
 def _cost(cost: float | None) -> str:
-    return "unknown (no price for this model)" if cost is None else f"${cost:.4f}"
-
-
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.2f}"
+    return f"{dollars(cost)} (no price for this model)" if cost is None else dollars(cost)

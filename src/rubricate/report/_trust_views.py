@@ -9,17 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rubricate.report._markdown import (
-    OTHER_HEADINGS,
-    comparison_texts,
-    estimate_text,
-)
+from rubricate.report._compared import kappa_name
+from rubricate.report._format import NONE, ends, estimate_text, figure, percent, stratified_text
+from rubricate.report._markdown import OTHER_HEADINGS, comparison_texts
 from rubricate.report._plain_table import plain_table
-from rubricate.stats import Calibration, Estimate, LabelAgreement
+from rubricate.stats import Calibration, Estimate, LabelAgreement, ScoreAgreement
 
 if TYPE_CHECKING:
-    from rubricate.report._agreement import AgreementReport
-    from rubricate.report._annotators import CriterionAnnotators
+    from rubricate.report._agreement import AgreementReport, CriterionAgreement
     from rubricate.report._comparison import RunComparison
 
 __all__ = ["agreement_view", "comparison_view"]
@@ -32,13 +29,22 @@ _UNDECIDED = {
 }
 
 
-def agreement_view(report: AgreementReport) -> RenderableType:
-    """A table of the criteria with labels, one of those with numbers, and what is undefined."""
+MOST_ROWS = 60
+"""Criteria that are shown unless all are asked for."""
+
+
+def agreement_view(report: AgreementReport, *, every: bool = False) -> RenderableType:
+    """A table of the criteria with labels, one of those with numbers, and what is undefined.
+
+    Criteria of one pair each (those of single items) are shown together, unless `every` is true.
+    """
     labels = plain_table(f"{report.judge} against labels of {report.items} items")
     numbers = plain_table(f"{report.judge} against numbers of {report.items} items")
+    shown = _shown(report, every)
+    steps = ("kappa",) if any(_has_steps(one) for one in shown) else ()
     for table, headings in (
         (labels, ("accuracy", "kappa", "false pos", "false neg")),
-        (numbers, ("exact", "correlation", "mean error", "bias")),
+        (numbers, ("exact", *steps, "correlation", "mean error", "bias")),
     ):
         table.add_column("criterion", overflow="fold")
         table.add_column("n", justify="right")
@@ -46,13 +52,14 @@ def agreement_view(report: AgreementReport) -> RenderableType:
             table.add_column(heading, justify="right")
     parts: list[RenderableType] = []
     missing: list[Text] = []
-    for one in report.criteria:
+    for one in shown:
         found = one.agreement
         if isinstance(found, LabelAgreement):
-            table, shown = labels, _label_figures(found)
+            labels.add_row(Text(one.name), str(found.n), *map(_cell, _label_figures(one)))
         else:
-            table, shown = numbers, _number_figures(found.figures)
-        table.add_row(Text(one.name), str(found.n), *map(_cell, shown))
+            numbers.add_row(
+                Text(one.name), str(found.n), *map(_cell, _number_figures(one, bool(steps)))
+            )
         missing += [*_probabilities(one.name, one.calibration), *_reasons(one.name, found.figures)]
         causes = dict(found.not_decided)
         if one.not_applicable:
@@ -60,57 +67,87 @@ def agreement_view(report: AgreementReport) -> RenderableType:
         if causes:
             told = ", ".join(f"{cause} {count}" for cause, count in causes.items())
             missing.append(Text(f"{one.name}: not decided: {told}"))
-    if report.pooled is not None:
+    hidden = len(report.criteria) + len(report.alone) - len(shown)
+    if hidden and not every:
+        missing.append(Text(f"{hidden} criteria have no row of their own: see --every-criterion"))
+    whole = report.stratified
+    if whole is not None:
         labels.add_section()
-        figures = _label_figures(report.pooled)
-        labels.add_row("all binary", str(report.pooled.n), *map(_cell, figures))
-        missing = [*_probabilities("all binary", report.calibration), *missing]
+        shares = (_cell(whole.accuracy), _cell(whole.kappa), "", "")
+        name = "all, stratified" if whole.strata > 1 else "all"
+        labels.add_row(name, str(whole.n), *shares, style="bold")
+        told = stratified_text(whole.strata - whole.left_out, whole.left_out)
+        missing = [
+            *([Text(f"all, stratified: kappa is the {told}")] if whole.strata > 1 else []),
+            *_probabilities("all binary", report.calibration),
+            *missing,
+        ]
     if report.scores is not None:
-        shown = _number_figures(report.scores.figures)
-        numbers.add_row("item score", str(report.scores.n), *map(_cell, shown), style="bold")
+        table_cells = map(_cell, _score_figures(report.scores.figures, bool(steps)))
+        numbers.add_row("item score", str(report.scores.n), *table_cells, style="bold")
     parts += [table for table in (labels, numbers) if table.row_count]
     if report.annotators:
-        parts.append(_annotators_table(report.annotators))
+        parts.append(_annotators_table(report, every))
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap
     note = (
-        f"Intervals: {how.confidence:.0%}, Wilson's for shares, else by "
+        f"Intervals: {percent(how.confidence)}, Wilson's for shares, else by "
         f"{how.resamples} resamples of {_resampled(report.groups)} ({how.method}). "
         f"{policy} --json has all figures."
     )
     return Group(*parts, *missing, Text(note, style="dim"))
 
 
+def _shown(report: AgreementReport, every: bool) -> Sequence[CriterionAgreement]:
+    """The rows: criteria of one pair each are one row, unless all are asked for."""
+    if every:
+        return report.criteria
+    if not report.alone:
+        return report.criteria[:MOST_ROWS]
+    several = [one for one in report.criteria if one.agreement.n != 1]
+    return [*several[:MOST_ROWS], *report.alone]
+
+
 def _resampled(groups: str | None) -> str:
     return "items" if groups is None else f"groups by {groups}"
 
 
-def _annotators_table(criteria: Sequence[CriterionAnnotators]) -> Table:
+def _annotators_table(report: AgreementReport, every: bool) -> Table:
     """Kappa, or the correlation of numbers: the judge with people, and people among themselves."""
     table = plain_table("The judge and the annotators: kappa, of numbers the correlation")
     table.add_column("criterion", overflow="fold")
     for heading in ("people", "judge, each", "judge, together", "one of them, others", "alpha"):
         table.add_column(heading, justify="right")
-    for one in criteria:
-        found, name = one.found, _figure_name(one)
-        each = [agreement.figures[name].value for agreement in found.against.values()]
-        known = [value for value in each if value is not None]
-        ceiling = found.ceiling.get(name)
+    rows = [one for one in report.annotators if every or one.found.consensus.n != 1]
+    for one in rows[: None if every else MOST_ROWS]:
+        found = one.found
+        name = kappa_name(one.level) if one.level in ("labels", "ordered") else "pearson"
         table.add_row(
-            Text("all binary" if one.name is None else one.name),
+            Text(one.name),
             str(len(found.against)),
-            f"{min(known):.2f} to {max(known):.2f}" if known else "–",
+            _span([agreement.figures[name].value for agreement in found.against.values()]),
             _cell(found.consensus.figures[name]),
-            "–" if ceiling is None else f"{ceiling:.2f}",
+            figure(found.ceiling.get(name)),
             _cell(found.alpha),
+        )
+    whole = report.annotators_together
+    if whole is not None:
+        table.add_section()
+        table.add_row(
+            "all, stratified",
+            str(len(whole.against)),
+            _span([kappa.value for kappa in whole.against.values()]),
+            _cell(whole.consensus),
+            figure(whole.ceiling),
+            _cell(whole.alpha),
+            style="bold",
         )
     return table
 
 
-def _figure_name(one: CriterionAnnotators) -> str:
-    if one.level == "interval":
-        return "pearson"
-    return "quadratic_kappa" if one.level == "ordinal" else "cohen_kappa"
+def _span(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return ends(min(known), max(known)) if known else NONE
 
 
 def _cell(estimate: Estimate, *, sign: bool = False) -> str:
@@ -118,27 +155,27 @@ def _cell(estimate: Estimate, *, sign: bool = False) -> str:
     return estimate_text(estimate, sign=sign).replace(", ", ",")
 
 
-def _label_figures(found: LabelAgreement) -> list[Estimate]:
+def _label_figures(one: CriterionAgreement) -> list[Estimate]:
     """Accuracy, kappa and, of MET, the error rates."""
     nothing = Estimate(None)
-    met = found.by_label.get("MET", {})
-    kappa = "quadratic_kappa" if "quadratic_kappa" in found.figures else "cohen_kappa"
-    return [
-        found.figures["accuracy"],
-        found.figures[kappa],
-        met.get("false_positive_rate", nothing),
-        met.get("false_negative_rate", nothing),
-    ]
+    found = one.agreement
+    met = found.by_label.get("MET", {}) if isinstance(found, LabelAgreement) else {}
+    rates = ("false_positive_rate", "false_negative_rate")
+    return [one.accuracy, one.kappa, *(met.get(name, nothing) for name in rates)]
 
 
-def _number_figures(figures: Mapping[str, Estimate]) -> list[Estimate]:
+def _has_steps(one: CriterionAgreement) -> bool:
+    return isinstance(one.agreement, ScoreAgreement) and "quadratic_kappa" in one.agreement.figures
+
+
+def _number_figures(one: CriterionAgreement, steps: bool) -> list[Estimate]:
+    kappa = [one.kappa] if steps else []
+    return [one.accuracy, *kappa, *_score_figures(one.agreement.figures, False)[1:]]
+
+
+def _score_figures(figures: Mapping[str, Estimate], steps: bool) -> list[Estimate]:
     nothing = Estimate(None)
-    return [
-        figures.get("exact_accuracy", nothing),
-        figures["pearson"],
-        figures["mae"],
-        figures["bias"],
-    ]
+    return [nothing] * (1 + steps) + [figures[name] for name in ("pearson", "mae", "bias")]
 
 
 def _probabilities(name: str, found: Calibration | None) -> list[Text]:
@@ -151,12 +188,14 @@ def _probabilities(name: str, found: Calibration | None) -> list[Text]:
     ]
 
 
-def _reasons(name: str, figures: Mapping[str, Estimate]) -> list[Text]:
+def _reasons(criterion: str, figures: Mapping[str, Estimate]) -> list[Text]:
     reasons: dict[str, list[str]] = {}
-    for figure, estimate in figures.items():
+    for name, estimate in figures.items():
         if estimate.value is None and estimate.undefined is not None:
-            reasons.setdefault(estimate.undefined, []).append(figure)
-    return [Text(f"{name}: no {', '.join(names)}: {reason}") for reason, names in reasons.items()]
+            reasons.setdefault(estimate.undefined, []).append(name)
+    return [
+        Text(f"{criterion}: no {', '.join(names)}: {reason}") for reason, names in reasons.items()
+    ]
 
 
 def comparison_view(found: RunComparison) -> RenderableType:

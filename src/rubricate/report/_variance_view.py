@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rubricate.report._markdown import estimate_text
+from rubricate.report._format import estimate_text, percent
 from rubricate.report._plain_table import plain_table
 from rubricate.stats import Estimate
 
@@ -35,7 +35,7 @@ def variance_view(report: VarianceReport) -> RenderableType:
             Text(one.name),
             str(one.found.n),
             *(estimate_text(share).replace(", ", ",") for share in shares),
-            "–" if one.differ is None else f"{one.differ:.0%}",
+            percent(one.differ),
             style="yellow" if one.unstable else "",
         )
     told = "Unstable (less than half of the spread is the items'): "

@@ -7,6 +7,7 @@ and what the answer is worth; nothing else in the program switches on the kind.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
@@ -35,6 +36,7 @@ __all__ = [
     "binary_value",
 ]
 
+_WHOLE = re.compile(r"-?[0-9]+\Z")
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)
 _BINARY_READINGS = {
@@ -316,6 +318,36 @@ class Criterion(Document):
         sign = -1.0 if self.weight < 0 else 1.0
         worths = [(worth, label) for worth, label in answers if worth is not None]
         return min(worths, key=lambda one: (round(abs(one[0] - value), 9), sign * one[0]))[1]
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the answers are in order and are whole numbers, such as those of a scale."""
+        scored = [option.label for option in self.options or () if not option.na]
+        return self.measurement == "ordinal" and all(map(_WHOLE.match, scored))
+
+    def step(self, label: str, value: float) -> float:
+        """An answer of a criterion that `has_steps` as a number on its scale.
+
+        A mean of answers (of annotators, or of a panel) has a value between those of the labels:
+        its number is between them, too, and is not that of the nearest label.
+        """
+        known = sorted(
+            (option.value, int(option.label))
+            for option in self.options or ()
+            if not option.na and option.value is not None
+        )
+        for worth, number in known:
+            if _WHOLE.match(label) and number == int(label) and abs(worth - value) < 1e-9:
+                return float(number)
+        below = [one for one in known if one[0] <= value]
+        above = [one for one in known if one[0] >= value]
+        numbers = [number for _, number in known]
+        if not below or not above or numbers not in (sorted(numbers), sorted(numbers)[::-1]):
+            return float(int(label))
+        (low, first), (high, last) = below[-1], above[0]
+        if high == low:
+            return float(first)
+        return round(first + (value - low) / (high - low) * (last - first), 9)
 
     def verdict(self, label: object, *, name: str | None = None) -> Verdict:
         """The verdict that a label stands for, such as one given by a person.

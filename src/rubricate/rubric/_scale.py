@@ -142,6 +142,14 @@ class ScaleCriterion(Criterion):
     def value_range(self) -> tuple[float, float]:
         return 0.0, 1.0
 
+    @property
+    def has_steps(self) -> bool:
+        return True
+
+    def step(self, label: str, value: float) -> float:
+        share = value if self.higher_is_better else 1.0 - value
+        return round(self.low + share * (self.high - self.low), 9)
+
     def nearest_label(self, value: float) -> str:
         share = value if self.higher_is_better else 1.0 - value
         place = round(self.low + share * (self.high - self.low), 9)

@@ -37,11 +37,12 @@ __all__ = ["FinishedRun", "RowVerdict", "held_run", "read_run"]
 class RowVerdict:
     """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
 
-    `score` is that of the whole item, by the judge; `penalty` is what length took from it.
-    `probability_met` is the judge's probability of MET, against UNMET, where it has one and the
-    criterion is binary. `annotations` are the labels of several people by annotator, `metadata` is
-    that of the item (numbers and short texts), `votes` are the votes of several judges as they
-    stand in the line, `stage` is the stage of a cascade that decided.
+    `score` is that of the whole item, by the judge, `human_score` that by the labels; `penalty` is
+    what length took from the score. `probability_met` is the judge's probability of MET, against
+    UNMET, where it has one and the criterion is binary. `annotations` are the labels of several
+    people by annotator, `metadata` is that of the item (numbers and short texts), `votes` are the
+    votes of several judges as they stand in the line, `stage` is the stage of a cascade that
+    decided.
     """
 
     item: str
@@ -63,6 +64,7 @@ class RowVerdict:
     votes: tuple[Mapping[str, Any], ...] = ()
     stage: int | None = None
     penalty: float = 0.0
+    human_score: float | None = None
 
     @property
     def confidence(self) -> float | None:
@@ -133,7 +135,9 @@ class FinishedRun(Tabular):
     @property
     def human_scores(self) -> dict[str, float | None]:
         """Each item's score by its human labels; None where not every criterion has one."""
-        rows: dict[str, dict[str, RowVerdict]] = {}
+        if any(row.human_score is not None for row in self.rows):
+            return {row.item: row.human_score for row in self.rows}
+        rows: dict[str, dict[str, RowVerdict]] = {}  # of a folder that does not say it
         for row in self.rows:
             rows.setdefault(row.item, {})[row.criterion] = row
         return {item: self._human_score(item, of_item) for item, of_item in rows.items()}
@@ -248,6 +252,7 @@ def _row(data: dict[str, Any]) -> RowVerdict:
         votes=tuple(data.get("votes", ())),
         stage=data.get("stage"),
         penalty=data["item_score"].get("penalty", 0.0),
+        human_score=data.get("human_score"),
     )
 
 

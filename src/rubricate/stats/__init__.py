@@ -9,7 +9,7 @@ What is named here is loaded when it is first used, so that numpy and scipy are 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rubricate.stats._agreement import Agreement, agreement_of_counts
+from rubricate.stats._agreement import SAME_STEP, Agreement, agreement_of_counts, stratified
 from rubricate.stats._estimate import Estimate
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         clustered_share,
         wilson_interval,
     )
-    from rubricate.stats._labels import LabelAgreement, Undecided, label_agreement
+    from rubricate.stats._labels import LabelAgreement, Undecided, decided_pairs, label_agreement
     from rubricate.stats._means import bootstrapped_mean
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
@@ -68,9 +68,11 @@ if TYPE_CHECKING:
         smallest_detectable_difference,
         wilcoxon_test,
     )
+    from rubricate.stats._strata import StratifiedAgreement, stratified_agreement
     from rubricate.stats._variance import VarianceComponents, variance_components
 
 __all__ = [
+    "SAME_STEP",
     "Agreement",
     "AnnotatorAgreement",
     "Bootstrap",
@@ -89,6 +91,7 @@ __all__ = [
     "PlattMap",
     "ReliabilityBin",
     "ScoreAgreement",
+    "StratifiedAgreement",
     "ThresholdChoice",
     "ThresholdPoint",
     "Undecided",
@@ -105,6 +108,7 @@ __all__ = [
     "compare_paired",
     "corrected_mean",
     "dawid_skene",
+    "decided_pairs",
     "fleiss_kappa",
     "holm",
     "intraclass_correlation",
@@ -117,6 +121,8 @@ __all__ = [
     "reliability_weights",
     "score_agreement",
     "smallest_detectable_difference",
+    "stratified",
+    "stratified_agreement",
     "threshold_point",
     "variance_components",
     "wilcoxon_test",
@@ -147,7 +153,7 @@ _MODULES = {
     "_dawid_skene": ("DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"),
     "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
     "_intervals": ("MeanEstimate", "clustered_mean", "clustered_share", "wilson_interval"),
-    "_labels": ("LabelAgreement", "Undecided", "label_agreement"),
+    "_labels": ("LabelAgreement", "Undecided", "decided_pairs", "label_agreement"),
     "_means": ("bootstrapped_mean",),
     "_resampling": ("Bootstrap",),
     "_scores": ("ScoreAgreement", "score_agreement"),
@@ -159,6 +165,7 @@ _MODULES = {
         "smallest_detectable_difference",
         "wilcoxon_test",
     ),
+    "_strata": ("StratifiedAgreement", "stratified_agreement"),
     "_variance": ("VarianceComponents", "variance_components"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

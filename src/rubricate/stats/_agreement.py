@@ -1,12 +1,18 @@
-"""Agreement of counted labels, for figures that are added up while a run is on."""
+"""Agreement of counted answers, for figures that are added up while a run is on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
-__all__ = ["Agreement", "agreement_of_counts"]
+__all__ = ["NO_KAPPA", "ONE_LABEL", "SAME_STEP", "Agreement", "agreement_of_counts", "stratified"]
+
+ONE_LABEL = "judge and people gave one and the same label throughout"
+NO_KAPPA = "no criterion has a kappa"
+SAME_STEP = 0.5
+"""Numbers on a scale are equal where they are less than this apart: they may be means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +20,7 @@ class Agreement:
     """How far a judge and people agree.
 
     Attributes:
-        n: the number of pairs in which both gave a label.
+        n: the number of pairs in which both gave an answer.
         accuracy: the share of equal pairs, in [0, 1]; None for n = 0.
         kappa: Cohen's kappa, in [-1, 1]; None where it is undefined.
         undefined: why `kappa` is None.
@@ -26,29 +32,75 @@ class Agreement:
     undefined: str | None = None
 
 
-Pairs = Mapping[tuple[str, str], int]
-"""How often each pair of labels (the first one's, the second one's) came."""
+Pairs = Mapping[tuple[str, str], int] | Mapping[tuple[float, float], int]
+"""How often each pair of answers (the first one's, the second one's) came."""
 
 
 def agreement_of_counts(pairs: Pairs) -> Agreement:
-    """Accuracy and Cohen's kappa of counted pairs (the judge's label, a person's).
+    """Accuracy and kappa of counted pairs (the judge's answer, a person's).
 
-    Kappa (Cohen 1960) is (p_o - p_e) / (1 - p_e): p_o is the share of equal pairs and p_e the share
-    expected from the two label distributions alone. It is None where p_e is 1 (both gave one and
-    the same label throughout) or there is no pair. `label_agreement` gives more figures, with
-    intervals; this needs no numpy and adds up as a run goes on.
+    Of labels, kappa (Cohen 1960) is (p_o - p_e) / (1 - p_e): p_o is the share of equal pairs and
+    p_e the share expected from the two label distributions alone. Answers that are numbers are
+    steps of a scale, or means of such: kappa is that with squared distances (Cohen 1968), and two
+    are equal where they are less than half a step apart. It is None where p_e is 1 (both gave one
+    and the same answer throughout) or there is no pair. `label_agreement` and `score_agreement`
+    give more figures, with intervals; this needs no numpy and adds up as a run goes on.
     """
     n = sum(pairs.values())
     if n == 0:
         return Agreement(0, None, None, "no item has both a verdict and a label")
-    equal = sum(count for (one, other), count in pairs.items() if one == other)
-    judge: Counter[str] = Counter()
-    human: Counter[str] = Counter()
-    for (one, other), count in pairs.items():
+    numbers = {
+        (one, other): count
+        for (one, other), count in pairs.items()
+        if not (isinstance(one, str) or isinstance(other, str))
+    }
+    return _of_steps(numbers, n) if numbers else _of_labels(list(pairs.items()), n)
+
+
+def _of_labels(pairs: Sequence[tuple[tuple[object, object], int]], n: int) -> Agreement:
+    equal = sum(count for (one, other), count in pairs if one == other)
+    judge: Counter[object] = Counter()
+    human: Counter[object] = Counter()
+    for (one, other), count in pairs:
         judge[one] += count
         human[other] += count
     chance = sum(count * human[label] for label, count in judge.items())
     if chance == n * n:
-        undefined = "judge and people gave one and the same label throughout"
-        return Agreement(n, equal / n, None, undefined)
+        return Agreement(n, equal / n, None, ONE_LABEL)
     return Agreement(n, equal / n, (n * equal - chance) / (n * n - chance))
+
+
+def _of_steps(pairs: Mapping[tuple[float, float], int], n: int) -> Agreement:
+    equal = sum(count for (one, other), count in pairs.items() if abs(one - other) < SAME_STEP)
+    if len({number for pair in pairs for number in pair}) == 1:
+        return Agreement(n, equal / n, None, ONE_LABEL)
+    middle = fsum(count * (one + other) for (one, other), count in pairs.items()) / (2 * n)
+    apart = fsum(count * (one - other) ** 2 for (one, other), count in pairs.items())
+    squares = fsum(
+        count * ((one - middle) ** 2 + (other - middle) ** 2)
+        for (one, other), count in pairs.items()
+    )
+    sums = [fsum(count * (pair[side] - middle) for pair, count in pairs.items()) for side in (0, 1)]
+    return Agreement(n, equal / n, 1 - n * apart / (n * squares - 2 * sums[0] * sums[1]))
+
+
+def stratified(strata: Iterable[Agreement]) -> Agreement:
+    """The agreement over several criteria, none of which is mixed with another.
+
+    The accuracy is that of all pairs. Kappa is stratified: the mean of the strata's kappas,
+    weighted by their numbers of pairs (Barlow, Lai and Azen 1991, "A comparison of methods for
+    calculating a stratified kappa"); those without one are left out. A kappa of all pairs together
+    would count it as agreement that both know which criterion is met more often.
+    """
+    parts = [one for one in strata if one.n]
+    n = sum(one.n for one in parts)
+    if not n:
+        return Agreement(0, None, None, "no item has both a verdict and a label")
+    equal = fsum(one.n * one.accuracy for one in parts if one.accuracy is not None)
+    known = [(one.n, one.kappa) for one in parts if one.kappa is not None]
+    if not known:
+        reasons = {one.undefined for one in parts}
+        why = reasons.pop() if len(reasons) == 1 else NO_KAPPA
+        return Agreement(n, equal / n, None, why)
+    kappa = fsum(count * kappa for count, kappa in known) / sum(count for count, _ in known)
+    return Agreement(n, equal / n, kappa)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from rubricate.errors import InputError
 from rubricate.stats._confusion import krippendorff_alpha as alpha_of_coincidences
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._labels import LabelAgreement, label_agreement
 from rubricate.stats._numbers import numbers, same_length
-from rubricate.stats._resampling import Bootstrap, Floats, Groups, bootstrap_totals, groups_at
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    bootstrap_totals,
+    cluster_indices,
+    groups_at,
+)
 from rubricate.stats._scores import ScoreAgreement, score_agreement
+from rubricate.stats._strata import mean_of_strata
 
 __all__ = [
     "AnnotatorAgreement",
@@ -30,6 +39,9 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]
 """One row an item, one column a rater; None where the rater did not rate the item."""
 
+Together: TypeAlias = Callable[[str | None], Sequence[Any]]
+"""What all annotators but one say together."""
+
 NO_SPREAD = "all ratings are the same, or no item has two"
 
 
@@ -38,19 +50,23 @@ def krippendorff_alpha(
     *,
     level: Level = "nominal",
     labels: Sequence[Any] | None = None,
+    strata: Sequence[Hashable] | None = None,
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> Estimate:
     """Krippendorff's alpha of any number of raters, with any ratings missing.
 
     The formula is that of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; items
-    with fewer than two ratings count for nothing. The interval resamples items.
+    with fewer than two ratings count for nothing. The interval resamples items. Over several
+    criteria (`strata`) it is the mean of their alphas, weighted by their numbers of ratings: one
+    alpha of all would count it as agreement that raters know which criterion is met more often.
 
     Args:
         ratings: a row an item, a column a rater, None where there is no rating.
         level: how far two ratings are apart: `nominal` (equal or not), `ordinal` (ranks) or
             `interval` (numbers).
         labels: the order of the ratings, for `ordinal`. Default: those that occur, sorted.
+        strata: the criterion of each row. Default: all are of one.
         groups: the cluster of each item. Default: each by itself.
         bootstrap: how the interval is made; None for none.
 
@@ -60,10 +76,12 @@ def krippendorff_alpha(
     """
     if level == "interval":
         contributions, statistic = _interval_contributions(ratings), _interval_alpha
+        sizes = contributions[:, 0]
     elif level in ("nominal", "ordinal"):
         counts = _counts(ratings, labels)
         kinds = counts.shape[1]
         contributions = _coincidences(counts).reshape(len(counts), kinds * kinds)
+        sizes = contributions.sum(1)
 
         def statistic(totals: Floats) -> Floats:
             matrices = totals.reshape(-1, kinds, kinds)
@@ -71,12 +89,25 @@ def krippendorff_alpha(
 
     else:
         raise InputError(f"level must be nominal, ordinal or interval, found {level!r}")
-    found = bootstrap_totals(
-        contributions,
-        lambda totals: {"alpha": statistic(totals)},
-        groups=groups,
-        bootstrap=bootstrap,
+    place = cluster_indices(None if strata is None else list(strata), len(ratings))
+    count = 1 if strata is None else int(place.max(initial=-1)) + 1
+    width = contributions.shape[1] + 1
+    columns = (np.zeros_like(place) if strata is None else place)[:, None] * width
+    entries = np.column_stack([sizes, contributions])
+    blocks = sparse.csr_matrix(
+        (
+            entries.ravel(),
+            (np.repeat(np.arange(len(ratings)), width), (columns + np.arange(width)).ravel()),
+        ),
+        shape=(len(ratings), count * width),
     )
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        parts = totals.reshape(len(totals) * count, width)
+        alphas = statistic(parts[:, 1:]).reshape(len(totals), count)
+        return {"alpha": mean_of_strata(alphas, parts[:, 0].reshape(len(totals), count))}
+
+    found = bootstrap_totals(blocks, statistics, groups=groups, bootstrap=bootstrap)
     return found["alpha"].estimate(NO_SPREAD)
 
 
@@ -245,7 +276,9 @@ def annotator_agreement(
     annotators: Mapping[str, Sequence[Any]],
     *,
     level: Level = "nominal",
+    scale: bool = False,
     labels: Sequence[str] | None = None,
+    together: Together | None = None,
     abstention: str | None = "CANNOT_ASSESS",
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
@@ -258,7 +291,10 @@ def annotator_agreement(
         judge: labels or, for `interval`, numbers; None for no answer.
         annotators: by name, their labels or numbers of the same things in the same order.
         level: `nominal` and `ordinal` are labels, `interval` is numbers.
+        scale: whether numbers are steps of a scale; see `score_agreement`.
         labels: the labels in order. Default: those that occur, sorted.
+        together: gives what all annotators but one (or all, for None) say together, of each thing.
+            Default: the majority's label, none where two are equally frequent; the mean of numbers.
         abstention: the label that is an abstention.
         groups: the cluster of each thing. Default: each by itself.
         bootstrap: how intervals are made; None for none.
@@ -273,7 +309,7 @@ def annotator_agreement(
 
     def compared(one: Sequence[Any], other: Sequence[Any]) -> LabelAgreement | ScoreAgreement:
         if level == "interval":
-            return score_agreement(one, other, groups=groups, bootstrap=bootstrap)
+            return score_agreement(one, other, scale=scale, groups=groups, bootstrap=bootstrap)
         return label_agreement(
             one,
             other,
@@ -284,22 +320,23 @@ def annotator_agreement(
             bootstrap=bootstrap,
         )
 
-    def consensus(sequences: Sequence[Sequence[Any]]) -> list[Any]:
-        rows = zip(*sequences, strict=True)
+    def consensus(without: str | None) -> Sequence[Any]:
+        if together is not None:
+            return together(without)
+        rows = zip(*(said for name, said in annotators.items() if name != without), strict=True)
         return [_consensus(row, level, abstention) for row in rows]
 
     among: dict[str, LabelAgreement | ScoreAgreement] = {}
     for name, given in annotators.items():
-        others = [other for key, other in annotators.items() if key != name]
-        if others:
-            among[name] = compared(given, consensus(others))
+        if len(annotators) > 1:
+            among[name] = compared(given, consensus(name))
     decided = [
         [None if label == abstention else label for label in row]
         for row in zip(*annotators.values(), strict=True)
     ]
     return AnnotatorAgreement(
         against={name: compared(judge, given) for name, given in annotators.items()},
-        consensus=compared(judge, consensus(list(annotators.values()))),
+        consensus=compared(judge, consensus(None)),
         among=among,
         ceiling=_means([agreement.figures for agreement in among.values()]),
         alpha=krippendorff_alpha(

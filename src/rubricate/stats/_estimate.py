@@ -22,6 +22,14 @@ class Estimate:
     high: float | None = None
     undefined: str | None = None
 
+    def within(self, lowest: float, highest: float) -> Estimate:
+        """The same with its value and the ends of its interval inside what it can be."""
+
+        def inside(number: float | None) -> float | None:
+            return None if number is None else min(highest, max(lowest, number))
+
+        return Estimate(inside(self.value), inside(self.low), inside(self.high), self.undefined)
+
     def __str__(self) -> str:
         if self.value is None:
             return "–"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = ["NO_PAIR", "LabelAgreement", "Undecided", "label_agreement"]
+__all__ = ["NO_PAIR", "LabelAgreement", "Undecided", "decided_pairs", "label_agreement"]
 
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
@@ -118,17 +118,11 @@ def label_agreement(
     if ordered and undecided != "exclude":
         raise InputError(f"undecided='{undecided}' needs labels without an order")
     clusters = cluster_indices(groups, n)
-    kept: list[tuple[str, str]] = []
-    places: list[int] = []
-    causes: Counter[str] = Counter()
-    for place, (given, truth) in enumerate(zip(judge, human, strict=True)):
-        cause = _cause(given, truth, abstention)
-        if cause is not None:
-            causes[cause] += 1
-        pair = _pair(given, truth, cause, undecided, abstention)
-        if pair is not None:
-            kept.append(pair)
-            places.append(place)
+    found = decided_pairs(judge, human, undecided=undecided, abstention=abstention)
+    places = [place for place, _, _ in found]
+    kept = [(given, truth) for _, given, truth in found]
+    told = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
+    causes = Counter(cause for cause in told if cause is not None)
     names = _names(kept, labels, undecided, abstention)
     number = {name: place for place, name in enumerate(names)}
     kinds = len(names)
@@ -170,6 +164,23 @@ def label_agreement(
         undecided=undecided,
         not_decided=dict(sorted(causes.items())),
     )
+
+
+def decided_pairs(
+    judge: Sequence[Any],
+    human: Sequence[Any],
+    *,
+    undecided: Undecided = "exclude",
+    abstention: str | None = "CANNOT_ASSESS",
+) -> list[tuple[int, Any, Any]]:
+    """The pairs of answers that count, with their places: see `label_agreement`."""
+    kept = []
+    for place, (given, truth) in enumerate(zip(judge, human, strict=True)):
+        cause = _cause(given, truth, abstention)
+        pair = _pair(given, truth, cause, undecided, abstention)
+        if pair is not None:
+            kept.append((place, *pair))
+    return kept
 
 
 def _cause(given: str | None, truth: str | None, abstention: str | None) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._resampling import Floats, Integers, cells
 
 __all__ = ["Pairs"]
@@ -55,7 +56,7 @@ class Pairs:
             **self._distances(weights),
         }
         if self.steps:
-            found["exact_accuracy"] = weights @ (difference == 0) / n
+            found["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
             found["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
         return found
 

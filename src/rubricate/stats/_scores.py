@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._intervals import clustered_mean, wilson_interval
 from rubricate.stats._labels import NO_PAIR
@@ -76,7 +77,9 @@ def score_agreement(
     Args:
         judge, human: numbers for the same things in the same order; None where there is none. Such
             pairs are left out and counted.
-        scale: whether the numbers are steps of a scale (1, 2, 3, ...).
+        scale: whether the numbers are steps of a scale (1, 2, 3, ...) or means of such. Then
+            `exact_accuracy` is the share of pairs less than half a step apart, and
+            `within_one_accuracy` that of pairs a step apart or less.
         groups: the cluster of each pair, for the intervals. Default: each by itself.
         bootstrap: how intervals are made; None for none.
 
@@ -108,9 +111,12 @@ def score_agreement(
     }
     if scale and len(x) and groups is None and bootstrap is not None:
         apart = np.abs(x - y)
-        for name, within in (("exact_accuracy", 0), ("within_one_accuracy", 1)):
-            hits = int((apart <= within).sum())
-            figures[name] = wilson_interval(hits, len(x), confidence=bootstrap.confidence)
+        for name, hits in (
+            ("exact_accuracy", apart < SAME_STEP),
+            ("within_one_accuracy", apart <= 1),
+        ):
+            count = int(hits.sum())
+            figures[name] = wilson_interval(count, len(x), confidence=bootstrap.confidence)
     if len(x) and bootstrap is not None:
         differences = [float(difference) for difference in x - y]
         mean = clustered_mean(differences, groups=kept, confidence=bootstrap.confidence)

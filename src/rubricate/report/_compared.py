@@ -1,0 +1,235 @@
+"""Which answers of a judge are compared with people's, and as what: one rule for every view.
+
+The table of a run, its page, `agree`, plots and certificates all count the pairs that `answer` and
+`counts` say, and no others:
+
+- Labels (MET and UNMET, options without an order) are equal or not; N/A is a label like others.
+- Options in order are compared with their order. Where one of the two says that the criterion does
+  not apply, the pair has no place in the order and does not count.
+- Scales, and options that are whole numbers, are compared as numbers (`Criterion.step`). What
+  several annotators or judges say together is the mean of their numbers; it is not rounded.
+- Metrics and code are compared by their value, to two decimal places; they have no kappa.
+- An abstention, a failure, a missing label and labels that annotators are evenly split on are no
+  answer: the pair does not count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from rubricate.report._summary import AgreementFigures, StratifiedFigures
+from rubricate.rubric import ABSTENTION, Criterion, Status, Verdict
+from rubricate.stats import SAME_STEP, Agreement, agreement_of_counts, stratified
+
+__all__ = [
+    "DOES_NOT_APPLY",
+    "Answer",
+    "Level",
+    "PairCounts",
+    "Stratum",
+    "answer",
+    "differs_from_label",
+    "human_status",
+    "is_answer",
+    "kappa_name",
+    "level_of",
+    "merged",
+    "place_of",
+    "same",
+    "stratum_of",
+    "vote_of",
+]
+
+Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
+Answer: TypeAlias = str | float | None
+"""A label, or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are no answers."""
+DOES_NOT_APPLY: Final = "\0does not apply"
+"""In place of an answer to an ordered criterion; no label is this."""
+NUMBERS = "numbers have no kappa"
+
+
+def level_of(criterion: Criterion) -> Level:
+    """As what the answers to a criterion are compared."""
+    measurement = criterion.measurement
+    if measurement == "numeric":
+        return "numbers"
+    if measurement != "ordinal":
+        return "labels"
+    return "steps" if criterion.has_steps else "ordered"
+
+
+def kappa_name(level: Level) -> str:
+    """The kappa that answers have: with squared distances where they are in order."""
+    return "cohen_kappa" if level == "labels" else "quadratic_kappa"
+
+
+def answer(
+    criterion: Criterion, level: Level, status: Status, label: str | None, value: float | None
+) -> Answer:
+    """What a verdict, or a person's label, is compared as."""
+    if status == "failed" or (status != "abstained" and label is None and value is None):
+        return None
+    if status == "abstained":
+        return ABSTENTION
+    if level == "labels":
+        return label
+    if status == "not_applicable" or value is None:
+        return DOES_NOT_APPLY
+    if level == "ordered" or label is None:
+        return label
+    return criterion.step(label, value) if level == "steps" else value
+
+
+def human_status(label: str | None, value: float | None) -> Status:
+    """What kind of answer a person's label is; `failed` where there is none."""
+    if label is None:
+        return "failed"
+    if value is not None:
+        return "judged"
+    return "abstained" if label == ABSTENTION else "not_applicable"
+
+
+def is_answer(one: Answer) -> bool:
+    """Whether it counts: a pair of two such is compared."""
+    return one not in (None, ABSTENTION, DOES_NOT_APPLY)
+
+
+def same(level: Level, one: Answer, other: Answer) -> bool:
+    """Whether two answers agree; steps, of which one may be a mean, nearly."""
+    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return abs(one - other) < SAME_STEP if level == "steps" else f"{one:.2f}" == f"{other:.2f}"
+
+
+def vote_of(
+    criterion: Criterion, status: Status, label: str | None, value: float | None
+) -> str | None:
+    """What a judge's vote is compared with another's as; None where it decides nothing.
+
+    Answers without a fixed set of labels are equal where their values are, to two decimal places.
+    """
+    if status not in ("judged", "not_applicable"):
+        return None
+    return label if criterion.labels or value is None else f"{value:.2f}"
+
+
+def differs_from_label(criterion: Criterion, row: Mapping[str, Any]) -> bool:
+    """Whether the judge and a person both said something of a line of results, and not alike."""
+    level = level_of(criterion)
+    label, value = row["human_label"], row["human_value"]
+    human = answer(criterion, level, human_status(label, value), label, value)
+    judge = answer(criterion, level, row["status"], row["label"], row["value"])
+    silent = (None, ABSTENTION)
+    return judge not in silent and human not in silent and not same(level, judge, human)
+
+
+class Stratum(NamedTuple):
+    """A criterion whose pairs are counted together: of one name, with the same answers.
+
+    `name` is None for criteria of one pair each that are taken together.
+    """
+
+    name: str | None
+    level: Level
+    labels: tuple[str, ...]
+
+
+def stratum_of(name: str, criterion: Criterion) -> Stratum:
+    """Where a criterion's pairs are counted."""
+    level = level_of(criterion)
+    if level == "numbers":
+        return Stratum(name, level, ())
+    labels = criterion.labels
+    if level != "labels":
+        labels = tuple(label for label in labels if criterion.value(label) is not None)
+    if not labels:  # a scale of too many steps to list
+        labels = tuple(f"{criterion.step('', end):g}" for end in (0.0, 1.0))
+    return Stratum(name, level, labels)
+
+
+def merged(counts: Mapping[Stratum, int]) -> dict[Stratum, Stratum]:
+    """Where each criterion's pairs count in a figure over several, by its number of pairs.
+
+    Criteria with several pairs are strata of their own. One pair alone has no kappa: where items
+    have criteria of their own, those with the same answers are one stratum. Criteria without a pair
+    are missing.
+    """
+    kept = {one: count for one, count in counts.items() if count}
+    alone = Counter(one._replace(name=None) for one, count in kept.items() if count == 1)
+    return {
+        one: one._replace(name=None) if count == 1 and alone[one._replace(name=None)] > 1 else one
+        for one, count in kept.items()
+    }
+
+
+class PairCounts:
+    """The pairs of a judge's answers and people's, counted in any order."""
+
+    def __init__(self) -> None:
+        self.labelled = False
+        self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+
+    def add(
+        self, stratum: Stratum, criterion: Criterion, verdict: Verdict, human: Verdict | None
+    ) -> None:
+        """Count a verdict in, if a person said something of it."""
+        if human is None:
+            return
+        self.labelled = True
+        level = stratum.level
+        judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
+        people = answer(criterion, level, human.status, human.label, human.value)
+        if is_answer(judge) and is_answer(people):
+            if level == "numbers":  # as they are compared: else as many pairs as items were held
+                judge, people = f"{judge:.2f}", f"{people:.2f}"
+            self._pairs.setdefault(stratum, Counter())[judge, people] += 1
+
+    def include(self, other: PairCounts) -> None:
+        """Count in what another has counted."""
+        self.labelled |= other.labelled
+        for stratum, pairs in other._pairs.items():
+            self._pairs.setdefault(stratum, Counter()).update(pairs)
+
+    def figures(self) -> AgreementFigures | None:
+        """The agreement of all pairs; over several criteria the stratified one."""
+        if not self.labelled:
+            return None
+        each = [*self._each().values()]
+        found = each[0] if len(each) == 1 else stratified(each)
+        return AgreementFigures(
+            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
+        )
+
+    def over_criteria(self) -> StratifiedFigures | None:
+        """Of how many criteria the kappa is; None where it is of one."""
+        each = [one for stratum, one in self._each().items() if stratum.level != "numbers"]
+        if len(each) < 2:
+            return None
+        known = sum(one.kappa is not None for one in each)
+        return StratifiedFigures(criteria=known, left_out=len(each) - known)
+
+    def _each(self) -> dict[Stratum, Agreement]:
+        """The agreement in each stratum."""
+        where = merged({one: pairs.total() for one, pairs in self._pairs.items()})
+        strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        for one, stratum in where.items():
+            strata.setdefault(stratum, Counter()).update(self._pairs[one])
+        return {one: _agreement(one, pairs) for one, pairs in strata.items()}
+
+
+def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]]) -> Agreement:
+    if stratum.level == "numbers":
+        n = pairs.total()
+        hits = sum(count for (one, other), count in pairs.items() if one == other)
+        return Agreement(n, hits / n, None, NUMBERS)
+    if stratum.level == "ordered":
+        place = place_of(stratum)
+        pairs = Counter({(place[a], place[b]): count for (a, b), count in pairs.items()})
+    return agreement_of_counts(pairs)
+
+
+def place_of(stratum: Stratum) -> dict[str, float]:
+    """The places of an ordered criterion's labels, which kappa takes as its steps."""
+    return {label: float(place) for place, label in enumerate(stratum.labels)}

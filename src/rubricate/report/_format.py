@@ -1,0 +1,98 @@
+"""How figures are written: each kind in one way, in every view.
+
+A share that is not quite 1 is not written as 1: it gets as many digits as it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rubricate.stats import Estimate
+
+__all__ = [
+    "NONE",
+    "dollars",
+    "ends",
+    "estimate_text",
+    "figure",
+    "p_text",
+    "percent",
+    "stratified_text",
+    "weight_text",
+]
+
+NONE = "–"
+"""In place of a figure that there is not."""
+NOTHING = 1e-9
+"""What is left of rounding."""
+MOST_DIGITS = 9
+
+
+def figure(value: float | None, digits: int = 2, *, sign: bool = False) -> str:
+    """A number with so many decimal places, or more where it would else be written as 0 or 1."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    nearest = round(value)
+    if abs(value - nearest) < NOTHING:
+        value = float(nearest)  # and -0.0 is 0
+        if not nearest:
+            value = 0.0
+    elif abs(nearest) <= 1:
+        while digits < MOST_DIGITS and float(f"{value:.{digits}f}") == nearest:
+            digits += 1
+    return f"{value:{'+' if sign else ''}.{digits}f}"
+
+
+def ends(low: float | None, high: float | None, digits: int = 2, *, sign: bool = False) -> str:
+    """The ends of an interval; empty where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"{figure(low, digits, sign=sign)} to {figure(high, digits, sign=sign)}"
+
+
+def estimate_text(estimate: Estimate, *, sign: bool = False) -> str:
+    """A figure with its interval, to two decimal places."""
+    text = figure(estimate.value, sign=sign)
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{figure(estimate.low, sign=sign)}, {figure(estimate.high, sign=sign)}]"
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value to three decimal places; never 0."""
+    if p_value is None:
+        return NONE
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share in per cent, rounded down, so that 100 % is all; with more places near 0 and 100."""
+    if share is None:
+        return NONE
+    while True:
+        factor = 10**digits
+        floor = math.floor(share * 100 * factor + 1e-9)
+        exact = abs(share * 100 * factor - floor) < NOTHING * factor
+        if exact or digits == MOST_DIGITS or 0 < floor < 100 * factor - 1:
+            return f"{floor / factor:.{digits}f}%"
+        digits += 1
+
+
+def stratified_text(kappas: int, left_out: int) -> str:
+    """What the kappa over several criteria is: the mean of so many; so many have none."""
+    text = f"mean of the kappas of {kappas} criteria, weighted by n"
+    return f"{text}; {left_out} have none (one answer throughout)" if left_out else text
+
+
+def dollars(cost: float | None) -> str:
+    """US dollars; `unknown` where a price is not known, which is not 0."""
+    return "unknown" if cost is None else f"${cost:.4f}"
+
+
+def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:
+    """A criterion's weight; the lowest and the highest, where items differ in it."""
+    if weight is None and between is not None:
+        return f"{between[0]:g} to {between[1]:g}"
+    return NONE if weight is None else f"{weight:g}"

@@ -1,0 +1,185 @@
+"""Agreement over several criteria, none of which is mixed with another, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rubricate.stats import _confusion
+from rubricate.stats._agreement import NO_KAPPA, SAME_STEP
+from rubricate.stats._estimate import Estimate
+from rubricate.stats._intervals import share_interval
+from rubricate.stats._labels import NO_PAIR
+from rubricate.stats._numbers import same_length
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    bootstrap_totals,
+    cluster_indices,
+)
+
+__all__ = ["StratifiedAgreement", "mean_of_strata", "stratified_agreement"]
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedAgreement:
+    """How far a judge and people agree over several criteria.
+
+    Attributes:
+        n: pairs that count.
+        clusters: how many clusters they come from.
+        strata: how many criteria there are that can have a kappa.
+        left_out: those of them without a kappa: one answer throughout.
+        accuracy: of all pairs.
+        kappa: the mean of the criteria's kappas, weighted by their numbers of pairs.
+    """
+
+    n: int
+    clusters: int
+    strata: int
+    left_out: int
+    accuracy: Estimate
+    kappa: Estimate
+
+
+def stratified_agreement(
+    judge: Sequence[str] | Sequence[float] | Sequence[str | float],
+    human: Sequence[str] | Sequence[float] | Sequence[str | float],
+    strata: Sequence[Hashable],
+    *,
+    without_kappa: Collection[Hashable] = (),
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> StratifiedAgreement:
+    """The agreement of pairs of several criteria, each with its own chance.
+
+    `stats.stratified` with intervals: kappa's is bootstrapped, the accuracy's is that of
+    `clustered_share`. A kappa of all pairs together (in one confusion matrix) would count it as
+    agreement that both know which criterion is met more often; this one is about 0 for a judge
+    that tosses a coin for each criterion, whatever the shares.
+
+    Args:
+        judge, human: answers to the same things in the same order: labels, or numbers, which are
+            steps of a scale (kappa is then that with squared distances).
+        strata: the criterion of each pair.
+        without_kappa: criteria whose pairs count for the accuracy only, as labels: those whose
+            answers are numbers of no scale.
+        groups: the cluster of each pair, such as its item. Default: each by itself.
+        bootstrap: how intervals are made; None for none.
+
+    Raises:
+        InputError: the sequences differ in length.
+    """
+    n = same_length(judge=judge, human=human, strata=strata)
+    place = cluster_indices(list(strata), n)
+    in_steps = np.array([not isinstance(one, str) for one in judge], dtype=bool)
+    silent = np.array([stratum in without_kappa for stratum in strata], dtype=bool)
+    of_labels, tables, kinds = _of_labels(judge, human, place, np.flatnonzero(~in_steps & ~silent))
+    of_steps, scales = _of_steps(judge, human, place, np.flatnonzero(in_steps & ~silent))
+    width = of_labels.shape[1]
+
+    def statistics(totals: Floats) -> dict[str, Floats]:
+        counted = totals[:, :width].reshape(len(totals), tables, kinds, kinds)
+        moments = totals[:, width:].reshape(len(totals), scales, MOMENTS)
+        weights = np.concatenate([counted.sum((-2, -1)), moments[..., 0]], axis=1)
+        kappas = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
+        return {"kappa": mean_of_strata(kappas, weights), "each": kappas}
+
+    found = bootstrap_totals(
+        sparse.hstack([of_labels, of_steps], format="csr"),
+        statistics,
+        groups=groups,
+        bootstrap=bootstrap,
+    )
+    clusters = cluster_indices(groups, n)
+    hits = np.array([_equal(*pair) for pair in zip(judge, human, strict=True)], dtype=np.float64)
+    if not n:
+        accuracy = Estimate(None, undefined=NO_PAIR)
+    elif bootstrap is None:
+        accuracy = Estimate(float(hits.mean()))
+    else:
+        whole = np.bincount(clusters).astype(np.float64)
+        share = np.bincount(clusters, hits).astype(np.float64)
+        accuracy = share_interval(share, whole, bootstrap.confidence)
+    each = found["each"].value
+    return StratifiedAgreement(
+        n=n,
+        clusters=len(set(clusters.tolist())),
+        strata=len(each),
+        left_out=int(np.isnan(each).sum()),
+        accuracy=accuracy,
+        kappa=found["kappa"].estimate(NO_KAPPA if n else NO_PAIR),
+    )
+
+
+MOMENTS = 6
+"""n, x, y, x squared, y squared, and the squared difference."""
+
+
+def _equal(one: str | float, other: str | float) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return abs(one - other) < SAME_STEP
+
+
+def mean_of_strata(values: Floats, weights: Floats) -> Floats:
+    """The weighted mean along the last axis of what is not NaN; NaN where nothing is."""
+    known = ~np.isnan(values)
+    weight = np.where(known, weights, 0.0)
+    below = weight.sum(-1)
+    above = np.where(known, values * weight, 0.0).sum(-1)
+    return np.where(below == 0, np.nan, above / np.where(below == 0, 1.0, below))
+
+
+def _of_labels(
+    judge: Sequence[Any], human: Sequence[Any], strata: Integers, places: Integers
+) -> tuple[Any, int, int]:
+    """Each pair's cell in the confusion matrix of its stratum: (n, S K K), S and K."""
+    number: dict[int, int] = {}
+    labels: dict[tuple[int, str], int] = {}
+    kinds: dict[int, int] = {}
+    pairs = []
+    for place in places.tolist():
+        stratum = number.setdefault(int(strata[place]), len(number))
+        at = []
+        for label in (human[place], judge[place]):
+            if (stratum, label) not in labels:
+                labels[stratum, label] = kinds.get(stratum, 0)
+                kinds[stratum] = labels[stratum, label] + 1
+            at.append(labels[stratum, label])
+        pairs.append((stratum, *at))
+    most = max(kinds.values(), default=1)
+    columns = [(stratum * most + truth) * most + given for stratum, truth, given in pairs]
+    shape = (len(strata), len(number) * most * most)
+    return sparse.csr_matrix((np.ones(len(places)), (places, columns)), shape), len(number), most
+
+
+def _of_steps(
+    judge: Sequence[Any], human: Sequence[Any], strata: Integers, places: Integers
+) -> tuple[Any, int]:
+    """Each pair's moments, in the columns of its stratum: (n, S M), and S."""
+    found, place = np.unique(strata[places], return_inverse=True)
+    x, y = (np.array([side[at] for at in places.tolist()], float) for side in (judge, human))
+    size = np.maximum(np.bincount(place, minlength=len(found)), 1)
+    middle = (np.bincount(place, x + y, len(found)) / (2 * size))[place] if len(place) else 0.0
+    x, y = x - middle, y - middle
+    moments = np.stack([np.ones(len(x)), x, y, x * x, y * y, (x - y) ** 2], axis=1)
+    columns = place[:, None] * MOMENTS + np.arange(MOMENTS)
+    rows = np.repeat(places, MOMENTS)
+    shape = (len(strata), len(found) * MOMENTS)
+    return sparse.csr_matrix((moments.ravel(), (rows, columns.ravel())), shape), len(found)
+
+
+def _kappa_of(moments: Floats) -> Floats:
+    """Kappa with squared distances (Cohen 1968) by moments (..., M)."""
+    n, x, y, xx, yy, apart = np.moveaxis(moments, -1, 0)
+    expected = n * (xx + yy) - 2 * x * y
+    # What is left of rounding where both gave one number throughout is no spread.
+    expected = np.where(expected <= 1e-12 * n * (xx + yy), np.nan, expected)
+    return np.asarray(1 - n * apart / expected)
