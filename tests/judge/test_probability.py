@@ -389,3 +389,176 @@ def test_a_prompt_of_ones_own_has_no_tokens_and_no_orders(tmp_path: Any) -> None
     for options in ({"mode": "probability"}, {"shuffle": 1}):
         with pytest.raises(InputError, match="has a form of its own"):
             Rubric([BINARY]).grade("a", judge=lambda messages: "", judge_prompt=prompt, **options)
+
+
+# What an endpoint does not name, and how it writes what it names
+
+
+def told(
+    shares: Mapping[str, Any] | None, text: str = "A", criterion: Criterion = BINARY, **more: Any
+) -> Verdict:
+    """The verdict of a model that says the same of each question, in one order."""
+    options = {"permutations": 1, "correct_prior": False, **more}
+    made = Completion(text, probabilities=shares)
+    return judged(PythonModel(lambda messages: made), criterion, **options)
+
+
+def test_what_is_not_named_is_nobodys_and_bounds_the_probability() -> None:
+    verdict = told({"A": 0.55})
+    assert (verdict.label, verdict.probability) == ("MET", 0.55)
+    assert verdict.detail is not None
+    assert verdict.detail["unseen"] == 0.45
+    assert verdict.detail["obtained"] == "logprobs"
+    assert probabilities(verdict) == {"MET": 0.55, "UNMET": 0.0, "CANNOT_ASSESS": 0.0}
+
+
+def test_a_list_that_is_whole_leaves_nothing_open() -> None:
+    verdict = told({"A": 0.6, "B": 0.2, "The": 0.2})
+    assert verdict.detail is not None
+    assert "unseen" not in verdict.detail
+    assert probabilities(verdict)["MET"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("shares", "turned"),
+    [
+        ({"A": 0.55}, False),
+        ({"A": 0.5}, True),
+        ({"A": 0.45, "B": 0.1}, True),
+        ({"A": 0.6, "B": 0.3}, False),
+        ({"A": 0.51, "B": 0.45}, False),
+        ({"A": 0.5, "B": 0.46}, True),
+        ({"B": 0.2}, True),
+        ({"A": 0.3, "The": 0.2}, True),
+    ],
+)
+def test_where_what_is_not_named_could_turn_the_verdict_replies_are_sampled(
+    shares: Mapping[str, float], turned: bool
+) -> None:
+    verdict = told(shares)
+    assert verdict.detail is not None
+    assert verdict.detail["obtained"] == ("replicates" if turned else "logprobs")
+    assert ("sampled" in verdict.detail) is turned
+    if turned:
+        assert (verdict.label, verdict.probability) == ("MET", 1.0)
+        assert verdict.detail["sampled"] == "its logprobs name too few tokens"
+
+
+def test_a_lone_letter_in_both_orders_says_nothing_and_is_sampled() -> None:
+    replies = iter("AA" + "AABAA" + "BBABB")
+
+    def answer(messages: Any) -> Completion:
+        return Completion(next(replies), probabilities={"A": 0.55})
+
+    verdict = judged(PythonModel(answer), correct_prior=False)
+    assert verdict.detail is not None
+    assert verdict.detail["obtained"] == "replicates"
+    assert (verdict.label, verdict.probability) == ("MET", 0.8)
+
+
+def test_an_expected_score_takes_nearly_all_of_the_probability() -> None:
+    levels = {"5": 0.5, "4": 0.3}
+    assert told(levels, "5", SCALE).detail["obtained"] == "replicates"  # type: ignore[index]
+    verdict = told({**levels, "3": 0.15}, "5", SCALE)
+    assert verdict.detail is not None
+    assert (verdict.detail["obtained"], verdict.detail["unseen"]) == ("logprobs", 0.05)
+
+
+@given(
+    st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(sum),
+    st.floats(0.0, 1.0),
+)
+def test_probabilities_and_what_is_not_named_are_one(parts: list[float], listed: float) -> None:
+    scale = listed / sum(parts)
+    shares = dict(zip("ABC", [part * scale for part in parts[:3]], strict=True))
+    verdict = told(shares | {"Well": parts[3] * scale}, reasks=0)
+    if verdict.status == "failed":
+        return
+    assert verdict.detail is not None
+    found = math.fsum(probabilities(verdict).values()) + verdict.detail.get("unseen", 0.0)
+    assert found == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        {"A": 0.3, "a": 0.4, "B": 0.3},
+        {"\u2581A": 0.7, "\u2581B": 0.3},
+        {"\u0120A": 0.5, "A": 0.2, "\u0120B": 0.3},
+        {"\u010aA": 0.7, "B": 0.3},
+        {" A": 0.4, "A ": 0.3, "B": 0.3},
+        {"A.": 0.2, "A:": 0.2, "A)": 0.1, "(A": 0.1, "**A": 0.05, '"A': 0.05, "B": 0.3},
+        {"<0x41>": 0.7, "<0x42>": 0.3},
+        {"\uff21": 0.7, "B": 0.3},
+    ],
+    ids=["case", "sentencepiece", "byte-level", "line", "space", "marks", "bytes", "full width"],
+)
+def test_spellings_of_a_choice_add_up(spellings: Mapping[str, float]) -> None:
+    verdict = told(spellings)
+    assert verdict.label == "MET"
+    assert probabilities(verdict) == {"MET": 0.7, "UNMET": 0.3, "CANNOT_ASSESS": 0.0}
+
+
+def test_a_word_that_begins_with_a_choice_is_another() -> None:
+    verdict = told({"Answer": 0.3, "An": 0.1, "AB": 0.1, "A1": 0.1, "B": 0.4}, "B", reasks=0)
+    assert verdict.status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut_off", "is_read"),
+    [
+        ("A", False, True),
+        ("A", True, True),
+        ("A. ME", True, True),
+        ("A. MET because", True, True),
+        ("A\n\nThe submission", True, True),
+        ("B", False, True),
+        ("A reasonable", True, False),
+        ("A. Einstein said", True, False),
+        ("A.I. is", True, False),
+        ("A. ME", False, False),
+    ],
+)
+def test_a_sentence_that_begins_with_a_letter_chooses_nothing(
+    text: str, cut_off: bool, is_read: bool
+) -> None:
+    made = Completion(text, probabilities={"A": 0.9, "B": 0.1}, cut_off=cut_off)
+    options = {"permutations": 1, "correct_prior": False, "reasks": 0}
+    verdict = judged(PythonModel(lambda messages: made), **options)
+    assert verdict.status == ("judged" if is_read else "failed")
+
+
+@pytest.mark.parametrize(
+    ("shares", "wrong"),
+    [
+        ({"A": math.nan, "B": 0.1}, "that of 'A' is nan"),
+        ({"A": -0.5}, "that of 'A' is -0.5"),
+        ({"A": "high"}, "that of 'A' is 'high'"),
+        ({"A": None}, "that of 'A' is None"),
+        ({"A": 0.9, "B": 0.8}, "they add up to 1.70"),
+        ({"A": math.inf}, "that of 'A' is inf"),
+    ],
+)
+def test_probabilities_that_cannot_be_are_named_and_replies_are_sampled(
+    shares: Any, wrong: str
+) -> None:
+    model = PythonModel(lambda messages: Completion("B", probabilities=shares))
+    judge = ProbabilityJudge(model, permutations=1)
+    verdict = asyncio.run(judge.judge(CASE, BINARY, send))
+    assert (verdict.label, verdict.usage.requests) == ("UNMET", 0)
+    assert verdict.detail is not None
+    assert verdict.detail["obtained"] == "replicates"
+    assert wrong in verdict.detail["sampled"]
+    assert judge.note is not None
+    assert wrong in judge.note
+
+
+def test_a_prior_that_is_not_all_named_is_even_in_the_rest() -> None:
+    def answer(messages: Any) -> Completion:
+        free = "\nN/A\n</submission" in messages[1]["content"]
+        return Completion("A", probabilities={"A": 0.4} if free else {"A": 0.6, "B": 0.4})
+
+    verdict = judged(PythonModel(answer), permutations=1)
+    assert verdict.detail is not None
+    prior = verdict.detail["orders"][0]["prior"]
+    assert prior == {"MET": 0.6, "UNMET": 0.2, "CANNOT_ASSESS": 0.2}

@@ -160,3 +160,55 @@ def test_the_first_tokens_probabilities_are_read(
 def test_spellings_that_differ_in_space_count_together() -> None:
     found, _ = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})))
     assert found == pytest.approx({"A": 2 * math.exp(-1.0), "B": math.exp(-3.0)})
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        ({"token": "\u0120A", "bytes": [32, 65]}, "A"),
+        ({"token": "token_id:65", "bytes": [65]}, "A"),
+        ({"token": "A", "bytes": None}, "A"),
+        ({"token": "A", "bytes": ["x"]}, "A"),
+        ({"token": "A", "bytes": [300]}, "A"),
+        ({"token": "<0x41>"}, "A"),
+        ({"token": "\u2581A"}, "A"),
+    ],
+)
+def test_a_token_is_read_as_text(entry: dict[str, Any], text: str) -> None:
+    found, unusable = token_probabilities(with_logprobs({**entry, "logprob": -0.5}))
+    assert (list(found or ()), unusable) == ([text], "")
+
+
+@pytest.mark.parametrize("before", ["\n", " ", "\u2581", "\u0120", "**", "(", '"', ""])
+def test_a_token_without_a_letter_is_passed_over(before: str) -> None:
+    found, _ = token_probabilities(with_logprobs(place(before, -0.1), place("A", -0.5)))
+    assert found == pytest.approx({"A": math.exp(-0.5)})
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        (with_logprobs(place("A", "NaN")), "that of 'A' is 'NaN', not a number"),
+        (with_logprobs(place("A", None)), "that of 'A' is none, not a number"),
+        (with_logprobs({"token": "A"}), "that of 'A' is none, not a number"),
+        (with_logprobs(place("A", True)), "that of 'A' is True, not a number"),
+        (with_logprobs(place("A", 0.55, B=0.45)), "that of 'A' is 0.55, more than 0"),
+        (with_logprobs(place("A", -0.5, B=3.0)), "that of 'B' is 3, more than 0"),
+        (with_logprobs(place("A", -9999.0)), "all of them are 0"),
+        (with_logprobs({"token": 7, "logprob": -0.5}), "a token is 7, not text"),
+        (with_logprobs({"logprob": -0.5}), "a token is None, not text"),
+        (with_logprobs("A"), "another form"),
+        (with_logprobs({**place("A", -0.5), "top_logprobs": 3}), "another form"),
+        (with_logprobs({**place("A", -0.5), "top_logprobs": ["A"]}), "another form"),
+        ({"choices": [{"logprobs": {"tokens": ["A"]}}]}, "another form"),
+        ({"choices": [{"logprobs": [1]}]}, "another form"),
+        ({"choices": [{"logprobs": None}]}, ""),
+        (with_logprobs(), ""),
+        ({}, ""),
+    ],
+)
+def test_logprobs_that_cannot_be_used_are_named(body: dict[str, Any], wrong: str) -> None:
+    found, unusable = token_probabilities(body)
+    assert found is None
+    assert wrong in unusable
+    assert bool(unusable) is bool(wrong)

@@ -485,11 +485,19 @@ def _option(
 
 
 def _goes_on(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
-    """Whether a reply begins with a choice and goes on as other text: no choice was made."""
+    """Whether a reply begins with a choice as a sentence may: 'A reasonable answer'.
+
+    A line of its own and the choice's own answer may stand behind it.
+    """
     found = _OPTION.fullmatch(completion.text)
-    if found is None or not found["rest"] or found["token"].upper() not in request.choices:
+    if found is None or found["token"].upper() not in request.choices:
         return False
-    return _option(completion.text, request, answers, completion.cut_off) is None
+    rest = found["rest"].strip().casefold()
+    if not rest or "\n" in found["mark"]:
+        return False
+    label = answers[request.choices.index(found["token"].upper())].label.casefold()
+    is_shown = rest.startswith(label) or (completion.cut_off and label.startswith(rest))
+    return not (is_shown and found["mark"].strip())
 
 
 def _asked_again(request: Request, reply: str) -> Request:
