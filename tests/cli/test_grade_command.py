@@ -463,3 +463,19 @@ def test_criteria_per_call_are_asked_about_together(
 def test_criteria_per_call_is_for_language_models(rubricate, write_dataset):
     error = one_error_line(rubricate("grade", write_dataset(), "--criteria-per-call", "2"))
     assert "criteria per call are for a language model; builtin is none" in error
+
+
+@pytest.mark.parametrize("judges", [("m",), ("m", "n")])
+def test_a_dead_endpoint_is_told_once_and_without_a_table_of_dashes(
+    rubricate, write_dataset, judges
+):
+    named = [part for name in judges for part in ("--judge", name)]
+    options = (*named, "--base-url", "http://127.0.0.1:9/v1", "--max-outage", "0.1")
+    done = rubricate("grade", write_dataset(), *options, "--run-dir", "run", "--attempts", "1")
+    assert done.returncode == 1
+    assert (done.stdout + done.stderr).count("Connect call failed") == 1
+    assert "Nothing was judged: all 4 verdicts failed." in done.stdout
+    assert "–" not in done.stdout
+    shown = rubricate("show", "run")
+    assert shown.stdout.count("Connect call failed") == 1
+    assert "–" not in shown.stdout

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from rubricate._terminal import console
 from rubricate.cli._progress import ProgressView, state
 from rubricate.rubric import Usage
 from rubricate.run import Progress
@@ -72,6 +75,48 @@ def test_the_first_trouble_is_told_at_once_and_later_ones_with_the_next_line(mon
     assert [line.partition(", retrying: ")[2] for line in file.getvalue().splitlines()] == [
         "HTTP 429: later"
     ]
+
+
+def drawn(width: int, progress: Progress) -> str:
+    """The last line that a terminal of this width shows, without its codes."""
+    file = io.StringIO()
+    screen = console(file=file, force_terminal=True, width=width)
+    with ProgressView(screen) as view:
+        view.update(Progress(total=progress.total))
+        view.update(progress)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue().replace("\r", "\n"))
+    return [line for line in plain.splitlines() if line.strip()][-1]
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60, 40])
+def test_bar_count_and_time_left_are_there_at_any_width(width):
+    long = replace(HALFWAY, total=20_000, done=10_000, trouble="HTTP 429: " + "later " * 40)
+    line = drawn(width, long)
+    assert len(line) <= width
+    assert "10000/20000 left " in line
+    assert re.search(r"left (-|\d):", line)
+    assert "━" in line
+    assert ("3 failed, " in line) == (width >= 80)
+    assert ("tokens/s" in line) == (width >= 200)
+
+
+def test_trouble_is_told_above_a_line_that_has_no_room_for_it():
+    file = io.StringIO()
+    screen = console(file=file, force_terminal=True, width=80)
+    with ProgressView(screen) as view:
+        for _ in range(3):
+            view.update(replace(HALFWAY, trouble="HTTP 429: [red]wait\nscore 1.00\x1b[2J"))
+    assert file.getvalue().count("retrying: HTTP 429: [red]wait\\nscore 1.00\\u001b[2J") == 1
+
+
+def test_the_same_trouble_is_told_once(monkeypatch):
+    monkeypatch.setattr("rubricate.cli._progress.LINE_INTERVAL", 0.0)
+    file = io.StringIO()
+    with ProgressView(Console(file=file, width=200)) as view:
+        for trouble in ("no answer", "no answer", "refused"):
+            view.update(Progress(total=200, trouble=trouble))
+    ends = [line.rpartition(", ")[2] for line in file.getvalue().splitlines()]
+    assert ends == ["retrying: no answer", "retrying", "retrying: refused"]
 
 
 def test_a_quiet_run_shows_nothing(monkeypatch):

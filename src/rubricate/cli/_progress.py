@@ -6,8 +6,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rubricate._terminal import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import BarColumn
     from rich.progress import Progress as Bar
 
     from rubricate.run import Progress
@@ -16,6 +19,8 @@ __all__ = ["ProgressView", "state"]
 
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
+LONGEST = 50
+"""Characters of an error that are told on the way."""
 REFRESH = 0.1
 """Seconds between changes of the live line."""
 
@@ -28,11 +33,12 @@ class ProgressView:
         self._begin = self._shown = time.monotonic()
         self._last: Progress | None = None
         self._troubled = False
+        self._told = ""
         self._interval = LINE_INTERVAL
         self._bar: Bar | None = None
         if console.is_terminal and not console.quiet:
             self._interval = REFRESH
-            self._bar = _bar(console)
+            self._bar, self._bar_column = _bar(console)
             self._task = self._bar.add_task("judging", total=None, state="", trouble="")
 
     def __enter__(self) -> ProgressView:
@@ -65,64 +71,101 @@ class ProgressView:
             self._show(progress)
 
     def _show(self, progress: Progress) -> None:
-        now = state(progress, time.monotonic() - self._begin)
-        trouble = f"retrying: {progress.trouble}" if progress.trouble else ""
+        seconds = time.monotonic() - self._begin
+        trouble = _shortened(progress.trouble) if progress.trouble else ""
         if self._bar:
-            self._bar.update(
-                self._task,
-                total=progress.total,
-                completed=progress.done,
-                state=now,
-                trouble=trouble[:70],
-            )
+            self._show_bar(progress, seconds, trouble)
             return
+        told, self._told = self._told, trouble
         self._console.print(
-            f"judged {progress.done} of {progress.total}, {now}"
-            f"{_left(progress, time.monotonic() - self._begin)}"
-            + (f", {trouble}" if trouble else ""),
+            f"judged {progress.done} of {progress.total}, {state(progress, seconds)}"
+            f"{_left(progress, seconds)}"
+            + (f", {trouble if trouble != told else 'retrying'}" if trouble else ""),
             soft_wrap=True,
         )
 
+    def _show_bar(self, progress: Progress, seconds: float, trouble: str) -> None:
+        """Change the live line: bar, count and time left, and of the rest what there is room for."""
+        assert self._bar is not None
+        if trouble and not self._told:  # in the line there may be no room for it
+            self._told = trouble
+            self._bar.console.print(trouble, style="yellow")
+        room = self._console.width - 2 * len(str(progress.total)) - len("/ left 0:00:00 ") - 2
+        self._bar_column.bar_width = max(4, min(20, room - len("judging ")))
+        room -= self._bar_column.bar_width
+        judging = "judging" if room >= len("judging ") else ""
+        room -= len(f"{judging} ") if judging else 0
+        now = state(progress, seconds, room)
+        room -= len(now)
+        self._bar.update(
+            self._task,
+            description=judging,
+            total=progress.total,
+            completed=progress.done,
+            state=now,
+            trouble=trouble if len(trouble) < room else "",
+        )
 
-def _bar(console: Console) -> Bar:
-    """The live line; what draws it is loaded only on a terminal."""
+
+def _bar(console: Console) -> tuple[Bar, BarColumn]:
+    """The live line, and its bar; what draws it is loaded only on a terminal."""
     from rich import progress
+    from rich.table import Column
 
+    def text(form: str, style: str = "none") -> progress.TextColumn:
+        column = Column(no_wrap=True)
+        return progress.TextColumn(form, style=style, markup=False, table_column=column)
+
+    bar = progress.BarColumn(bar_width=20)
     return progress.Progress(
-        progress.TextColumn("judging"),
-        progress.BarColumn(bar_width=20),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[state]}"),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("left"),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[trouble]}", style="yellow", markup=False),
+        text("{task.description}"),
+        bar,
+        progress.MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        text("left"),
+        progress.TimeRemainingColumn(table_column=Column(no_wrap=True)),
+        text("{task.fields[state]}"),
+        text("{task.fields[trouble]}", style="yellow"),
         console=console,
-    )
+    ), bar
 
 
-def state(progress: Progress, seconds: float) -> str:
-    """Failures, calls and tokens a second, and the cost, after so many seconds."""
+def state(progress: Progress, seconds: float, room: int | None = None) -> str:
+    """Failures, judgements and tokens a second, and the cost, after so many seconds.
+
+    With `room` for so many characters it is what matters most of that.
+    """
     seconds = max(seconds, 1e-3)
     usage = progress.usage
     tokens = (usage.input_tokens + usage.output_tokens) / seconds
-    parts = [
-        f"{progress.failed} failed",
-        f"{progress.in_flight} in flight",
-        f"{progress.calls / seconds:.1f} calls/s",
+    parts = [  # with how early each goes where there is no room for all
+        (0, f"{progress.failed} failed"),
+        (3, f"{progress.in_flight} in flight"),
+        (2, f"{progress.calls / seconds:.1f} calls/s"),
     ]
     if tokens:
-        parts.append(f"{tokens:.0f} tokens/s")
+        parts.append((5, f"{tokens:.0f} tokens/s"))
     if progress.parts or progress.parts_known:
         known_parts = f" ({progress.parts_known} more known)" if progress.parts_known else ""
-        parts.append(f"{progress.parts} parts of long documents read{known_parts}")
+        parts.append((6, f"{progress.parts} parts of long documents read{known_parts}"))
     if known := progress.resumed + progress.cached:
-        parts.append(f"{known} not asked again")
+        parts.append((4, f"{known} not asked again"))
     if usage.cost is None:
-        parts.append("cost unknown")
+        parts.append((1, "cost unknown"))
     elif usage.cost:
-        parts.append(f"${usage.cost:.4f}")
-    return ", ".join(parts)
+        parts.append((1, f"${usage.cost:.4f}"))
+    while room is not None and parts and len(_listed(parts)) > room:
+        parts.remove(max(parts))
+    return _listed(parts)
+
+
+def _shortened(trouble: str) -> str:
+    """Why requests are sent again, in short: an error that ends the run is told in full then."""
+    end = "…" if len(trouble) > LONGEST else ""
+    return one_line(f"retrying: {trouble[:LONGEST]}{end}")
+
+
+def _listed(parts: list[tuple[int, str]]) -> str:
+    return ", ".join(text for _, text in parts)
 
 
 def _left(progress: Progress, seconds: float) -> str:

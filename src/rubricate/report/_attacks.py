@@ -196,7 +196,10 @@ def _lines(report: RedTeamReport) -> Iterator[str]:
     """The report as a plain table, 80 characters wide."""
     answers = "wrong answer" if report.questions == 1 else "wrong answers"
     yield f"{report.questions} {answers} under attack, judged by {report.judge}"
-    for figures in report.defences:
+    nothing = all(
+        not control.n + control.abstained for one in report.defences for control in one.controls
+    )
+    for figures in () if nothing and report.failed else report.defences:
         yield ""
         yield _row("attack success" + _DEFENCES[figures.defence], *_ATTACK_COLUMNS)
         yield "─" * _WIDTH

@@ -94,7 +94,8 @@ def ending_lines(report: JudgedReport, width: int) -> Iterator[str]:
     if report.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
         yield f"failed by cause: {causes}"
-        yield f"first failure: {report.first_error}"
+        if report.stopped is None or not report.first_error.endswith(report.stopped):
+            yield f"first failure: {report.first_error}"
         for line in advice(report.errors):
             yield from textwrap.wrap(line, width)
     if report.stopped is not None:

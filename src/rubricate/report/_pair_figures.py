@@ -260,13 +260,10 @@ def _lines(report: PairSummary) -> Iterator[str]:
     """The report as a plain table, 96 characters wide."""
     yield f"pairs {report.pairs}, each asked about in both orders, judged by {report.judge}"
     yield ""
-    yield _row("better by", *_COLUMNS)
-    yield "─" * _WIDTH
-    for row in report.criteria:
-        yield from _figures_rows(row)
-    if len(report.criteria) > 1:
-        yield from _figures_rows(report.overall)
-    yield ""
+    decided = [outcome for outcome in COUNTED if outcome != "failed"]
+    if any(getattr(row, outcome) for row in report.criteria for outcome in decided):
+        yield from _table(report)
+        yield ""
     yield from _position_lines(report.position)
     fair = report.overall
     if fair.corrected_win_rate is not None:
@@ -275,6 +272,15 @@ def _lines(report: PairSummary) -> Iterator[str]:
     if report.not_compared:
         yield f"not compared, because code computes them: {', '.join(report.not_compared)}"
     yield from ending_lines(report, _WIDTH)
+
+
+def _table(report: PairSummary) -> Iterator[str]:
+    yield _row("better by", *_COLUMNS)
+    yield "─" * _WIDTH
+    for row in report.criteria:
+        yield from _figures_rows(row)
+    if len(report.criteria) > 1:
+        yield from _figures_rows(report.overall)
 
 
 def _position_lines(place: PositionFigures) -> Iterator[str]:

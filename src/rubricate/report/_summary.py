@@ -294,6 +294,11 @@ class Summary(_Figures):
     certificate: CertificateFigures | None = None
     """How the run compares with a certificate, if one was given."""
 
+    @property
+    def nothing_judged(self) -> bool:
+        """Whether there were verdicts to be had, and every one failed."""
+        return 0 < self.verdicts["failed"] == sum(self.verdicts.values())
+
     def __rich__(self) -> RenderableType:
         from rubricate.report._terminal import summary_view
 

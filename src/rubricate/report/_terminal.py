@@ -49,14 +49,10 @@ def as_text(summary: Summary, width: int = 100) -> str:
 
 def summary_view(summary: Summary) -> RenderableType:
     """The table of criteria, with the run's figures below."""
-    parts: list[RenderableType] = [_criteria_table(summary), Text()]
-    if summary.judges:
-        parts += [_judges_table(summary), Text()]
-    if summary.stages:
-        parts += [_stages_table(summary), Text()]
+    parts = _tables(summary)
     parts.append(_figures(summary))
     for voter in summary.judges:
-        if voter.first_error is not None:
+        if voter.first_error is not None and not _is_told(voter.first_error, summary):
             share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
             line = f"judge {voter.name}: {share}; the first: {voter.first_error}"
             parts.append(Text(line, style="red"))
@@ -76,7 +72,7 @@ def summary_view(summary: Summary) -> RenderableType:
     if summary.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
-        if summary.stopped is None or not summary.first_error.endswith(summary.stopped):
+        if not _is_told(summary.first_error, summary):
             parts.append(Text(f"First failure: {summary.first_error}", style="red"))
         parts += [Text(line, style="yellow") for line in advice(summary.errors)]
     if summary.certificate is not None:
@@ -86,6 +82,24 @@ def summary_view(summary: Summary) -> RenderableType:
     return Group(*parts)
 
 
+def _tables(summary: Summary) -> list[RenderableType]:
+    """The tables of criteria, judges and stages; where nothing was judged they had only dashes."""
+    if summary.nothing_judged:
+        told = f"Nothing was judged: all {summary.verdicts['failed']} verdicts failed."
+        return [Text(_heading(summary), style="bold"), Text(told, style="bold red"), Text()]
+    parts: list[RenderableType] = [_criteria_table(summary), Text()]
+    if summary.judges:
+        parts += [_judges_table(summary), Text()]
+    if summary.stages:
+        parts += [_stages_table(summary), Text()]
+    return parts
+
+
+def _is_told(error: str, summary: Summary) -> bool:
+    """Whether an error is the one that ended the run, which is told as such."""
+    return summary.stopped is not None and error.endswith(summary.stopped)
+
+
 def _certificate(figures: CertificateFigures) -> Text:
     if figures.holds:
         return Text(f"Certificate {figures.file}: judge, prompt and rubric are as certified")
@@ -93,12 +107,13 @@ def _certificate(figures: CertificateFigures) -> Text:
     return Text(f"Certificate {figures.file} does not hold: {what}", style="bold red")
 
 
+def _heading(summary: Summary) -> str:
+    name, criteria = summary.dataset or "dataset", len(summary.criteria)
+    return f"{name}: {summary.items} items x {criteria} criteria, judged by {summary.judge}"
+
+
 def _criteria_table(summary: Summary) -> Table:
-    name = summary.dataset or "dataset"
-    table = plain_table(
-        f"{name}: {summary.items} items x {len(summary.criteria)} criteria, "
-        f"judged by {summary.judge}"
-    )
+    table = plain_table(_heading(summary))
     table.add_column("criterion", overflow="fold")
     table.add_column("weight", justify="right")
     answers = any(not figures.binary for figures in summary.criteria)
@@ -231,7 +246,8 @@ def _figures(summary: Summary) -> Table:
     line += f"   coverage {percent(score.coverage)}"
     if score.scored < summary.items:
         line += f"   ({score.scored} of {summary.items} items have a score)"
-    table.add_row("score", line)
+    if not summary.nothing_judged:
+        table.add_row("score", line)
     if score.human_mean is not None:
         table.add_row(
             "by human labels",
@@ -249,7 +265,7 @@ def _figures(summary: Summary) -> Table:
             "calibration",
             Text(f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"),
         )
-    if summary.strategies:
+    if summary.strategies and not summary.nothing_judged:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
         tied = sum(figures.tied for figures in summary.criteria)
         table.add_row("votes", Text(f"{tied} tied; {ways}"))

@@ -47,7 +47,7 @@ class DocumentWork:
 
     def __str__(self) -> str:
         text = (
-            f"{self.verdicts} verdicts in {self.calls} calls and {self.tokens} tokens of text "
+            f"{self.verdicts} verdicts in {self.calls} requests and {self.tokens} tokens of text "
             f"(every part for every criterion: {self.calls_naive} and {self.tokens_naive})"
         )
         text += f", {self.outlines} from an outline alone" if self.outlines else ""
