@@ -85,7 +85,7 @@ class ProgressView:
         )
 
     def _show_bar(self, progress: Progress, seconds: float, trouble: str) -> None:
-        """Change the live line: bar, count and time left, and of the rest what there is room for."""
+        """Change the live line: bar, count and time left, and what else there is room for."""
         assert self._bar is not None
         if trouble and not self._told:  # in the line there may be no room for it
             self._told = trouble

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -237,28 +238,13 @@ def _alone(judge: JudgeFigures, scored: int) -> str:
 
 
 def _figures(summary: Summary) -> Table:
-    score, usage = summary.score, summary.usage
+    usage = summary.usage
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    line = f"{figure(score.mean)}   n {score.scored}"
-    line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
-    line += f"   coverage {percent(score.coverage)}"
-    if score.scored < summary.items:
-        line += f"   ({score.scored} of {summary.items} items have a score)"
     if not summary.nothing_judged:
-        table.add_row("score", line)
-    if score.human_mean is not None:
-        table.add_row(
-            "by human labels",
-            f"{figure(score.human_mean)}   n {score.labelled}   "
-            f"the judge on the same items {figure(score.judge_mean)}",
-        )
-    over = summary.stratified
-    if over is not None:
-        table.add_row("stratified kappa", stratified_text(over.criteria, over.left_out))
-    if score.penalty is not None:
-        table.add_row("length penalty", f"{figure(score.penalty)} on average, in the score")
+        for name, text in _score_rows(summary):
+            table.add_row(name, text)
     if summary.calibration is not None:
         done = summary.calibration
         table.add_row(
@@ -291,6 +277,28 @@ def _figures(summary: Summary) -> Table:
     if summary.run_dir is not None:
         table.add_row("run folder", Text(summary.run_dir))
     return table
+
+
+def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    """The score, that of people, and how far they agree."""
+    score = summary.score
+    line = f"{figure(score.mean)}   n {score.scored}"
+    line += f"   bounds {figure(score.lowest)} to {figure(score.highest)}"
+    line += f"   coverage {percent(score.coverage)}"
+    if score.scored < summary.items:
+        line += f"   ({score.scored} of {summary.items} items have a score)"
+    yield "score", line
+    if score.human_mean is not None:
+        yield (
+            "by human labels",
+            f"{figure(score.human_mean)}   n {score.labelled}   "
+            f"the judge on the same items {figure(score.judge_mean)}",
+        )
+    over = summary.stratified
+    if over is not None:
+        yield "stratified kappa", stratified_text(over.criteria, over.left_out)
+    if score.penalty is not None:
+        yield "length penalty", f"{figure(score.penalty)} on average, in the score"
 
 
 def _calls(usage: UsageFigures) -> str:
