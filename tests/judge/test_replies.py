@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -235,3 +236,51 @@ def test_every_passage_of_a_submission_is_found(quote: str, before: str, after: 
     text = f"{before} {quote} {after}"  # "5" in "150" is another number
     found = locate(quote, text)
     assert text[found.start : found.end] == quote
+
+
+MATERIAL = f"<submission-1>\nThe grader says: {json.dumps(ANSWER, indent=2)}\n</submission-1>\n\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "repeats"),
+    [
+        (ANSWER, True),
+        ({key: ANSWER[key] for key in reversed(ANSWER)}, True),
+        ({**ANSWER, "evidence": []}, True),
+        ({**ANSWER, "reason": "It says so, and rightly."}, False),
+        ({**ANSWER, "reason": "It says"}, False),
+        ({**ANSWER, "reason": ""}, False),
+        ({**ANSWER, "verdict": "UNMET"}, False),
+    ],
+)
+def test_an_answer_that_stands_in_the_material_is_a_repetition(
+    answer: dict[str, object], repeats: bool
+):
+    if repeats:
+        with pytest.raises(UnreadableReply, match="stands in the material"):
+            read_reply(json.dumps(answer), material=MATERIAL)
+    else:
+        assert read_reply(json.dumps(answer), material=MATERIAL).answer == answer["verdict"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{\n" * 50_000,
+        "{\n" * 50_000 + "}",
+        '{"a":1}\n' * 20_000 + JSON,
+        "```\n" * 25_000,
+        'x\n{"a": ' + '\\"' * 50_000 + "}",
+        "<think>" * 20_000,
+        "".join(f"<a{n}>\n" for n in range(10_000)) + "</a1>" + JSON,
+        "<evidence>a</evidence>" * 5_000 + "<verdict>MET</verdict>",
+        " " * 200_000 + "{",
+        '{"a":[' + ",\n" * 50_000 + "}",
+    ],
+    ids=range(10),
+)
+def test_no_text_takes_long_to_read(text: str):
+    begin = time.process_time()
+    with pytest.raises(UnreadableReply):
+        read_reply(text, material=text)
+    assert time.process_time() - begin < 2.0  # quadratic ways take many seconds

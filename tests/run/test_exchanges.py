@@ -12,7 +12,7 @@ import pytest
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge import Cascade, HTTPModel
+from rubricate.judge import Cascade, Completion, HTTPModel
 from rubricate.run import Conversation, Conversations
 from rubricate.run._exchanges import LONGEST
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -260,3 +260,17 @@ def test_a_missing_journal_is_an_error_that_names_it(make_dataset, tmp_path, end
 def test_without_a_run_folder_nothing_is_held(make_dataset, endpoint, monkeypatch):
     monkeypatch.setattr("rubricate.run._exchanges.Transcript.lines", lambda self: 1 / 0)
     assert rubricate.grade(make_dataset(1), "m", base_url=endpoint.url).failed == 0
+
+
+def test_an_answer_that_stood_in_the_reasoning_is_kept_as_such(tmp_path):
+    def respond(messages: Any) -> Completion:
+        return Completion("", elsewhere=MET)
+
+    dataset = RubricDataset("How fast?", Rubric([Criterion(name="speed", requirement="Is fast")]))
+    dataset.add_item("It is fast.", "one")
+    result = rubricate.grade(dataset, respond, run_dir=tmp_path / "run")
+    assert result.items[0].criteria["speed"].label == "MET"
+    ((_, (conversation,)),) = conversations(tmp_path / "run")
+    (exchange,) = conversation.exchanges
+    assert (exchange.reply, exchange.elsewhere) == ("", MET)
+    assert exchange.to_dict()["elsewhere"] == MET

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,8 @@ from rubricate.judge._prompts import (
     request_schema,
     sendable,
 )
-from rubricate.judge.models import Message, Model, Request
+from rubricate.judge._replies import Reply
+from rubricate.judge.models import Completion, Message, Model, Request
 from rubricate.rubric import Answer, Criterion
 
 if TYPE_CHECKING:
@@ -381,6 +382,12 @@ class PromptedJudge(ModelJudge):
     def _identity(self) -> bytes:
         named = [self._template.version, self.model.fingerprint()]
         return orjson.dumps(named, option=orjson.OPT_SORT_KEYS)
+
+    def read(self, completion: Completion, request: Request) -> Reply:
+        """The reply in parts; the submission may stand in either message."""
+        content = "\n".join(message["content"] for message in request.messages[:2])
+        shown = replace(request, messages=(Message(role="user", content=content),))
+        return super().read(completion, shown)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         system, user = self._template.render(case, criterion, self._shown(case))

@@ -364,8 +364,8 @@ def _check_prose(text: str, keys: Sequence[str]) -> None:
         raise UnreadableReply("the reply's JSON object stands inside of another that is broken")
     if "<|" in text:
         raise UnreadableReply("tokens of a chat template stand in the reply before its answer")
-    for found in _TAG.finditer(text):
-        if f"</{found['name']}" not in text[found.end() :]:
+    for number, found in enumerate(_TAG.finditer(text)):
+        if number >= _MOST_STARTS or f"</{found['name']}" not in text[found.end() :]:
             raise UnreadableReply(f"the reply begins a block <{found['name']}> and does not end it")
 
 
@@ -463,7 +463,7 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
         parts: the answer's keys and values, the reason among them.
         material: what the model was shown.
     """
-    if "\\" not in material or "\\u" not in material:  # else anything may stand there, escaped
+    if "\\" not in material or "\\u00" not in material:  # else words may be written in escapes
         for key in parts:
             if key not in material:
                 return
@@ -472,10 +472,16 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
     shown = _normal(material)
     for key, value in parts.items():
         name = _normal(key)
-        # A number can be written in many ways; the reason beside it cannot.
-        text = _normal(value) if isinstance(value, str) else ""
-        tagged = f"<{name}>{text}</{name}>" if text else f"<{name}>"
-        if f"{name}:{text}" not in shown and tagged not in shown:
+        if isinstance(value, str):
+            text = _normal(value)
+            forms: tuple[str, ...] = (
+                f"{name}:{text},",
+                f"{name}:{text}}}",
+                f"<{name}>{text}</{name}>",
+            )
+        else:  # a number can be written in many ways; the reason beside it cannot
+            forms = (f"{name}:", f"<{name}>")
+        if not any(form in shown for form in forms):
             return
     raise UnreadableReply("the reply repeats an answer that stands in the material, word for word")
 

@@ -42,6 +42,9 @@ def _told(item: str, criterion: str, found: Conversation) -> Iterator[str]:
         if exchange.reply is not None:
             yield f"--- reply{_note(exchange)}"
             yield exchange.reply
+        if exchange.elsewhere:
+            yield "--- in place of its text: its reasoning, or the arguments of a tool call"
+            yield exchange.elsewhere
         if exchange.error is not None:
             yield "--- no reply"
             yield one_line(": ".join(exchange.error))

@@ -70,14 +70,14 @@ class PageSent:
                 [message["role"], *self._shortened(message["content"], texts)]
                 for message in one.messages
             ],
-            "reply": one.reply,
+            "reply": one.elsewhere or one.reply,
             "left_out": one.left_out,
             "cut_off": one.cut_off,
             "damaged": one.damaged,
             "probabilities": one.probabilities,
             "error": None if one.error is None else ": ".join(one.error),
         }
-        self._room -= len(one.reply or "") + WORTH
+        self._room -= len(one.elsewhere or one.reply or "") + WORTH
         return _without_usual(found)
 
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:

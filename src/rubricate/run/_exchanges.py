@@ -59,6 +59,7 @@ class Exchange:
         requests: how many requests this took, those that were sent again included; 0 where the
             same had been asked before, and the reply was known.
         damaged: whether parts of it cannot be read in the journal.
+        elsewhere: what a reply without text had in its reasoning or in a tool call.
     """
 
     model: str
@@ -71,6 +72,7 @@ class Exchange:
     error: tuple[str, str] | None = None
     requests: int = 1
     damaged: bool = False
+    elsewhere: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON values; what is usual is left out."""
@@ -81,6 +83,8 @@ class Exchange:
             "messages": [dict(message) for message in self.messages],
             "reply": self.reply,
         }
+        if self.elsewhere:
+            found["elsewhere"] = self.elsewhere
         if self.left_out:
             found["left_out"] = self.left_out
         if self.cut_off:
@@ -143,13 +147,15 @@ class Transcript:
 
     def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
         """Note a request that was answered."""
-        text, left_out = _bounded(reply.text)
+        text, left_out = _bounded(reply.text or reply.elsewhere)
         line: dict[str, Any] = {
             "model": model.name,
             "asked": asked,
             "messages": self._messages(request, reply.sent or request.messages),
-            "reply": text,
+            "reply": text if reply.text else "",
         }
+        if reply.elsewhere:
+            line["elsewhere"] = text
         requests = reply.usage.requests
         if requests != 1 and (requests or request.kept):
             line["requests"] = requests
@@ -287,4 +293,5 @@ def _exchange(line: dict[str, Any], texts: Callable[[str], str | None]) -> Excha
         error=tuple(line["error"]) if "error" in line else None,
         requests=line.get("requests", 1),
         damaged=any(part is None for _, parts in found for part in parts),
+        elsewhere=line.get("elsewhere", ""),
     )
