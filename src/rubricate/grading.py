@@ -104,6 +104,7 @@ async def agrade(
     mode: Mode | str = "explained",
     permutations: int | None = None,
     shuffle: int | None = None,
+    require_evidence: bool | None = None,
     correct_prior: bool = True,
     samples: int | None = None,
     chunk_tokens: int | None = None,
@@ -162,6 +163,9 @@ async def agrade(
             averaged (default 2: the rubric's order and its reverse).
         shuffle: a seed that draws the order of the answers for each item and criterion, and that of
             the criteria of one call. Default: the rubric's order.
+        require_evidence: whether a language model's answer that must quote the submission, and does
+            not, is asked again and then abstains (see docs/judging.md). Default: only for the
+            quotes that answers to metric criteria give.
         correct_prior: whether, in probability mode, probabilities are corrected by those of a
             question without content.
         samples: how many replies are drawn in each order, in probability mode, where a model gives
@@ -226,6 +230,7 @@ async def agrade(
         mode=mode,
         permutations=permutations,
         shuffle=shuffle,
+        require_evidence=require_evidence,
         correct_prior=correct_prior,
         samples=samples,
         chunk_tokens=chunk_tokens,

@@ -662,6 +662,15 @@ def test_option_shuffle_draws_the_order_of_answers_and_of_criteria(make_dataset,
     assert {len(verdict.order["criteria"]) for _, verdict in result.verdicts()} == {2}
 
 
+@pytest.mark.parametrize(("required", "status"), [(None, "judged"), (True, "abstained")])
+def test_option_require_evidence_lets_no_verdict_stand_without_its_quote(required, status):
+    rubric = Rubric([Criterion(name="c", requirement="x")])
+    with ScriptedEndpoint([Rule(verdict="MET", evidence=["never said"])]) as endpoint:
+        item = rubric.grade("a", judge="m", base_url=endpoint.url, require_evidence=required)
+    assert item.criteria["c"].status == status
+    assert len(endpoint.requests) == (3 if required else 1)
+
+
 @pytest.mark.parametrize(("correct_prior", "requests"), [(True, 4), (False, 2)])
 def test_option_correct_prior_asks_a_question_without_content(endpoint, correct_prior, requests):
     rubric = Rubric([Criterion(name="c", requirement="x")])

@@ -204,6 +204,7 @@ def _one_judge(
         options["mode"] = settings.mode
         options["permutations"] = settings.permutations
         options["shuffle"] = settings.shuffle
+        options["require_evidence"] = settings.require_evidence
         options["correct_prior"] = settings.correct_prior
         options["samples"] = settings.samples
         options["chunk_tokens"] = settings.chunk_tokens

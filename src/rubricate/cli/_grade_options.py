@@ -78,6 +78,13 @@ def grade(
     shuffle: Annotated[
         int | None, typer.Option(help="A seed that draws the answers' order for each item.")
     ] = None,
+    require_evidence: Annotated[
+        bool | None,
+        typer.Option(
+            help="Verdicts whose quotes are not in the submission are asked again, then abstain. "
+            "[only metric criteria]"
+        ),
+    ] = None,
     correct_prior: Annotated[
         bool | None,
         typer.Option(help="Correct probabilities by those of a question without content. [yes]"),

@@ -16,7 +16,7 @@ GROUPS = {
     "Who judges": "judge base_url judge_prompt temperature max_tokens examples examples_count "
     "examples_pick escalate_to threshold",
     "How they are asked": "mode permutations shuffle correct_prior samples criteria_per_call "
-    "chunk_tokens leader_first",
+    "chunk_tokens leader_first require_evidence",
     "Several judges, or one several times": "strategy ordinal nominal numeric weights min_votes "
     "replicates",
     "Scores": "cannot_assess partial length_penalty calibration certificate",

@@ -68,6 +68,9 @@ class GradeSettings(BaseModel):
     """In how many orders of the answers it is asked. Default: 1; 2 in probability mode."""
     shuffle: int | None = None
     """A seed that draws the order of the answers, and of the criteria of one call."""
+    require_evidence: bool | None = None
+    """Whether verdicts whose quotes are not in the submission are asked again, then abstain.
+    Default: only of metric criteria."""
     correct_prior: bool = True
     """Whether probabilities are corrected by those of a question without content."""
     samples: int | None = None

@@ -44,6 +44,7 @@ from rubricate.judge._replies import (
     refuse_repetition,
     without_leading_reasoning,
 )
+from rubricate.judge._required import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.judge.documents import (
     CHUNK_TOKENS,
     Chunk,
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
 
 __all__ = [
+    "ABSTAINED",
+    "ASKED_AGAIN",
     "CHUNK_TOKENS",
     "EQUAL",
     "ESCALATED",
@@ -74,6 +77,7 @@ __all__ = [
     "LABEL_SUFFIXES",
     "NOTE",
     "OTHER",
+    "REQUIRED",
     "REVERSE",
     "SECOND",
     "AttackFamily",

@@ -45,6 +45,7 @@ class JudgeSettings(TypedDict, total=False):
     samples: int | None
     shuffle: int | None
     chunk_tokens: int | None
+    require_evidence: bool | None
 
 
 def choose_judge(
@@ -74,6 +75,7 @@ def named_judge(
     samples: int | None = None,
     shuffle: int | None = None,
     chunk_tokens: int | None = None,
+    require_evidence: bool | None = None,
 ) -> Judge:
     """The judge that is meant, for criteria that need one.
 
@@ -84,6 +86,7 @@ def named_judge(
     embedded judge; `permutations`, `correct_prior` and `samples` are for a language model in
     probability mode (see `ProbabilityJudge`). `chunk_tokens` is for every language model with the
     usual prompt: submissions with more tokens are read in parts (`DocumentJudge`).
+    `require_evidence` is for every language model in explained mode (see `ModelJudge`).
 
     Raises:
         InputError: no such judge, or a key is missing; nothing has been sent.
@@ -103,6 +106,10 @@ def named_judge(
     own = {name: value for name, value in own.items() if value is not None}
     if own and mode != "probability":
         raise InputError(f"{next(iter(own))} is for probability mode: give mode as well")
+    if require_evidence is not None and mode == "probability":
+        raise InputError(
+            "require_evidence is for explained mode: in probability mode a judge quotes nothing"
+        )
     if size != 1 and mode == "probability":
         raise InputError("criteria per call are for explained mode; give one of the two")
     if not isinstance(chosen, Model):
@@ -114,6 +121,7 @@ def named_judge(
             "correct_prior is": not correct_prior,
             "samples are": samples,
             "chunk tokens are": chunk_tokens,
+            "require_evidence is": require_evidence is not None,
         }
         if given := [name for name, value in for_models.items() if value]:
             raise InputError(f"{given[0]} for a language model; {chosen.name} is none")
@@ -129,14 +137,15 @@ def named_judge(
             raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
         if not isinstance(judge_prompt, PromptTemplate):
             judge_prompt = PromptTemplate.from_file(judge_prompt)
-        return PromptedJudge(chosen, judge_prompt, examples=examples)
-    asking = ModelJudge(chosen, examples=examples, shuffle=shuffle)
+        return PromptedJudge(
+            chosen, judge_prompt, examples=examples, require_evidence=require_evidence
+        )
+    usual: Any = {"examples": examples, "shuffle": shuffle, "require_evidence": require_evidence}
+    asking = ModelJudge(chosen, **usual)
     if mode == "probability":
         asking = ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
     elif size != 1:
-        asking = GroupedModelJudge(
-            chosen, criteria_per_call=size, examples=examples, shuffle=shuffle
-        )
+        asking = GroupedModelJudge(chosen, criteria_per_call=size, **usual)
     return asking if chunk_tokens is None else DocumentJudge(asking, chunk_tokens=chunk_tokens)
 
 

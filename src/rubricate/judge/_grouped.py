@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
@@ -13,6 +14,7 @@ from rubricate.judge._judge import Judge, ModelJudge
 from rubricate.judge._orders import criteria_order
 from rubricate.judge._prompts import render_group
 from rubricate.judge._replies import Reply, answer_of, failure_of, read_group
+from rubricate.judge._required import asked_again, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 
@@ -66,6 +68,7 @@ class GroupedModelJudge(ModelJudge):
         examples: labelled examples to be shown, if any.
         shuffle: a seed that draws the order of the criteria of a call and of their answers, for
             each item. Default: the rubric's own order.
+        require_evidence: as for `ModelJudge`.
     """
 
     def __init__(
@@ -76,8 +79,15 @@ class GroupedModelJudge(ModelJudge):
         reasks: int = 2,
         examples: Examples | None = None,
         shuffle: int | None = None,
+        require_evidence: bool | None = None,
     ) -> None:
-        super().__init__(model, reasks=reasks, examples=examples, shuffle=shuffle)
+        super().__init__(
+            model,
+            reasks=reasks,
+            examples=examples,
+            shuffle=shuffle,
+            require_evidence=require_evidence,
+        )
         self._size = check_criteria_per_call(criteria_per_call)
         if self._size != 1:
             self.mode = f"explained, {self._size} criteria a request"
@@ -92,7 +102,10 @@ class GroupedModelJudge(ModelJudge):
             return [self.key(case, criteria[0])]
         places = self._places(case, criteria)
         key = self._key_of(self._group_request(case, [criteria[place] for place in places]))
-        return [f"{key}-{places.index(place) + 1}" for place in range(len(criteria))]
+        return [
+            f"{key}-{places.index(place) + 1}{self._required(criterion).decode()}"
+            for place, criterion in enumerate(criteria)
+        ]
 
     def _places(self, case: Case, criteria: Sequence[Criterion]) -> list[int]:
         """The places of a group's criteria in the order in which they are asked about."""
@@ -138,13 +151,17 @@ class GroupedModelJudge(ModelJudge):
                     reading = criteria[place].read(reply.answer)
                 except UnreadableReply as error:
                     asked.wrong[place] = str(error)
+                    asked.unsupported.pop(place, None)
                 else:
                     found = self._verdict(case, criteria[place], reply, reading, asked.spent[place])
                     if self._shuffle is not None:
                         found = replace(found, order={**(found.order or {}), **names})
-                    asked.found[place] = found
+                    wrong = unsupported(
+                        self._require_evidence, criteria[place], reading, found.evidence
+                    )
+                    asked.came(place, found, wrong)
         for place in asked.left():
-            asked.found[place] = self._failed(
+            asked.found[place] = asked.lacking(place) or self._failed(
                 criteria[place], "unreadable_reply", asked.wrong[place], asked.spent[place]
             )
         return [asked.found[place] for place in range(len(criteria))]
@@ -157,7 +174,25 @@ class _Asked:
         self._places = places
         self.found: dict[int, Verdict] = {}
         self.wrong: dict[int, str] = {}
+        self.unsupported: dict[int, Verdict] = {}
+        self._times: Counter[int] = Counter()
         self.spent = [Usage()] * len(places)
+
+    def came(self, place: int, verdict: Verdict, wrong: str) -> None:
+        """Take a verdict, unless something is wrong with its quotes."""
+        if wrong:
+            self.wrong[place], self.unsupported[place] = wrong, verdict
+            self._times[place] += 1
+            return
+        times = self._times[place]
+        self.found[place] = asked_again(verdict, times) if times else verdict
+
+    def lacking(self, place: int) -> Verdict | None:
+        """The last answer of a place, if it is one whose quotes are wrong, abstaining for that."""
+        verdict = self.unsupported.get(place)
+        if verdict is None:
+            return None
+        return asked_again(verdict, self._times[place] - 1, self.wrong[place])
 
     def left(self) -> list[int]:
         """The places that have no verdict yet."""

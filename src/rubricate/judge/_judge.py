@@ -23,8 +23,9 @@ from rubricate.judge._prompts import (
     templates_digest,
 )
 from rubricate.judge._replies import Reply, answer_of, failure_of, read_reply, shown_again
+from rubricate.judge._required import asked_again, changes_answers, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
-from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Evidence, Failure, Reading, Usage, Verdict
 
 __all__ = ["Judge", "ModelJudge"]
 
@@ -73,6 +74,9 @@ class ModelJudge:
             is for measuring what that is worth (`rubricate.redteam`), not for grading.
         shuffle: a seed that draws the order of the answers for each item and criterion. Default:
             the rubric's own order.
+        require_evidence: whether an answer that must quote, and whose quotes do not stand in the
+            submission, is asked again and then abstains. Default: only of criteria about items
+            (metric), for the quotes that are given.
     """
 
     note: str | None = None
@@ -90,6 +94,7 @@ class ModelJudge:
         examples: Examples | None = None,
         fenced: bool = True,
         shuffle: int | None = None,
+        require_evidence: bool | None = None,
     ) -> None:
         self.model = model
         self.name = model.name
@@ -97,6 +102,7 @@ class ModelJudge:
         self._examples = examples
         self._fenced = fenced
         self._shuffle = shuffle
+        self._require_evidence = require_evidence
         self._turn = 0
         self._begun: tuple[Case, hashlib.blake2b] | None = None
 
@@ -148,11 +154,20 @@ class ModelJudge:
         begun = self._begun
         if begun is None or begun[0] is not case:  # criteria come item by item
             if self.has_own_prompt:
-                return self._key_of(self.request(case, criterion))
+                request = self.request(case, criterion)
+                return self._key_of(request) + self._required(criterion).decode()
             begun = self._begun = (case, self._of_case(case))
         digest = begun[1].copy()
         digest.update(question_digest(criterion, self._order(case, criterion)))
+        digest.update(self._required(criterion))
         return digest.hexdigest()
+
+    def _required(self, criterion: Criterion) -> bytes:
+        """What keys have of `require_evidence`, where it makes other answers possible."""
+        required = self._require_evidence
+        if not changes_answers(required, criterion):
+            return b""
+        return b"-evidence" if required else b"-any-evidence"
 
     def _of_case(self, case: Case) -> hashlib.blake2b:
         """What the keys of all verdicts on a case begin with: all that `render` is given of it.
@@ -176,6 +191,8 @@ class ModelJudge:
         request = self.request(case, criterion)
         spent = NO_USAGE
         wrong = ""
+        lacking: Verdict | None = None
+        times = -1
         for _ in range(1 + self._reasks):
             try:
                 completion = await send(self.model, request)
@@ -187,10 +204,16 @@ class ModelJudge:
                 reply = self.read(completion, request)
                 reading = criterion.read(reply.answer)
             except UnreadableReply as error:
-                wrong = str(error)
-                request = _asked_again(request, completion, wrong, self.form)
+                wrong, lacking = str(error), None
             else:
-                return self._verdict(case, criterion, reply, reading, spent)
+                verdict = self._verdict(case, criterion, reply, reading, spent)
+                wrong = unsupported(self._require_evidence, criterion, reading, verdict.evidence)
+                if not wrong:
+                    return verdict if times < 0 else asked_again(verdict, times + 1)
+                lacking, times = verdict, times + 1
+            request = _asked_again(request, completion, wrong, self.form)
+        if lacking is not None:
+            return asked_again(lacking, times, wrong)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
 
     def _verdict(
@@ -205,13 +228,16 @@ class ModelJudge:
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=tuple([locate(quote, case.submission) for quote in quotes]),
+            evidence=tuple([self._located(quote, case) for quote in quotes]),
             usage=spent,
             judge=self.name,
             detail=reading.detail,
             answer=reading.answer,
             order=None if order is None else shown_order(criterion, order),
         )
+
+    def _located(self, quote: str, case: Case) -> Evidence:
+        return locate(quote, case.submission)
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
         return Verdict(

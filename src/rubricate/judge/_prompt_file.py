@@ -357,6 +357,7 @@ class PromptedJudge(ModelJudge):
         template: the prompt.
         reasks: how often an unreadable reply is asked again.
         examples: labelled examples to be shown, if any.
+        require_evidence: as for `ModelJudge`.
 
     Raises:
         InputError: there are examples, and the prompt does not show them.
@@ -369,8 +370,9 @@ class PromptedJudge(ModelJudge):
         *,
         reasks: int = 2,
         examples: Examples | None = None,
+        require_evidence: bool | None = None,
     ) -> None:
-        super().__init__(model, reasks=reasks, examples=examples)
+        super().__init__(model, reasks=reasks, examples=examples, require_evidence=require_evidence)
         if examples is not None and not template.shows_examples:
             raise InputError(
                 f"examples are given, but the prompt {template.name} does not use 'examples'"

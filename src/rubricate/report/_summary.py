@@ -265,6 +265,10 @@ class Summary(_Figures):
     """How their votes were put together."""
     invented_quotes: list[InventedQuotes] = []
     """The judges that have invented quotes."""
+    asked_again_for_evidence: int = 0
+    """Verdicts whose judge was asked again because its quotes do not stand in the submission."""
+    abstained_for_evidence: int = 0
+    """Those of them that abstain, since they did not then either."""
     first_abstention: str | None = None
     """The first judge's reason to abstain, with the criterion."""
     warnings: dict[str, int] = {}

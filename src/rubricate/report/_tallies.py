@@ -10,6 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate._version import __version__
+from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.report._compared import PairCounts, Stratum
 from rubricate.report._summary import (
     CalibrationFigures,
@@ -68,6 +69,7 @@ class Tallies:
         self._decided: Counter[int] = Counter()
         self._mapped = self._changed = 0
         self._documents = DocumentWork()
+        self._asked_again = self._abstained = 0
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
 
@@ -120,6 +122,9 @@ class Tallies:
                 self._quotes.setdefault(vote.judge or "", QuoteTally()).add(vote)
             if vote.detail:
                 self._note_calibration(vote.detail, vote.label)
+                required = vote.detail.get(REQUIRED, {})
+                self._asked_again += bool(required.get(ASKED_AGAIN))
+                self._abstained += bool(required.get(ABSTAINED))
         for vote in verdict.votes:
             judge = self._judges.setdefault(vote.judge or "", JudgeTally())
             judge.add(criterion, stratum, place, vote, verdict, human)
@@ -191,6 +196,8 @@ class Tallies:
                 for name, found in sorted(self._quotes.items())
                 if found.invented
             ],
+            asked_again_for_evidence=self._asked_again,
+            abstained_for_evidence=self._abstained,
             strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
             first_abstention=self._first_abstention[2] if self._first_abstention else None,
             warnings=dict(sorted(self._warnings.items())),

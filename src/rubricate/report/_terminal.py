@@ -57,10 +57,7 @@ def summary_view(summary: Summary) -> RenderableType:
             share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
             line = f"judge {voter.name}: {share}; the first: {voter.first_error}"
             parts.append(Text(line, style="red"))
-    for judge in summary.invented_quotes:
-        share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
-        line = f"judge {judge.judge}: {share}: trust its reasons less"
-        parts.append(Text(line, style="yellow"))
+    parts += [Text(line, style="yellow") for line in _quotes(summary)]
     if summary.first_abstention is not None:
         count = summary.verdicts["abstained"]
         parts.append(Text(f"Abstained {count} times; first, on {summary.first_abstention}"))
@@ -99,6 +96,19 @@ def _tables(summary: Summary) -> list[RenderableType]:
 def _is_told(error: str, summary: Summary) -> bool:
     """Whether an error is the one that ended the run, which is told as such."""
     return summary.stopped is not None and error.endswith(summary.stopped)
+
+
+def _quotes(summary: Summary) -> Iterator[str]:
+    """What is to be said of the judges' quotes."""
+    for judge in summary.invented_quotes:
+        share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
+        yield f"judge {judge.judge}: {share}: trust its reasons less"
+    if summary.asked_again_for_evidence or summary.abstained_for_evidence:
+        yield (
+            "asked again because what is quoted is not in the submission: "
+            f"{summary.asked_again_for_evidence}; abstained for want of evidence: "
+            f"{summary.abstained_for_evidence}"
+        )
 
 
 def _certificate(figures: CertificateFigures) -> Text:

@@ -301,6 +301,19 @@ class Criterion(Document):
         raise unknown_label(label, self.labels)
 
     @property
+    def quotes_items(self) -> bool:
+        """Whether an answer quotes the text for each of several items."""
+        return False
+
+    def must_quote(self, label: str) -> bool:
+        """Whether an answer says that something is in the text, which can be quoted.
+
+        All do but the one that is worth least (UNMET), which may rest on what is not there.
+        """
+        value = self.value(label)
+        return value is not None and value > self.value_range[0]
+
+    @property
     def value_range(self) -> tuple[float, float]:
         """The least and the most that an answer to this criterion can be worth."""
         values = [

@@ -222,7 +222,11 @@ class MetricCriterion(Criterion):
         detail |= self.measured(str(counts))
         quotes = [entry["quote"] for entry in (*entries.values(), *others) if entry["quote"]]
         kept = {"items": list(entries.values()), "others": others}
-        return Reading("judged", str(counts), tuple(dict.fromkeys(quotes)), detail, kept)
+        named = [entry for entry in entries.values() if entry["classified"] != "unmentioned"]
+        claims = tuple((entry["item"], entry["quote"]) for entry in (*named, *others))
+        return Reading(
+            "judged", str(counts), tuple(dict.fromkeys(quotes)), detail, kept, claims=claims
+        )
 
     def _entries(self, answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The answer's entries by item, checked, one for each."""
@@ -327,6 +331,13 @@ class MetricCriterion(Criterion):
         if given is not None:
             return given
         return self.counts(str(label)).metric(self.score_metric or self.metrics[0]) or 0.0
+
+    @property
+    def quotes_items(self) -> bool:
+        return True
+
+    def must_quote(self, label: str) -> bool:
+        return False  # its items do
 
     @property
     def value_range(self) -> tuple[float, float]:

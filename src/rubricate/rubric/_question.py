@@ -87,6 +87,8 @@ class Reading:
         answer: the answer as JSON values, where the label alone does not hold it.
         value: what the answer is worth, where it is not what the label is worth.
         probability: the judge's probability for the label, where the answer says it.
+        claims: the items that the answer says something of, each with its own quote, which may be
+            empty.
     """
 
     status: Status
@@ -96,6 +98,7 @@ class Reading:
     answer: Any = None
     value: float | None = None
     probability: float | None = None
+    claims: tuple[tuple[str, str], ...] = ()
 
 
 def listed(names: Sequence[str]) -> str:

@@ -138,6 +138,9 @@ class ScaleCriterion(Criterion):
         share = (score - self.low) / (self.high - self.low)
         return share if self.higher_is_better else 1.0 - share
 
+    def must_quote(self, label: str) -> bool:
+        return label != str(self.low)
+
     @property
     def value_range(self) -> tuple[float, float]:
         return 0.0, 1.0

@@ -14,7 +14,7 @@ from rubricate.judge.documents._splitter import Chunk, split_document
 from rubricate.judge.documents._tokens import BYTES_PER_TOKEN, CountTokens
 from rubricate.rubric import Evidence, Verdict
 
-__all__ = ["Document", "Part", "bears", "document_of", "tokens_of"]
+__all__ = ["Document", "Part", "Seen", "bears", "document_of", "tokens_of"]
 
 OVERLAP = 1 / 20
 """Of the budget: what a part repeats of the one before it."""
@@ -27,6 +27,13 @@ class Part(Case):
     """A part of a document as a case of its own; `place` says which it is."""
 
     place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Case):
+    """What is seen of a document as a case of its own; `whole` is the document."""
+
+    whole: str = ""
 
 
 def bears(finding: Verdict) -> bool:

@@ -22,7 +22,7 @@ from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import ModelJudge
 from rubricate.judge._parts import part_answer
 from rubricate.judge._prompts import suffix, texts_of
-from rubricate.judge.documents._document import Document, bears, document_of, tokens_of
+from rubricate.judge.documents._document import Document, Seen, bears, document_of, tokens_of
 from rubricate.judge.documents._outline import is_about_the_whole
 from rubricate.judge.documents._prompts import DOCUMENT_PROMPTS
 from rubricate.judge.documents._readers import (
@@ -87,8 +87,8 @@ class DocumentJudge:
         self._count = token_counter(judge.model)
         self._reader = PartReader(judge.model)
         kind = ConfidentWholeJudge if isinstance(judge, ConfidentJudge) else WholeJudge
-        self._outline = kind(judge.model, "outline", judge._shuffle)
-        self._findings = kind(judge.model, "findings", judge._shuffle)
+        self._outline = kind(judge.model, "outline", judge._shuffle, require_evidence=False)
+        self._findings = kind(judge.model, "findings", judge._shuffle, judge._require_evidence)
 
     def in_turn(self, turn: int) -> DocumentJudge:
         """The same judge, with the answers in another order; parts are read once for all orders."""
@@ -140,6 +140,7 @@ class DocumentJudge:
         text, schema = suffix(criterion)
         for part in (*texts_of(case), case.guidelines or "", text, repr(schema)):
             digest.update(b"\0" + part.encode("utf-8", "surrogatepass"))
+        digest.update(self.whole._required(criterion))
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
@@ -163,7 +164,15 @@ class DocumentJudge:
         if failed:
             verdict = self._unread(criterion, failed, found, len(document.chunks))
         else:
-            seen = replace(case, submission=document.findings(found, self.chunk_tokens))
+            seen = Seen(
+                document.findings(found, self.chunk_tokens),
+                case.prompt,
+                case.reference,
+                case.guidelines,
+                case.context,
+                case.item,
+                case.submission,
+            )
             verdict = await self._findings.judge(seen, criterion, send)
         return self._described(verdict, criterion, document, spent, found)
 

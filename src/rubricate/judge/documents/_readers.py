@@ -6,11 +6,12 @@ from functools import lru_cache
 
 from rubricate.judge._case import Case
 from rubricate.judge._confidence import ConfidentJudge
+from rubricate.judge._evidence import locate
 from rubricate.judge._judge import ModelJudge
-from rubricate.judge.documents._document import Part
+from rubricate.judge.documents._document import Part, Seen
 from rubricate.judge.documents._prompts import LABELS, render_part, render_whole
 from rubricate.judge.models import Model, Request
-from rubricate.rubric import Criterion, Reading, read_label
+from rubricate.rubric import Criterion, Evidence, Reading, read_label
 
 __all__ = ["ConfidentWholeJudge", "PartReader", "WholeJudge", "question_about"]
 
@@ -35,12 +36,21 @@ class WholeJudge(ModelJudge):
     known_as = "_WholeJudge"
     """What keys have of it."""
 
-    def __init__(self, model: Model, kind: str, shuffle: int | None) -> None:
-        super().__init__(model, shuffle=shuffle)
+    def __init__(
+        self,
+        model: Model,
+        kind: str,
+        shuffle: int | None,
+        require_evidence: bool | None = None,
+    ) -> None:
+        super().__init__(model, shuffle=shuffle, require_evidence=require_evidence)
         self._kind = kind
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         return render_whole(case, self._kind, criterion, self._order(case, criterion))
+
+    def _located(self, quote: str, case: Case) -> Evidence:
+        return locate(quote, case.whole if isinstance(case, Seen) else case.submission)
 
 
 class ConfidentWholeJudge(ConfidentJudge, WholeJudge):
