@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rubricate.errors import InputError
 from rubricate.report._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
 from rubricate.report._compared import (
     DOES_NOT_APPLY,
-    Answer,
     Stratum,
     answer,
     human_status,
+    key_of,
     merged,
-    place_of,
+    number_of,
+    same,
     stratum_of,
 )
 from rubricate.report._groups import groups_by
@@ -268,33 +269,46 @@ class _Pairs:
             whole.not_applicable += part.not_applicable
         return whole
 
-    def decided(self, undecided: Undecided) -> list[tuple[str, Any, Any]]:
-        """The pairs that count, with their items; ordered labels by their places."""
+    def decided(self, undecided: Undecided) -> list[_Pair]:
+        """The pairs that count."""
         policy = "exclude" if self.stratum.level != "labels" else undecided
         kept = decided_pairs(self.judge, self.human, undecided=policy, abstention=ABSTENTION)
-        place: Mapping[Any, Any] = {}
-        if self.stratum.level == "ordered":
-            place = place_of(self.stratum)
-        if self.stratum.level == "numbers":
-            return [(self.items[at], f"{j:.2f}", f"{h:.2f}") for at, j, h in kept]
-        return [(self.items[at], place.get(j, j), place.get(h, h)) for at, j, h in kept]
+        return [
+            _Pair(
+                self.items[at],
+                key_of(self.stratum, judge),
+                key_of(self.stratum, human),
+                same(judge, human),
+            )
+            for at, judge, human in kept
+        ]
+
+
+class _Pair(NamedTuple):
+    """Two answers as kappa takes them, whether they are equal, and the item that they are of."""
+
+    item: str
+    judge: str | float
+    human: str | float
+    equal: bool
 
 
 def _stratified(
-    counted: Mapping[Stratum, Sequence[tuple[str, Any, Any]]],
+    counted: Mapping[Stratum, Sequence[_Pair]],
     where: Mapping[Stratum, Stratum],
     group_of: Mapping[str, Any],
     bootstrap: Bootstrap,
 ) -> StratifiedAgreement | None:
     if len(where) < 2:
         return None
-    pairs = [(stratum, *pair) for one, stratum in where.items() for pair in counted[one]]
+    pairs = [(stratum, pair) for one, stratum in where.items() for pair in counted[one]]
     return stratified_agreement(
-        [judge for _, _, judge, _ in pairs],
-        [human for _, _, _, human in pairs],
-        [stratum for stratum, *_ in pairs],
+        [pair.judge for _, pair in pairs],
+        [pair.human for _, pair in pairs],
+        [stratum for stratum, _ in pairs],
+        equal=[pair.equal for _, pair in pairs],
         without_kappa={stratum for stratum in where.values() if stratum.level == "numbers"},
-        groups=[group_of[item] for _, item, _, _ in pairs],
+        groups=[group_of[pair.item] for _, pair in pairs],
         bootstrap=bootstrap,
     )
 
@@ -351,16 +365,15 @@ def _criterion(
     found: LabelAgreement | ScoreAgreement
     if level in ("numbers", "steps"):
         scores = of_scores(
-            [_number(one) for one in pairs.judge],
-            [_number(one) for one in pairs.human],
+            [number_of(one) for one in pairs.judge],
+            [number_of(one) for one in pairs.human],
             scale=level == "steps",
             groups=groups,
             bootstrap=bootstrap,
         )
         found = _bounded(scores, _width(pairs.stratum))
-        if level == "numbers":
-            exact = _exact(pairs, group, bootstrap)
-            found = replace(found, figures={**found.figures, "exact_accuracy": exact})
+        exact = _exact(pairs, group, bootstrap)
+        found = replace(found, figures={**found.figures, "exact_accuracy": exact})
     else:
         found = of_labels(
             pairs.judge,
@@ -384,11 +397,11 @@ def _criterion(
 
 
 def _exact(pairs: _Pairs, group: Mapping[str, Any] | None, bootstrap: Bootstrap) -> Estimate:
-    """The share of values that are equal, to two decimal places."""
+    """The share of equal answers: of a scale equal labels, though its numbers may be means."""
     kept = pairs.decided("exclude")
     return clustered_share(
-        [judge == human for _, judge, human in kept],
-        groups=None if group is None else [group[item] for item, _, _ in kept],
+        [pair.equal for pair in kept],
+        groups=None if group is None else [group[pair.item] for pair in kept],
         confidence=bootstrap.confidence,
     )
 
@@ -399,10 +412,6 @@ def _width(stratum: Stratum) -> float:
         return 1.0
     steps = [float(label) for label in stratum.labels]
     return max(steps) - min(steps)
-
-
-def _number(one: Answer) -> float | None:
-    return None if isinstance(one, str) else one
 
 
 def _labels(pairs: _Pairs) -> list[str]:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubricate.report._compared import (
+    DOES_NOT_APPLY,
     Answer,
     Level,
     Stratum,
     answer,
     is_answer,
+    key_of,
     merged,
-    place_of,
+    number_of,
     stratum_of,
 )
-from rubricate.rubric import ABSTENTION, Aggregation, Criterion, Verdict, aggregate
+from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate
 from rubricate.run import FinishedRun, RowVerdict
 from rubricate.stats import (
     AnnotatorAgreement,
@@ -135,7 +137,6 @@ class _Said:
                 for name in self.names
             },
             level=_LEVELS[level],
-            scale=level == "steps",
             labels=self.stratum.labels if level == "ordered" else None,
             together=lambda without: _known(level, self.consensus(without)),
             groups=None if alone else [groups[item] for item in self.items],
@@ -173,11 +174,10 @@ def _vote(criterion: Criterion, label: str) -> Verdict:
 
 
 def _known(level: Level, answers: Sequence[Answer]) -> list[Any]:
-    """What does not apply, and of numbers also an abstention, is no answer."""
-    return [
-        one if is_answer(one) or (one == ABSTENTION and level in ("labels", "ordered")) else None
-        for one in answers
-    ]
+    """As statistics take them: what does not apply, and of numbers an abstention, is no answer."""
+    if level in ("steps", "numbers"):
+        return [number_of(one) for one in answers]
+    return [None if one == DOES_NOT_APPLY else one for one in answers]
 
 
 def _together(
@@ -196,11 +196,8 @@ def _together(
     ) -> Estimate:
         pairs: dict[Stratum, list[tuple[str, Any, Any]]] = {}
         for said in kept:
-            place: Mapping[Any, Any] = {}
-            if said.stratum.level == "ordered":
-                place = place_of(said.stratum)
             pairs[said.stratum] = [
-                (item, place.get(a, a), place.get(b, b))
+                (item, key_of(said.stratum, a), key_of(said.stratum, b))
                 for item, a, b in zip(said.items, one(said), other(said), strict=True)
                 if is_answer(a) and is_answer(b)
             ]
@@ -238,14 +235,17 @@ def _alpha(
     if len(levels) > 1 or "ordinal" in levels:
         return Estimate(None, undefined="the criteria's answers are not of one kind")
     rows = [
-        (said.stratum, groups[item], [people.get(name) for name in names])
+        (said, groups[item], [people.get(name) for name in names])
         for said in kept
         for item, people in zip(said.items, said.people, strict=True)
     ]
     return krippendorff_alpha(
-        [[one if is_answer(one) else None for one in row] for _, _, row in rows],
+        [
+            [key_of(said.stratum, one) if is_answer(one) else None for one in row]
+            for said, _, row in rows
+        ],
         level=levels.pop(),
-        strata=[stratum for stratum, _, _ in rows],
+        strata=[said.stratum for said, _, _ in rows],
         groups=[group for _, group, _ in rows],
         bootstrap=bootstrap,
     )

@@ -196,7 +196,7 @@ def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool
     level, label, value = level_of(criterion), labelled.human_label, labelled.human_value
     human = answer(criterion, level, human_status(label, value), label, value)
     judge = answer(criterion, level, row.status, row.label, row.value)
-    return same(level, judge, human) if is_answer(judge) and is_answer(human) else None
+    return same(judge, human) if is_answer(judge) and is_answer(human) else None
 
 
 def _point(pairs: Sequence[_Pair], threshold: float | None, has_next: bool) -> CascadePoint:

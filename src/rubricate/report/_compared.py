@@ -7,7 +7,8 @@ The table of a run, its page, `agree`, plots and certificates all count the pair
 - Options in order are compared with their order. Where one of the two says that the criterion does
   not apply, the pair has no place in the order and does not count.
 - Scales, and options that are whole numbers, are compared as numbers (`Criterion.step`). What
-  several annotators or judges say together is the mean of their numbers; it is not rounded.
+  several annotators or judges say together is the mean of their numbers; it is not rounded, but for
+  the accuracy, which is that of the labels.
 - Metrics and code are compared by their value, to two decimal places; they have no kappa.
 - An abstention, a failure, a missing label and labels that annotators are evenly split on are no
   answer: the pair does not count.
@@ -17,11 +18,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rubricate.report._summary import AgreementFigures, StratifiedFigures
 from rubricate.rubric import ABSTENTION, Criterion, Status, Verdict
-from rubricate.stats import SAME_STEP, Agreement, agreement_of_counts, stratified
+from rubricate.stats import Agreement, agreement_of_counts, stratified
 
 __all__ = [
     "DOES_NOT_APPLY",
@@ -34,17 +36,27 @@ __all__ = [
     "human_status",
     "is_answer",
     "kappa_name",
+    "key_of",
     "level_of",
     "merged",
-    "place_of",
+    "number_of",
     "same",
     "stratum_of",
     "vote_of",
 ]
 
 Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
-Answer: TypeAlias = str | float | None
-"""A label, or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are no answers."""
+
+
+class Step(NamedTuple):
+    """An answer on a scale: its number, which a mean has between two steps, and its label."""
+
+    number: float
+    label: str
+
+
+Answer: TypeAlias = str | float | Step | None
+"""A label, a step or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are none."""
 DOES_NOT_APPLY: Final = "\0does not apply"
 """In place of an answer to an ordered criterion; no label is this."""
 NUMBERS = "numbers have no kappa"
@@ -79,7 +91,7 @@ def answer(
         return DOES_NOT_APPLY
     if level == "ordered" or label is None:
         return label
-    return criterion.step(label, value) if level == "steps" else value
+    return Step(criterion.step(label, value), label) if level == "steps" else value
 
 
 def human_status(label: str | None, value: float | None) -> Status:
@@ -96,11 +108,20 @@ def is_answer(one: Answer) -> bool:
     return one not in (None, ABSTENTION, DOES_NOT_APPLY)
 
 
-def same(level: Level, one: Answer, other: Answer) -> bool:
-    """Whether two answers agree; steps, of which one may be a mean, nearly."""
-    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return abs(one - other) < SAME_STEP if level == "steps" else f"{one:.2f}" == f"{other:.2f}"
+def same(one: Answer, other: Answer) -> bool:
+    """Whether two answers agree: in their labels, of numbers to two decimal places."""
+    if isinstance(one, Step) and isinstance(other, Step):
+        return one.label == other.label
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return f"{one:.2f}" == f"{other:.2f}"
+    return one == other
+
+
+def number_of(one: Answer) -> float | None:
+    """The number of a step; a number as it is; None where there is none."""
+    if isinstance(one, Step):
+        return one.number
+    return None if isinstance(one, str) else one
 
 
 def vote_of(
@@ -122,7 +143,7 @@ def differs_from_label(criterion: Criterion, row: Mapping[str, Any]) -> bool:
     human = answer(criterion, level, human_status(label, value), label, value)
     judge = answer(criterion, level, row["status"], row["label"], row["value"])
     silent = (None, ABSTENTION)
-    return judge not in silent and human not in silent and not same(level, judge, human)
+    return judge not in silent and human not in silent and not same(judge, human)
 
 
 class Stratum(NamedTuple):
@@ -170,6 +191,7 @@ class PairCounts:
     def __init__(self) -> None:
         self.labelled = False
         self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        self._equal: Counter[Stratum] = Counter()
 
     def add(
         self, stratum: Stratum, criterion: Criterion, verdict: Verdict, human: Verdict | None
@@ -182,15 +204,16 @@ class PairCounts:
         judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
         people = answer(criterion, level, human.status, human.label, human.value)
         if is_answer(judge) and is_answer(people):
-            if level == "numbers":  # as they are compared: else as many pairs as items were held
-                judge, people = f"{judge:.2f}", f"{people:.2f}"
-            self._pairs.setdefault(stratum, Counter())[judge, people] += 1
+            self._equal[stratum] += same(judge, people)
+            pair = (key_of(stratum, judge), key_of(stratum, people))
+            self._pairs.setdefault(stratum, Counter())[pair] += 1
 
     def include(self, other: PairCounts) -> None:
         """Count in what another has counted."""
         self.labelled |= other.labelled
         for stratum, pairs in other._pairs.items():
             self._pairs.setdefault(stratum, Counter()).update(pairs)
+        self._equal += other._equal
 
     def figures(self) -> AgreementFigures | None:
         """The agreement of all pairs; over several criteria the stratified one."""
@@ -214,22 +237,28 @@ class PairCounts:
         """The agreement in each stratum."""
         where = merged({one: pairs.total() for one, pairs in self._pairs.items()})
         strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        equal: Counter[Stratum] = Counter()
         for one, stratum in where.items():
             strata.setdefault(stratum, Counter()).update(self._pairs[one])
-        return {one: _agreement(one, pairs) for one, pairs in strata.items()}
+            equal[stratum] += self._equal[one]
+        return {one: _agreement(one, pairs, equal[one]) for one, pairs in strata.items()}
 
 
-def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]]) -> Agreement:
+def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]], equal: int) -> Agreement:
+    n = pairs.total()
     if stratum.level == "numbers":
-        n = pairs.total()
-        hits = sum(count for (one, other), count in pairs.items() if one == other)
-        return Agreement(n, hits / n, None, NUMBERS)
+        return Agreement(n, equal / n, None, NUMBERS)
+    return replace(agreement_of_counts(pairs), accuracy=equal / n)
+
+
+def key_of(stratum: Stratum, one: Answer) -> str | float:
+    """As what kappa takes an answer that counts: a label, or a number with a distance to others.
+
+    Ordered labels are their places. Numbers without a scale, which have no kappa, are as they are
+    compared.
+    """
     if stratum.level == "ordered":
-        place = place_of(stratum)
-        pairs = Counter({(place[a], place[b]): count for (a, b), count in pairs.items()})
-    return agreement_of_counts(pairs)
-
-
-def place_of(stratum: Stratum) -> dict[str, float]:
-    """The places of an ordered criterion's labels, which kappa takes as its steps."""
-    return {label: float(place) for place, label in enumerate(stratum.labels)}
+        return float(stratum.labels.index(str(one)))
+    if isinstance(one, Step):
+        return one.number
+    return one if isinstance(one, str) else f"{one:.2f}"

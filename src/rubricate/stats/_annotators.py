@@ -276,7 +276,6 @@ def annotator_agreement(
     annotators: Mapping[str, Sequence[Any]],
     *,
     level: Level = "nominal",
-    scale: bool = False,
     labels: Sequence[str] | None = None,
     together: Together | None = None,
     abstention: str | None = "CANNOT_ASSESS",
@@ -291,7 +290,6 @@ def annotator_agreement(
         judge: labels or, for `interval`, numbers; None for no answer.
         annotators: by name, their labels or numbers of the same things in the same order.
         level: `nominal` and `ordinal` are labels, `interval` is numbers.
-        scale: whether numbers are steps of a scale; see `score_agreement`.
         labels: the labels in order. Default: those that occur, sorted.
         together: gives what all annotators but one (or all, for None) say together, of each thing.
             Default: the majority's label, none where two are equally frequent; the mean of numbers.
@@ -309,7 +307,7 @@ def annotator_agreement(
 
     def compared(one: Sequence[Any], other: Sequence[Any]) -> LabelAgreement | ScoreAgreement:
         if level == "interval":
-            return score_agreement(one, other, scale=scale, groups=groups, bootstrap=bootstrap)
+            return score_agreement(one, other, groups=groups, bootstrap=bootstrap)
         return label_agreement(
             one,
             other,

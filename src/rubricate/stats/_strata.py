@@ -53,6 +53,7 @@ def stratified_agreement(
     human: Sequence[str] | Sequence[float] | Sequence[str | float],
     strata: Sequence[Hashable],
     *,
+    equal: Sequence[bool] | None = None,
     without_kappa: Collection[Hashable] = (),
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
@@ -68,6 +69,8 @@ def stratified_agreement(
         judge, human: answers to the same things in the same order: labels, or numbers, which are
             steps of a scale (kappa is then that with squared distances).
         strata: the criterion of each pair.
+        equal: whether each pair counts as equal, for the accuracy. Default: equal labels, and
+            numbers that are less than half a step apart.
         without_kappa: criteria whose pairs count for the accuracy only, as labels: those whose
             answers are numbers of no scale.
         groups: the cluster of each pair, such as its item. Default: each by itself.
@@ -98,7 +101,10 @@ def stratified_agreement(
         bootstrap=bootstrap,
     )
     clusters = cluster_indices(groups, n)
-    hits = np.array([_equal(*pair) for pair in zip(judge, human, strict=True)], dtype=np.float64)
+    if equal is None:
+        equal = [_equal(one, other) for one, other in zip(judge, human, strict=True)]
+    same_length(judge=judge, equal=equal)
+    hits = np.array(equal, dtype=np.float64)
     if not n:
         accuracy = Estimate(None, undefined=NO_PAIR)
     elif bootstrap is None:
