@@ -7,13 +7,14 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rubricate._documents import read_text
-from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._datasets import check_kind, rubric_dataset
-from rubricate.cli._judging import cache_folder, named_run_dir, print_estimate, print_judged
+from rubricate.cli._judging import cache_folder, print_estimate, print_judged
 from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, acompare_pair_stream, estimate_pair
 from rubricate.dataset import Gradable, TableColumns, is_table, open_items
 from rubricate.errors import InputError, RunStopped
@@ -80,6 +81,20 @@ class Compared:
         return first, second, {"rubric": rubric}
 
     @property
+    def named(self) -> dict[str, Any]:
+        """What makes the run another one."""
+        texts = self.texts
+        return {
+            "first": self.first if texts else place_of(self.first),
+            "second": self.second if texts else place_of(self.second),
+            "rubric": place_of(self.rubric),
+            "columns": self.columns,
+            "map": self.map,
+            "prompt": self.prompt,
+            "reference": place_of(self.reference),
+        }
+
+    @property
     def run_name(self) -> str:
         """What the run's folder is called, without the judge."""
         if self.texts:
@@ -114,6 +129,12 @@ def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
     return found
 
 
+def _asked(options: PairOptions) -> dict[str, Any]:
+    """Of the options, those with which a judge would answer anew."""
+    names = ("base_url", "temperature", "max_tokens", "replicates")
+    return {name: options.get(name) for name in names}
+
+
 def compare_pair_command(
     compared: Compared,
     judges: Sequence[str],
@@ -132,7 +153,10 @@ def compare_pair_command(
         raise InputError("name a language model: --judge openai/gpt-4.1-mini (see judges)")
     notes = console(stderr=True, quiet=quiet)
     judge = judges[0] if len(judges) == 1 else "panel"
-    folder = user_path(run_dir) if run_dir else named_run_dir(f"{compared.run_name}-{judge}")
+    chosen = run_dir_for(
+        run_dir, f"{compared.run_name}-{judge}", judges, compared.named | _asked(options)
+    )
+    folder = chosen.path
     first, second, arguments = compared.arguments()
     told: PairOptions = {
         **options,
@@ -147,7 +171,7 @@ def compare_pair_command(
         print_estimate(found, json_output, pairs=found.items // 2)
         return 0
     view, stop = ProgressView(notes), asyncio.Event()
-    told["on_progress"] = view.update
+    told["on_progress"] = chosen.begin(view.update, quiet=quiet)
     stream = acompare_pair_stream(first, second, stop=stop, **told)
 
     async def compared_pairs() -> PairSummary:

@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
-    named_run_dir,
     parsed_weights,
     print_estimate,
 )
 from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.cli._settings import GradeSettings
 from rubricate.cli._signals import stop_on_signals
 from rubricate.dataset import (
@@ -58,6 +57,22 @@ if TYPE_CHECKING:
 __all__ = ["grade_command"]
 
 
+ASKED = {
+    "base_url",
+    "examples_count",
+    "examples_pick",
+    "criteria_per_call",
+    "mode",
+    "permutations",
+    "shuffle",
+    "correct_prior",
+    "samples",
+    "chunk_tokens",
+    "replicates",
+    "temperature",
+    "max_tokens",
+}
+"""The settings with which a judge would answer anew."""
 NOT_CERTIFIED = 5
 """The exit code of a run for which the certificate that was given does not hold."""
 
@@ -69,11 +84,12 @@ def grade_command(settings: GradeSettings) -> int:
     _length_penalty(settings)
     dataset = _dataset(settings)
     judge = _judge(settings)
-    run_dir = user_path(settings.run_dir) if settings.run_dir else _default_run_dir(settings)
     try:
         found = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
+    chosen = _run_dir(settings, found.rubric)
+    run_dir = chosen.path
     if settings.dry_run:
         return _dry_run(settings, dataset, judge, run_dir)
     if isinstance(dataset, ItemTable) and dataset.skipped:
@@ -81,7 +97,8 @@ def grade_command(settings: GradeSettings) -> int:
     if settings.judge is None and settings.examples is None and found.asked:
         notes.print(NO_JUDGE, style="dim")
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
-    summary = asyncio.run(_graded(settings, dataset, judge, run_dir, notes))
+    summary = asyncio.run(_graded(settings, dataset, judge, chosen, notes))
+    chosen.claim()
     if certificate is not None:
         summary = _checked(summary, certificate, settings, run_dir)
     _show(summary, settings)
@@ -268,8 +285,8 @@ def _cache(settings: GradeSettings) -> Path | None:
     return cache_folder(settings.cache, settings.no_cache)
 
 
-def _default_run_dir(settings: GradeSettings) -> Path:
-    """The same folder for the same data and judge, so that a second call takes up the first."""
+def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
+    """The run's folder; by itself that of the same data and judge."""
     data = table_name(settings.data or "data")
     names = _names(settings) or ["builtin"]
     judge = names[0] if len(names) == 1 else "panel"
@@ -281,14 +298,24 @@ def _default_run_dir(settings: GradeSettings) -> Path:
         judge += f"-{Path(settings.judge_prompt).stem}"
     if settings.mode == "probability":
         judge += "-probability"
-    return named_run_dir(f"{data}-{judge}")
+    named = {
+        "data": place_of(settings.data),
+        "columns": settings.map,
+        "rubric": place_of(settings.rubric),
+        "criteria": criteria_of(rubric),
+        "escalation": [place_of(one) for one in _listed(settings.escalate_to)] or None,
+        "examples": place_of(settings.examples),
+        "judge_prompt": place_of(settings.judge_prompt),
+        **settings.model_dump(include=ASKED),
+    }
+    return run_dir_for(settings.run_dir, f"{data}-{judge}", _names(settings), named)
 
 
 async def _graded(
     settings: GradeSettings,
     dataset: RubricDataset | ItemTable,
     judge: Grader,
-    run_dir: Path,
+    run_dir: RunDir,
     notes: Console,
 ) -> Summary:
     penalty = _length_penalty(settings)
@@ -298,7 +325,7 @@ async def _graded(
             stream = agrade_stream(
                 dataset,
                 judge,
-                run_dir=run_dir,
+                run_dir=run_dir.path,
                 fresh=settings.fresh,
                 retry_failed=settings.retry_failed,
                 cache=_cache(settings),
@@ -318,7 +345,7 @@ async def _graded(
                 author_key=settings.author_key,
                 calibration=settings.calibration,
                 allow_code=settings.allow_code,
-                on_progress=view.update,
+                on_progress=run_dir.begin(view.update, quiet=settings.quiet),
                 stop=stop,
             )
             async with stream:

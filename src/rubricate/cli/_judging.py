@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -26,7 +25,6 @@ __all__ = [
     "NO_JUDGE",
     "cache_folder",
     "exit_code",
-    "named_run_dir",
     "parsed_weights",
     "print_estimate",
     "print_judged",
@@ -36,12 +34,6 @@ NO_JUDGE = (
     "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
     "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."
 )
-
-
-def named_run_dir(name: str) -> Path:
-    """The folder below `runs` with this name, as far as a folder may have it."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
-    return Path("runs") / (slug or "run")
 
 
 def cache_folder(cache: str | None, no_cache: bool) -> Path | None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
-    named_run_dir,
     print_estimate,
     print_judged,
 )
@@ -39,6 +37,7 @@ from rubricate.cli._options import (
     Timeout,
     TokensPerMinute,
 )
+from rubricate.cli._run_dirs import place_of, run_dir_for
 
 if TYPE_CHECKING:
     from rubricate.redteaming import RedTeamOptions
@@ -93,7 +92,14 @@ def redteam(
     name = f"redteam-{judge or 'builtin'}"
     if judge_prompt is not None:
         name += f"-{Path(judge_prompt).stem}"
-    folder = user_path(run_dir) if run_dir else named_run_dir(name)
+    named = {
+        "base_url": base_url,
+        "judge_prompt": place_of(judge_prompt),
+        "temperature": 0.0 if temperature is None else temperature,
+        "max_tokens": max_tokens,
+    }
+    chosen = run_dir_for(run_dir, name, [judge or "builtin"], named)
+    folder = chosen.path
     told = {
         "cache": cache_folder(cache, no_cache),
         "base_url": base_url,
@@ -119,7 +125,7 @@ def redteam(
         print_estimate(estimate_redteam(judge, limit=limit, **options), json_output)
         return 0
     view, stop = ProgressView(notes), asyncio.Event()
-    options["on_progress"] = view.update
+    options["on_progress"] = chosen.begin(view.update, quiet=quiet)
 
     async def attacked() -> RedTeamReport:
         try:

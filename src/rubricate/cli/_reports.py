@@ -14,10 +14,10 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
-    named_run_dir,
     print_estimate,
 )
 from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
 from rubricate.cli._signals import stop_on_signals
 from rubricate.dialects.researchrubrics import (
     DEFAULT_MODEL,
@@ -82,7 +82,8 @@ def reports_command(settings: ReportSettings) -> int:
     names = settings.judge or ([DEFAULT_MODEL] if find_setting(KEY) else [])
     cache = cache_folder(settings.cache, settings.no_cache)
     tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
-    run_dir = user_path(settings.run_dir) if settings.run_dir else _run_dir(settings, names)
+    chosen = _run_dir(settings, names)
+    run_dir = chosen.path
     kept = None if settings.dry_run else (cache or run_dir) / "documents"
     reports = find_reports(_folders(settings), tasks, cache=kept)
     judge = chosen_report_judge(
@@ -111,7 +112,8 @@ def reports_command(settings: ReportSettings) -> int:
     if not names:
         notes.print(NO_JUDGE, style="dim")
     with ResultLines(settings.output_file or results_path()) as output:
-        batch = asyncio.run(_graded(settings, reports, judge, output, common, notes))
+        batch = asyncio.run(_graded(settings, reports, judge, output, common, notes, chosen))
+    chosen.claim()
     _show(batch, reports, output.path, settings)
     return exit_code(
         run_dir,
@@ -128,6 +130,7 @@ async def _graded(
     output: ResultLines,
     common: dict[str, Any],
     notes: Any,
+    run_dir: RunDir,
 ) -> Batch:
     stop = stop_on_signals()
     try:
@@ -139,7 +142,7 @@ async def _graded(
                 max_concurrent=settings.max_concurrent,
                 max_retries=settings.max_retries,
                 max_cost=settings.max_cost,
-                on_progress=view.update,
+                on_progress=run_dir.begin(view.update, quiet=settings.quiet),
                 stop=stop,
                 **common,
             )
@@ -163,10 +166,19 @@ def _folders(settings: ReportSettings) -> dict[str, str]:
     return folders
 
 
-def _run_dir(settings: ReportSettings, names: list[str]) -> Path:
+def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
     data = "-".join(_folders(settings)) or user_path(settings.folder or FOLDER).resolve().name
     judge = names[0] if len(names) == 1 else "panel" if names else "builtin"
-    return named_run_dir(f"reports-{data.strip('-')}-{judge}")
+    named = {
+        "reports": {name: place_of(folder) for name, folder in _folders(settings).items()},
+        "tasks": place_of(settings.tasks or str(DEFAULT_TASKS)),
+        "base_url": settings.base_url,
+        "grading": settings.grading,
+        "chunk_tokens": settings.chunk_tokens,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+    }
+    return run_dir_for(settings.run_dir, f"reports-{data.strip('-')}-{judge}", names, named)
 
 
 def _list_unmatched(reports: Reports, notes: Any) -> None:

@@ -13,6 +13,7 @@ from rubricate.judge.models._providers import (
     PROVIDERS,
     Provider,
     access,
+    address_of,
     settings_of,
     split_name,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Request",
     "Send",
     "access",
+    "address_of",
     "find_setting",
     "read_prices",
     "settings_of",

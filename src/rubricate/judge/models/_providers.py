@@ -16,6 +16,7 @@ __all__ = [
     "Access",
     "Provider",
     "access",
+    "address_of",
     "settings_of",
     "split_name",
 ]
@@ -179,6 +180,18 @@ def access(name: str, given: str | None) -> Access:
     if moved and moved.place == ENV_FILE:
         logger.warning("%s is at %s, as %s says", name, url, ENV_FILE)
     return Access(url.rstrip("/"), model, _usable(key, variable), variable)
+
+
+def address_of(name: str, given: str | None) -> str | None:
+    """The address of the judge of this name; None where that is an error or there is none."""
+    provider, _ = split_name(name)
+    if given is not None or provider is None:
+        return given and given.rstrip("/")
+    try:
+        _, moved = settings_of(provider)
+    except InputError:
+        return None
+    return (moved.value if moved else provider.base_url).rstrip("/")
 
 
 def settings_of(provider: Provider) -> tuple[Setting | None, Setting | None]:

@@ -1,0 +1,147 @@
+"""The run folder of a command that names none: the same run's again, and no other run's.
+
+It is `runs/NAME`, by data and judge. What makes it another run stands beside it
+(`runs/.NAME.json`): where a later command of the same name has other data, another rubric, or a
+judge that would answer anew, it gets a folder of its own, `runs/NAME-HASH`. What only counts the
+same answers in another way (weights, votes, thresholds, scoring) is the same run, and so are
+further items and further judges of a panel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rubricate._files import user_path, write_text
+from rubricate.errors import InputError
+from rubricate.judge.models import address_of
+from rubricate.rubric import Rubric
+from rubricate.run import Progress
+
+__all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
+
+CRITERIA, JUDGES = "criteria", "judges"
+OnProgress = Callable[[Progress], None]
+Named = Mapping[str, Any]
+"""What was named on the command line, as JSON values; None for what was not."""
+
+
+class RunDir:
+    """A run folder.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path, named: Named | None = None, note: str | None = None) -> None:
+        self.path = path
+        self._named = named
+        self._note = note
+
+    def begin(self, on_progress: OnProgress, *, quiet: bool) -> OnProgress:
+        """Say where the run goes if that is not the usual folder.
+
+        Gives what is to be told of its progress: the folder is the run's from the first time on.
+        """
+        if self._note is not None and not quiet:
+            sys.stderr.write(f"{self._note}\n")
+
+        def told(progress: Progress) -> None:
+            self.claim()
+            on_progress(progress)
+
+        return told
+
+    def claim(self) -> None:
+        """Write beside the folder, if it is there, what its run is."""
+        named, self._named = self._named, None
+        if named is not None and self.path.is_dir():
+            with suppress(InputError):  # that the folder cannot be written is said elsewhere
+                write_text(_file(self.path), json.dumps(named, indent=2) + "\n")
+
+
+def _file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.json")
+
+
+def run_dir_for(given: str | None, name: str, judges: Sequence[str], named: Named) -> RunDir:
+    """The folder that is given, else that of this run below `runs`.
+
+    Args:
+        given: the user's own.
+        name: what the folder is called, as far as a folder may be.
+        judges: the judges' names, whose addresses belong to what is named.
+        named: what makes the run another one, with None for what was not named. Under `criteria`
+            are those of the rubric: a run goes on where they have one in common.
+    """
+    if given is not None:
+        return RunDir(user_path(given))
+    base = named.get("base_url")
+    own = {key: value for key, value in named.items() if value is not None and key != "base_url"}
+    own[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
+    usual = Path("runs") / (slug or "run")
+    beside = usual.parent.glob(f"{usual.name}-" + 6 * "[0-9a-f]") if usual.parent.is_dir() else ()
+    differs = _differences(usual, own)
+    if not differs:
+        return RunDir(usual, own)
+    for folder in sorted(beside):
+        if not _differences(folder, own, free=False):
+            return RunDir(folder, own, _note(usual, differs, folder))
+    digest = hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=3).hexdigest()
+    folder = usual.with_name(f"{usual.name}-{digest}")
+    return RunDir(folder, own, _note(usual, differs, folder))
+
+
+def _note(usual: Path, differs: Sequence[str], folder: Path) -> str:
+    return f"{usual} has the run with another {', '.join(differs)}: this one is in {folder}"
+
+
+def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
+    """In what the run in a folder is another one; in nothing where there is none, if that counts.
+
+    A run of an earlier version, which wrote nothing of this, is taken to be the same.
+    """
+    if not any((folder / name).exists() for name in ("journal.sqlite", "results.jsonl")):
+        return [] if free else ["run"]
+    try:
+        other = json.loads(_file(folder).read_bytes())
+    except (OSError, ValueError):
+        other = None
+    if not isinstance(other, dict):
+        return [] if free else ["run"]
+    found = [
+        key.replace("_", " ")
+        for key in sorted({*other, *named} - {CRITERIA, JUDGES})
+        if other.get(key) != named.get(key)
+    ]
+    theirs, ours = other.get(JUDGES) or {}, named[JUDGES]
+    if not {*theirs} <= {*ours}:
+        found.append("judge")
+    elif any(theirs[judge] != ours[judge] for judge in theirs):
+        found.append("address")
+    before, now = other.get(CRITERIA) or (), named.get(CRITERIA) or ()
+    if before and now and not {*before} & {*now}:
+        found.append("rubric")
+    return list(dict.fromkeys(found))
+
+
+def place_of(path: str | None) -> str | None:
+    """A file as it is called from here, whichever way it was written; an address as it is."""
+    if path is None or "://" in path or path.startswith("hf:"):
+        return path
+    with suppress(ValueError):  # another drive
+        return os.path.relpath(user_path(path))
+    return str(user_path(path).absolute())
+
+
+def criteria_of(rubric: Rubric | None) -> list[str] | None:
+    """What the criteria of a rubric go by; None where items have their own."""
+    return None if rubric is None else [one.name or one.requirement for one in rubric]

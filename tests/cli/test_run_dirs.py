@@ -1,0 +1,164 @@
+"""Default run folders: the same run's again, and no other run's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rubricate.testing import ScriptedEndpoint
+
+ROOT = Path(__file__).parents[2]
+ITEMS = [{"submission": "short words", "description": ""}, {"submission": "x", "description": ""}]
+
+
+@pytest.fixture
+def grade(rubricate, endpoint, tmp_path):
+    """Grade `data.json` with a language model, without the shared answers; gives the summary."""
+    write(tmp_path / "data.json", words="Has several words")
+
+    def run(*options: Any, data: str = "data.json", url: str = endpoint.url) -> dict[str, Any]:
+        told = ("grade", data, "--judge", "m", "--base-url", url, "--no-cache", "--json", *options)
+        done = rubricate(*told)
+        assert done.returncode == 0, done.stderr
+        return {**json.loads(done.stdout), "stderr": done.stderr}
+
+    return run
+
+
+def write(path: Path, items: Any = ITEMS, **requirements: str) -> Path:
+    rubric = [{"name": name, "requirement": text} for name, text in requirements.items()]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"prompt": "p", "rubric": rubric, "items": items}))
+    return path
+
+
+def results(folder: str | Path) -> list[tuple[str, str]]:
+    lines = (Path(folder) / "results.jsonl").read_text().splitlines()
+    return [(row["item"], row["criterion"]) for row in map(json.loads, lines)]
+
+
+def test_the_same_command_goes_on_in_the_same_folder(grade, endpoint):
+    for options in ([], ["--limit", "1"], ["--concurrency", "1"], ["--partial", "0.2"]):
+        found = grade(*options)
+        assert found["run_dir"] == "runs/data-m"
+        assert "another" not in found["stderr"]
+    assert len(endpoint.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--chunk-tokens", "500"], "chunk tokens"),
+        (["--temperature", "0.7"], "temperature"),
+        (["--mode", "explained", "--shuffle", "3"], "shuffle"),
+        (["--rubric", "other.json"], "rubric"),
+        (["--criteria-per-call", "all"], "criteria per call"),
+        (["--replicates", "2"], "replicates"),
+    ],
+)
+def test_another_run_of_the_same_name_gets_a_folder_of_its_own(
+    grade, rubricate, tmp_path, options, what
+):
+    (tmp_path / "other.json").write_text(json.dumps([{"name": "words", "requirement": "Is long"}]))
+    assert grade()["run_dir"] == "runs/data-m"
+    kept = tmp_path / "runs/data-m"
+    before = (kept / "results.jsonl").read_bytes()
+    for _ in range(2):
+        found = grade(*options)
+        assert found["run_dir"].startswith(f"runs/{kept.name}-")
+        assert f"runs/{kept.name} has the run with another {what}" in found["stderr"]
+        assert f"this one is in {found['run_dir']}" in found["stderr"]
+    assert found["usage"]["requests"] == 0  # the second time
+    assert (kept / "results.jsonl").read_bytes() == before
+    assert len(list((tmp_path / "runs").glob("[!.]*"))) == 2
+
+
+def test_another_panel_is_another_run_and_a_further_judge_the_same(grade):
+    assert grade("--judge", "n")["run_dir"] == "runs/data-panel"
+    assert grade("--judge", "n", "--judge", "builtin")["run_dir"] == "runs/data-panel"
+    fewer = grade("--judge", "n")
+    assert fewer["run_dir"] != "runs/data-panel"
+    assert "runs/data-panel has the run with another judge: this one is in" in fewer["stderr"]
+    other = grade("--judge", "o")
+    assert other["run_dir"] not in ("runs/data-panel", fewer["run_dir"])
+
+
+def test_another_address_is_another_run(grade, tmp_path):
+    grade()
+    with ScriptedEndpoint() as second:
+        found = grade(url=second.url)
+    assert found["run_dir"] != "runs/data-m"
+    assert "another address" in found["stderr"]
+
+
+def test_other_data_of_the_same_name_is_another_run(grade, tmp_path):
+    grade()
+    write(tmp_path / "elsewhere/data.json", ITEMS[:1], words="Has several words")
+    found = grade(data="elsewhere/data.json")
+    assert "another data" in found["stderr"]
+    assert grade(data="./data.json")["run_dir"] == "runs/data-m"
+    assert grade(data=str(tmp_path / "data.json"))["run_dir"] == "runs/data-m"
+
+
+def test_changed_weights_and_criteria_and_further_items_are_the_same_run(grade, endpoint, tmp_path):
+    path = write(tmp_path / "data.json", words="Has words", style="Has style")
+    grade()
+    data = json.loads(path.read_text())
+    data["rubric"][0]["weight"] = 5
+    data["rubric"][1]["requirement"] = "Has much style"
+    data["rubric"].append({"name": "third", "requirement": "Has a third thing"})
+    data["items"].append({"submission": "y", "description": ""})
+    path.write_text(json.dumps(data))
+    found = grade()
+    assert found["run_dir"] == "runs/data-m"
+    assert len(endpoint.requests) == 4 + 2 + 2 + 3
+
+
+def test_a_rubric_that_shares_no_criterion_is_another_run(grade, tmp_path):
+    grade()
+    before = results(tmp_path / "runs/data-m")
+    write(tmp_path / "data.json", style="Has style")
+    found = grade()
+    assert "another rubric" in found["stderr"]
+    assert results(tmp_path / "runs/data-m") == before
+    assert {name for _, name in results(tmp_path / found["run_dir"])} == {"style"}
+
+
+def test_a_folder_that_is_named_or_of_an_earlier_version_is_taken_as_it_is(grade, tmp_path):
+    for options in ([], ["--temperature", "1"]):
+        assert grade("--run-dir", "named", *options)["run_dir"] == "named"
+    grade()
+    (tmp_path / "runs/.data-m.json").unlink()
+    assert grade("--temperature", "1")["run_dir"] == "runs/data-m"
+
+
+def test_a_dry_run_takes_no_folder(grade, rubricate, endpoint, tmp_path):
+    told = ("grade", "data.json", "--judge", "m", "--base-url", endpoint.url)
+    assert rubricate(*told, "--dry-run", "--temperature", "1").returncode == 0
+    assert not (tmp_path / "runs").exists()
+    assert grade()["run_dir"] == "runs/data-m"
+
+
+def test_pairs_attacks_and_reports_have_their_own_folders_too(rubricate, endpoint, tmp_path):
+    write(tmp_path / "a.json", words="Has words")
+    write(tmp_path / "b.json", words="Has words")
+    folder = tmp_path / "agent_responses"
+    folder.mkdir()
+    (folder / "t.md").write_text("A text about funds.")
+    criterion = {"criterion": "Explains funds", "weight": 1, "axis": "a"}
+    task = {"prompt": "p", "sample_id": "t", "domain": "d", "rubrics": [criterion]}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(task))
+    model = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--quiet")
+    for command, change in (
+        (("compare-pair", "a.json", "b.json"), ("--temperature", "1")),
+        (("redteam", "--limit", "1"), ("--temperature", "1")),
+        (("reports", "--tasks", "tasks.jsonl"), ("--chunk-tokens", "300")),
+    ):
+        before = len(list((tmp_path / "runs").glob("[!.]*")))
+        for options in ((), change, (), change):
+            done = rubricate(*command, *model, *options)
+            assert done.returncode == 0, done.stderr
+        assert len(list((tmp_path / "runs").glob("[!.]*"))) == before + 2
