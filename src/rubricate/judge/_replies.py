@@ -194,7 +194,8 @@ def _reply(data: Any, material: str) -> Reply:
     quotes = [quotes] if isinstance(quotes, str) else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
+    if "{" in material or isinstance(data, _Tagged):
+        refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
 
 
@@ -326,6 +327,10 @@ def _begins(text: str, start: int) -> bool:
     return line[-1] in ".!?:;)*" or (line[-1] == ">" and bool(line.strip("> ")))
 
 
+class _Tagged(dict[str, Any]):
+    """An answer that stood in tags."""
+
+
 def _tagged(text: str) -> tuple[str, dict[str, Any]]:
     """The answer in tags that a text ends with, and what stands before it."""
     if text.count("<verdict>") != 1 or text.count("</verdict>") != 1:
@@ -347,7 +352,7 @@ def _tagged(text: str) -> tuple[str, dict[str, Any]]:
     if not _begins(text, len(text) - len(text[len(before) :].lstrip())):
         raise UnreadableReply("the reply's tags stand in the midst of a sentence")
     evidence = [quote for quote in reversed(quotes) if quote]
-    return before, {"reason": reasons[0], "evidence": evidence, VERDICT: verdict.strip()}
+    return before, _Tagged(reason=reasons[0], evidence=evidence, verdict=verdict.strip())
 
 
 def _answers(keys: Sequence[str]) -> str:
