@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Quota
 from rubricate.run import Limits
 from rubricate.run._limits import Limiter, limiter_of
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ANSWER = '{"reason": "r", "evidence": [], "verdict": "MET"}'
 
@@ -217,6 +218,37 @@ def test_refusals_that_do_not_depend_on_the_pace_do_not_slow_a_run_down(make_dat
     assert result.failed == 0
     assert asked == 666
     assert time.monotonic() - begin < 30  # about 2 s; at the pace between refusals, for ever
+
+
+@pytest.mark.parametrize(("share", "wait"), [(0.04, None), (0.1, "0.1")])
+def test_isolated_refusals_that_no_rate_explains_slow_nothing_down(make_dataset, share, wait):
+    seen: Counter[str] = Counter()
+    chance = random.Random(0)
+
+    def respond(request: JudgeRequest) -> Rule:
+        pair = f"{request.submission}/{request.criterion}"
+        seen[pair] += 1
+        if seen[pair] == 1 and chance.random() < share:
+            return Rule(status=429, headers={"Retry-After": wait} if wait else {})
+        return Rule(verdict="MET", delay=0.005)
+
+    learnt: list[bool] = []
+    with ScriptedEndpoint(respond=respond) as endpoint:
+
+        async def main() -> rubricate.Result:
+            limiter = limiter_of(f"{endpoint.url}")
+
+            def look(progress: rubricate.Progress) -> None:
+                learnt.append(limiter.pacing._started and limiter.pacing._pace is not None)
+
+            return await rubricate.agrade(
+                make_dataset(240), "m", base_url=endpoint.url, concurrency=100, on_progress=look
+            )
+
+        result = asyncio.run(main())
+    assert result.failed == 0
+    assert result.usage.requests == len(endpoint.requests) < 560
+    assert not any(learnt)  # no pace was taken from them
 
 
 def test_an_allowance_that_is_whole_again_at_fixed_times_is_used_up_each_time(make_dataset):

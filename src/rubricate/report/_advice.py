@@ -9,6 +9,7 @@ __all__ = ["advice"]
 _BY_KIND = {
     "timeout": "a slow server needs a longer --timeout, or fewer requests at once (--concurrency); "
     "a model that does not stop writing needs --max-tokens",
+    "deadline": "a judgement may take longer with --deadline, all its requests together",
     "context_length": "give the server more context, or send less: --chunk-tokens for long "
     "submissions, fewer examples, fewer --criteria-per-call",
     "unreadable_reply": "replies that are cut off need more --max-tokens; a model that cannot keep "

@@ -28,7 +28,8 @@ class LostRequest(ModelError):
 
 def over_deadline(seconds: float) -> ModelError:
     """What a judgement fails with that has taken so long."""
-    return ModelError("deadline", f"not judged within the {seconds:g} s that it may take")
+    text = f"no answer within the {seconds:g} s that a judgement may take (its deadline)"
+    return ModelError("deadline", text)
 
 
 class Watchdog:

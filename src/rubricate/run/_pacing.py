@@ -2,7 +2,8 @@
 
 It starts at the concurrency that it is given and learns from there:
 
-- A 429 tells that the endpoint's allowance is used up. What was accepted between two of them is
+- Most requests refused with 429 tell that the endpoint's allowance is used up (a few between many
+  answers do not: they are sent again, and nothing is slowed). What was accepted between two 429s is
   the rate at which it fills again, so requests are paced to that from then on, and the pace grows
   by hundredths until the next one. While nothing at all is let through (the allowance is whole
   again at a fixed time) there is nothing to measure, and requests look whether it is, after waits
@@ -46,8 +47,10 @@ SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
 LEAST_RATE = 0.1
 """Requests a second that are sent at least, however often the endpoint refuses."""
-RECENT = 10
-"""Where half of so many requests were refused, the wait that the endpoint asks for is for all."""
+RECENT, MOST_REFUSED = 10, 6
+"""Where so many of so many requests that were sent one after the other were refused, most are: the
+wait that the endpoint asks for is for all, and there is a rate to be learnt. (Before so many were
+sent, half of those that came back are enough. Refusals come back sooner than answers do.)"""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused."""
 
@@ -95,6 +98,8 @@ class Pacing:
         self._in_flight = 0
         self._paused_until = self._asked_until = 0.0
         self._refusals: deque[bool] = deque(maxlen=RECENT)
+        self._refused_sent: deque[float] = deque(maxlen=MOST_REFUSED)
+        self._sent: deque[float] = deque(maxlen=4 * RECENT)
         # Given, learnt and planned allowances of requests, and those of tokens.
         self._given: Bucket | None = None
         self._pace: Bucket | None = None
@@ -201,6 +206,10 @@ class Pacing:
         self._in_flight -= 1
         self._stuck = max(0, self._stuck - 1)
 
+    def sends(self, now: float) -> None:
+        """A request is sent now."""
+        self._sent.append(now)
+
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
         """A request sent then was answered; `expected` tokens were reckoned with."""
         self.latencies.add(usage.seconds)
@@ -244,13 +253,18 @@ class Pacing:
     def refused(self, sent: float, wait: float | None) -> None:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long.
 
-        Refusals between many answers concern the one request, and so does the wait.
+        Refusals between many answers concern the one request, and so does the wait; of the rate
+        they say something only once a pace has been learnt, or where most requests are refused.
         """
         self._refusals.append(True)
+        self._refused_sent.append(sent)
         if wait and self._mostly_refused:
             self.pause(wait)
             self._asked_until = max(self._asked_until, time.monotonic() + wait)
         self._pace_refused += 1
+        is_paced = self._started and self._pace is not None
+        if not (is_paced or self._mostly_refused):
+            return
         if sent < self._last_cut or self._answers < self._pace_again_at:
             return  # sent before what was learnt from the last one, or nothing can be learnt
         now = time.monotonic()
@@ -261,7 +275,11 @@ class Pacing:
 
     @property
     def _mostly_refused(self) -> bool:
-        return 2 * sum(self._refusals) >= len(self._refusals)
+        if len(self._sent) < RECENT:
+            return 2 * sum(self._refusals) >= len(self._refusals)
+        first = min(self._refused_sent)
+        since = sum(moment >= first for moment in self._sent)
+        return len(self._refused_sent) == MOST_REFUSED and since <= RECENT
 
     def _cut_pace(self, now: float) -> None:
         elapsed, count = now - self._mark, max(1, self._since_mark)

@@ -64,7 +64,7 @@ class RetryPolicy:
         if error.kind not in ("rate_limit", "loading") and attempt >= self.attempts:
             return None
         if error.retry_after is not None:
-            return asked + chance.uniform(0.0, self.first_wait)
+            return asked + chance.uniform(0.0, self.first_wait / 2)
         soon = LONGEST_WHILE_LOADING if error.kind == "loading" else self.longest_wait
         longest = min(soon, self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 16))
         return chance.uniform(longest / 2, longest)

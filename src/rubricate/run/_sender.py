@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._budget import RunEnds
+from rubricate.run._descriptors import bounded
 from rubricate.run._judgement import Judgement
 from rubricate.run._late import LostRequest, Watchdog, over_deadline
 from rubricate.run._limits import Limiter, Limits, limiter_of
@@ -70,6 +71,7 @@ class Sender:
         self._on_trouble = on_trouble
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
+        self._given: dict[str, Limits] = {}
         self._chance = random.Random(0)
         self._watchdog = Watchdog(retries.deadline)
         self._standings: dict[ModelKey, Standing] = {}
@@ -89,8 +91,8 @@ class Sender:
 
     def leave(self) -> None:
         """Give the endpoints' limits back; they are joined again by the next request."""
-        for limiter in self._limiters.values():
-            limiter.leave(self._limits)
+        for endpoint, limiter in self._limiters.items():
+            limiter.leave(self._given[endpoint])
         self._limiters.clear()
 
     @property
@@ -116,13 +118,25 @@ class Sender:
             standing = self._standings[key] = Standing()
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
-            limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
-            limiter.join(self._limits)
+            limiter = self._joined(model)
         standing.join(judgement)
         try:
             return await self._until_answered(limiter, standing, model, request, judgement)
         finally:
             standing.leave(judgement)
+
+    def _joined(self, model: Model) -> Limiter:
+        """The limiter of a model's endpoint, with this run's limits taken in."""
+        limits, bound = self._limits, None
+        if getattr(model, "opens_connections", False):
+            limits, bound = bounded(limits)
+        limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
+        limiter.join(limits)
+        self._given[model.endpoint] = limits
+        if bound is not None:
+            logger.info("%s", bound)
+            self._on_trouble(bound)
+        return limiter
 
     async def _until_answered(
         self,
@@ -221,6 +235,7 @@ class Sender:
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
+        limiter.pacing.sends(sent)
         late = None
         if not standing.is_open:
             late = asyncio.create_task(_open_late(standing))
@@ -337,6 +352,8 @@ class Sender:
         if not standing.accepted and has_had_enough and elapsed >= self._retries.max_outage:
             return None, True
         wait = self._retries.wait(error, attempt, elapsed, self._chance)
+        if wait is not None and not standing.accepted and error.kind != "rate_limit":
+            wait = min(wait, max(SOON, self._retries.max_outage - elapsed))
         return wait, True
 
     async def _bring_others(

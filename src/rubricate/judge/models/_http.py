@@ -87,7 +87,7 @@ class HTTPModel:
         MissingKeyError: the provider's key variable is not set.
     """
 
-    repeatable = True
+    repeatable = opens_connections = True
 
     def __init__(
         self,

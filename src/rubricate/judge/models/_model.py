@@ -104,6 +104,7 @@ class Model(Protocol):
 
     A model may also have an attribute `repeatable`: if it is true, a request that waits far longer
     than others for its answer may be cancelled and sent again, or sent a second time beside it.
+    `opens_connections` says that each request in flight takes a file descriptor.
     An attribute `caches_prefixes` says whether what prompts begin with is cheaper the second time;
     `gives_probabilities`, if it is false, that completions never have any. A method
     `parameters(request)` gives what is sent beside the messages (`temperature`, `max_tokens`, ...),
