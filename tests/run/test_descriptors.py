@@ -36,7 +36,7 @@ def test_concurrency_is_bounded_by_the_descriptors_that_there_are(tmp_path):
         )
         assert len(endpoint.requests) == 150
     assert done.returncode == 0, done.stderr
-    assert "requests at once: this process may have 80 files open (ulimit -n)" in done.stderr
+    assert "requests at once: 'ulimit -n' is 80" in done.stderr
 
 
 def test_what_fits_is_not_bounded():

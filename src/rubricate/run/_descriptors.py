@@ -20,8 +20,8 @@ def bounded(limits: Limits) -> tuple[Limits, str | None]:
     most = max(1, left // 2, left - RESERVE)
     if limits.concurrency <= most:
         return limits, None
-    why = f"this process may have {allowed} files open (ulimit -n)"
-    return replace(limits, concurrency=most), f"at most {most} requests at once: {why}"
+    text = f"at most {most} requests at once: 'ulimit -n' is {allowed}"
+    return replace(limits, concurrency=most), text
 
 
 def _descriptors() -> tuple[int, int]:
