@@ -24,7 +24,7 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
-from rubricate.judge import Case, choose_judge, confidence, judge_fingerprint
+from rubricate.judge import Case, GroupedModelJudge, choose_judge, confidence, judge_fingerprint
 from rubricate.report import cascade_report
 from rubricate.rubric import Failure
 from rubricate.run import FinishedRun, read_run
@@ -155,6 +155,24 @@ def test_the_first_request_to_a_later_stage_goes_first_where_that_is_asked_for()
     result = rubricate.grade(data, Cascade(stages, [0.8, 0.9]), leader_first=True, concurrency=3)
     assert result.calls == 90
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_a_stage_that_asks_about_several_criteria_waits_for_all_of_an_item(concurrency: int):
+    asked: list[int] = []
+
+    async def together(messages: Any) -> str:
+        found = len(re.findall(r"^Criterion \d:", messages[-1]["content"], re.MULTILINE))
+        asked.append(found)
+        one = {"reason": "r", "evidence": [], "verdict": "MET"}
+        return json.dumps({str(n): one for n in range(1, found + 1)})
+
+    second = GroupedModelJudge(PythonModel(together, name="second"))
+    data, stages = dataset(*[0.1] * 4, criteria=3), [Sure(), second]
+    assert rubricate.estimate(data, Cascade(stages, 0.8)).most_requests == 4
+    result = rubricate.grade(data, Cascade(stages, 0.8), concurrency=concurrency)
+    assert result.failed == 0
+    assert asked == [3, 3, 3, 3]
 
 
 def test_a_panels_confidence_is_the_share_of_its_votes(tmp_path: Path):

@@ -222,6 +222,23 @@ def test_an_item_that_is_the_same_as_one_that_fails_is_asked_about_itself(make_d
     assert result.failed == 1
 
 
+@pytest.mark.parametrize("leader_first", [False, True])
+def test_many_that_are_the_same_and_fail_are_each_asked_about_once(leader_first: bool):
+    asked: list[int] = []
+
+    async def judge(messages: Any) -> Any:
+        asked.append(1)
+        await asyncio.sleep(0.001)
+        return "?"
+
+    dataset = RubricDataset("", Rubric([Criterion(requirement=one) for one in "abc"]))
+    for _ in range(4):
+        dataset.add_item("The same text.")
+    options: Any = {"leader_first": leader_first, "concurrency": 5, "max_time": 30}
+    result = rubricate.grade(dataset, judge, **options)
+    assert (result.stopped, result.failed, len(asked)) == (None, 12, 36)
+
+
 @pytest.mark.parametrize("concurrency", [1, 4, 32])
 @pytest.mark.parametrize("leader_first", [False, True])
 def test_what_items_with_their_own_rubrics_share_is_asked_once(

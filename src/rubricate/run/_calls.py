@@ -235,13 +235,26 @@ class Bench:
             counted = replace(counted, criterion=asked.name)
         item.verdicts[asked.name] = counted
 
-    def escalations(self, item: JudgedItem) -> list[Call]:
-        """The calls for what of an item goes on to its next stage; asked for once."""
+    def escalations(self, item: JudgedItem, *, waits: bool = True) -> list[Call]:
+        """The calls for what of an item goes on to its next stage; asked for once.
+
+        A stage that asks about several criteria at once waits for all that may come to it, unless
+        it is told not to.
+        """
         calls: list[Call] = []
-        for stage, names in item.escalated.items():
-            calls += self.calls(item, stage, names)
-        item.escalated.clear()
+        for stage, names in list(item.escalated.items()):
+            if not (waits and self._is_awaited(item, stage, names)):
+                calls += self.calls(item, stage, item.escalated.pop(stage))
         return calls
+
+    def _is_awaited(self, item: JudgedItem, stage: int, names: Collection[str]) -> bool:
+        """Whether more criteria may come to a stage that asks about several at once."""
+        rubric = item.planned.rubric
+        groups = (group for seat in self._seats[stage] for group in self._groups(rubric, seat))
+        return any(len(called) > 1 for _, called in groups) and any(
+            criterion.needs_judge and name not in item.verdicts and name not in names
+            for criterion, name in zip(rubric, rubric.names, strict=True)
+        )
 
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:
         """The verdict on a criterion that was not judged, or not by all who should have."""

@@ -168,7 +168,7 @@ async def estimate(
                         for verdict in judged:
                             documents.add(verdict)
                     open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
-                calls = bench.escalations(item)
+                calls = bench.escalations(item, waits=False)
                 further += sum(len(call.asked) for call in calls)
             for stage in range(1, bench.stages):
                 names = [name for name, at in open_at.items() if at < stage]

@@ -228,9 +228,9 @@ class Execution:
 
     def _escalated(self, item: JudgedItem) -> list[Call]:
         """The calls that what was taken last makes needed at a further stage of a cascade."""
-        if not item.escalated:
+        calls = self._bench.escalations(item) if item.escalated else []
+        if not calls:
             return []
-        calls = self._bench.escalations(item)
         self._progress.total += sum(len(call.asked) for call in calls)
         return self._unknown(item, calls)
 

@@ -21,9 +21,10 @@ class SingleFlight:
         self._asked: set[str] = set()
 
     def plan(self, keys: Sequence[str]) -> None:
-        """Note a call that is to be made about some keys."""
+        """Note a call that is to be made about some keys, which have no answer as yet."""
         for key in keys:
             self._planned[key] = self._planned.get(key, 0) + 1
+            self._asked.discard(key)  # in vain
 
     async def begin(self, keys: Sequence[str]) -> bool:
         """Whether a planned call is to be made as it is planned; `end` is then to follow.

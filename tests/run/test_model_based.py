@@ -1,0 +1,662 @@
+"""Random runs against a sequential reference, written from the documentation.
+
+Each case is a chain of runs into one folder. Kinds of criteria, items that are the same, rubrics of
+their own, panels, cascades, grouping, orders, replicates, weights, submissions, concurrency and the
+ways of ending early are drawn by the case's number; the judges answer by a hash of what they are
+asked and of the run in which they are asked, so that an answer that was asked for twice shows.
+
+Some hundred cases run here. `RUBRICATE_MODEL_RUNS=5000 pytest tests/run/test_model_based.py` runs
+more, `RUBRICATE_MODEL_CASE=17` one alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import math
+import os
+import random
+import re
+import statistics
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import rubricate
+from rubricate import (
+    Cascade,
+    Criterion,
+    CriterionOption,
+    DataItem,
+    MetricCriterion,
+    Panel,
+    PythonModel,
+    RegexCriterion,
+    Rubric,
+    RubricDataset,
+    RunStopped,
+    ScaleCriterion,
+    Usage,
+    Verdict,
+)
+from rubricate.judge import Completion, GroupedModelJudge, ModelJudge
+
+RUNS = int(os.environ.get("RUBRICATE_MODEL_RUNS", "120"))
+ONLY = os.environ.get("RUBRICATE_MODEL_CASE")
+BATCHES = 8
+PRICE = 0.01
+ABSTAINS = "CANNOT_ASSESS"
+NOT_RUN = ("failed", "not_run", None)
+TEXTS = ("Rome, Paris: one", "Rome, Paris: two 12", "Rome, Paris: three")
+VALUES: dict[str, dict[str, float | None]] = {
+    "b1": {"MET": 1.0, "UNMET": 0.0},
+    "b2": {"MET": 1.0, "UNMET": 0.0},
+    "c1": {"poor": 0.0, "fair": 0.4, "good": 1.0, "n/a": None},
+    "s1": {"1": 0.0, "2": 0.5, "3": 1.0},
+    "m1": {"0": 0.0, "1": 0.5, "2": 1.0},
+    "r1": {"MET": 1.0, "UNMET": 0.0},
+}
+"""What the answers to each criterion are worth; of the metric, by how many items are found."""
+WEIGHTS = {"b1": 2.0, "b2": -1.0, "c1": 1.0, "s1": 3.0, "m1": 1.0, "r1": 1.0}
+ORDERS = {"b1": 6, "b2": 6, "c1": 6, "s1": 6, "m1": 1}
+"""How many different orders of the answers there are, at least."""
+
+
+def criterion(name: str, weight: float) -> Criterion:
+    told: dict[str, Any] = {"name": name, "weight": weight, "requirement": f"Question {name}?"}
+    match name:
+        case "c1":
+            worths = VALUES[name].items()
+            options = [CriterionOption(label=n, value=v) for n, v in worths if v is not None]
+            return Criterion(
+                **told,
+                scale_type="nominal",
+                options=(*options, CriterionOption(label="n/a", na=True)),
+            )
+        case "s1":
+            return ScaleCriterion(**told, low=1, high=3)
+        case "m1":
+            return MetricCriterion(**told, tp_instructions=("Rome", "Paris"), metrics=("recall",))
+        case "r1":
+            return RegexCriterion(name=name, weight=weight, pattern=r"\d")
+    return Criterion(**told)
+
+
+def chance(*about: object) -> random.Random:
+    return random.Random(zlib.crc32(repr(about).encode()))
+
+
+def answered(case: int, epoch: int, judge: str, text: str, name: str, order: object) -> str | None:
+    """What a judge says of a text when it is asked in a run; None for nothing that can be read."""
+    draw = chance(case, epoch, judge, text, name, order)
+    if draw.random() < 0.08:
+        return None
+    if name != "m1" and draw.random() < 0.1:
+        return ABSTAINS
+    return draw.choice(list(VALUES[name]))
+
+
+class Ask(NamedTuple):
+    """A request: who was asked about what, each criterion with the order of its answers."""
+
+    judge: str
+    text: str
+    about: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass
+class World:
+    """The judges of a case, as language models in this process."""
+
+    case: int
+    epoch: int = 0
+    asks: list[Ask] = field(default_factory=list)
+    stop: asyncio.Event | None = None
+    stop_after: int = 0
+
+    def __post_init__(self) -> None:
+        self.models = {name: self._model(name) for name in "abc"}
+
+    def _model(self, judge: str) -> PythonModel:
+        async def answer(messages: Any) -> Completion:
+            return await self._answer(judge, messages)
+
+        return PythonModel(answer, name=judge)
+
+    async def _answer(self, judge: str, messages: Any) -> Completion:
+        prompt = messages[1]["content"]
+        _, text, asked = re.split(r"<submission-\w+>\n|\n</submission-\w+>", prompt)
+        names = re.findall(r"Question (\w+)\?", asked)
+        parts = re.split(r"Question \w+\?", asked)[1:]
+        about = tuple(
+            (name, tuple(re.findall(r"^- (\w+|n/a)(?::.*)?$", part, re.MULTILINE)))
+            for name, part in zip(names, parts, strict=True)
+        )
+        self.asks.append(Ask(judge, text, tuple((n, () if n == "m1" else o) for n, o in about)))
+        for _ in range(chance(self.case, len(self.asks)).randrange(3)):
+            await asyncio.sleep(0)
+        if self.stop is not None and len(self.asks) >= self.stop_after:
+            self.stop.set()
+        usage = Usage(requests=1, cost=PRICE)
+        said = [
+            answered(self.case, self.epoch, judge, text, name, () if name == "m1" else order)
+            for name, order in about
+        ]
+        if None in said:
+            return Completion("?", usage)
+        replies = [_reply(name, label) for (name, _), label in zip(about, said, strict=True)]
+        grouped = "each to be judged by itself" in asked
+        reply: Any = {str(n): one for n, one in enumerate(replies, 1)} if grouped else replies[0]
+        return Completion(json.dumps(reply), usage)
+
+
+def _reply(name: str, label: str | None) -> dict[str, Any]:
+    verdict: Any = int(label) if name == "s1" and label != ABSTAINS else label
+    if name == "m1":
+        found = int(label or 0)
+        verdict = {
+            "items": [
+                {
+                    "item": item,
+                    "classified": "positive" if place < found else "unmentioned",
+                    "quote": item if place < found else "",
+                }
+                for place, item in enumerate(("Rome", "Paris"))
+            ],
+            "others": [],
+        }
+    return {"reason": "r", "evidence": [], "verdict": verdict}
+
+
+# What is drawn
+
+
+@dataclass(frozen=True)
+class StageDrawn:
+    judges: tuple[str, ...]
+    size: int = 1
+    replicates: int = 1
+    permutations: int = 1
+    min_votes: int = 1
+
+    @property
+    def votes(self) -> bool:
+        return len(self.judges) * self.replicates * self.permutations > 1
+
+    def members(self) -> Iterator[tuple[str, int, int]]:
+        """Judge, order and replicate of each member."""
+        orders, numbers = range(self.permutations), range(1, self.replicates + 1)
+        return itertools.product(self.judges, orders, numbers)
+
+
+@dataclass(frozen=True)
+class RunDrawn:
+    items: tuple[tuple[str, tuple[str, ...] | None], ...]  # text, and the names of its own rubric
+    rubric: tuple[str, ...]
+    factors: dict[str, float]
+    stages: tuple[StageDrawn, ...]
+    threshold: float
+    cannot_assess: str
+    concurrency: int
+    leader_first: bool
+    only_failed: bool
+    fresh: bool
+    limit: int | None
+    ends: str | None  # early: `stop` or `cost`
+    after: int
+
+    @property
+    def simple(self) -> bool:
+        """Whether each request is about one criterion, and made once."""
+        return all(stage.size == 1 == stage.replicates for stage in self.stages)
+
+    def names(self, own: tuple[str, ...] | None) -> tuple[str, ...]:
+        return self.rubric if own is None else own
+
+    def weight(self, name: str) -> float:
+        return WEIGHTS[name] * self.factors[name]
+
+
+def drawn(draw: random.Random) -> RunDrawn:
+    def names() -> tuple[str, ...]:
+        return tuple(draw.sample(list(WEIGHTS), draw.randint(1, 5)))
+
+    def stage() -> StageDrawn:
+        judges = tuple(draw.sample("abc", draw.choice([1, 1, 2, 3])))
+        replicates, permutations = draw.choice([1, 1, 1, 2]), draw.choice([1, 1, 2, 3])
+        most = len(judges) * replicates * permutations
+        least = draw.choice([1, 1, 1, min(2, most), most])
+        return StageDrawn(judges, draw.choice([1, 1, 2, 9]), replicates, permutations, least)
+
+    stages = tuple(stage() for _ in range(draw.choice([1, 1, 2])))
+    run = RunDrawn(
+        items=tuple(
+            (draw.choice(TEXTS), names() if draw.random() < 0.5 else None)
+            for _ in range(draw.randint(1, 5))
+        ),
+        rubric=names(),
+        factors={name: draw.choice([1.0, 1.0, 2.5]) for name in WEIGHTS},
+        stages=stages,
+        threshold=draw.choice([0.5, 0.7, 1.0]),
+        cannot_assess=draw.choice(["skip", "zero", "partial", "fail"]),
+        concurrency=draw.choice([1, 2, 5, 32]),
+        leader_first=draw.random() < 0.5,
+        only_failed=draw.random() < 0.15,
+        fresh=False,
+        limit=draw.choice([None, None, None, 2]),
+        ends=None,
+        after=draw.randint(1, 12),
+    )
+    changes: dict[str, Any] = {"fresh": not run.only_failed and draw.random() < 0.1}
+    if run.simple and not run.only_failed and draw.random() < 0.4:
+        changes["ends"] = draw.choice(["stop", "cost"])
+    return RunDrawn(**{**run.__dict__, **changes})
+
+
+# The engine
+
+
+def judge_of(world: World, run: RunDrawn) -> Any:
+    def one(stage: StageDrawn) -> Any:
+        made: list[Any] = [
+            ModelJudge(world.models[name])
+            if stage.size == 1
+            else GroupedModelJudge(world.models[name], criteria_per_call=stage.size)
+            for name in stage.judges
+        ]
+        if not stage.votes:
+            return made[0]
+        return Panel(
+            made,
+            replicates=stage.replicates,
+            permutations=stage.permutations,
+            min_votes=stage.min_votes,
+        )
+
+    stages = [one(stage) for stage in run.stages]
+    return stages[0] if len(stages) == 1 else Cascade(stages, run.threshold)
+
+
+def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubricate.Result:
+    def rubric(names: tuple[str, ...]) -> Rubric:
+        return Rubric([criterion(name, run.weight(name)) for name in names])
+
+    items = [
+        DataItem(text, id=str(place), rubric=None if own is None else rubric(own))
+        for place, (text, own) in enumerate(run.items)
+    ]
+    dataset = RubricDataset("A task.", rubric(run.rubric), items)
+    told: dict[str, Any] = {"max_cost": PRICE * run.after} if ends == "cost" else {}
+    if ends != "stop" and run.only_failed:
+        told["retry_failed"] = True
+
+    async def main() -> rubricate.Result:
+        world.stop = asyncio.Event() if ends == "stop" else None
+        world.stop_after = run.after
+        try:
+            return await rubricate.agrade(
+                dataset,
+                judge_of(world, run),
+                run_dir=folder,
+                concurrency=run.concurrency,
+                leader_first=run.leader_first,
+                cannot_assess=run.cannot_assess,
+                limit=run.limit,
+                stop=world.stop,
+                **told,
+            )
+        except RunStopped as stopped:
+            if ends is None:
+                raise
+            return stopped.result
+
+    world.asks.clear()
+    world.epoch += 1
+    return asyncio.run(main())
+
+
+# The reference: one after the other, from what the documentation says
+
+Found = tuple[str, str | None, float | None]
+"""Status, label (of a failure its kind) and value of a verdict."""
+
+
+@dataclass
+class Reference:
+    """What is known by key, and what a run makes of it.
+
+    A key is what would be asked: judge, text, the criteria of the request with their orders, which
+    of them, and the replicate.
+    """
+
+    case: int
+    known: dict[object, str | None] = field(default_factory=dict)
+    asks: Counter[Ask] = field(default_factory=Counter)
+    calls: int = 0
+
+    def run(self, run: RunDrawn, epoch: int) -> list[dict[str, Found]]:
+        self.asks, self.calls = Counter(), 0
+        return [
+            self._item(run, epoch, text, run.names(own))
+            for text, own in run.items[: run.limit or len(run.items)]
+        ]
+
+    def _item(
+        self, run: RunDrawn, epoch: int, text: str, names: tuple[str, ...]
+    ) -> dict[str, Found]:
+        found: dict[str, Found] = {}
+        open_ = [name for name in names if name != "r1"]
+        if "r1" in names:
+            found["r1"] = self._computed(run, text)
+        asked = list(open_)
+        for place, stage in enumerate(run.stages):
+            votes: dict[str, list[object]] = {name: [] for name in open_}
+            seen: set[object] = set()
+            for judge, turn, replicate in stage.members():
+                for start in range(0, len(asked), stage.size):
+                    group = asked[start : start + stage.size]
+                    about = tuple((name, _order(name, turn)) for name in group)
+                    left: list[tuple[str, object]] = []
+                    for name in group:
+                        if name not in open_:
+                            continue
+                        key = (judge, text, about, name, replicate)
+                        if key in seen:  # the same answer is the same vote
+                            continue
+                        seen.add(key)
+                        if self.known.get(key) is not None:
+                            continue
+                        if not (run.only_failed and key not in self.known):
+                            left.append((name, key))
+                    if left:
+                        self._ask(epoch, judge, text, left, dict(about))
+                    for name in group:
+                        if name in open_:
+                            votes[name].append((judge, text, about, name, replicate))
+            for name in list(open_):
+                keys = list(dict.fromkeys(votes[name]))
+                given = [self._said(name, key) for key in keys]
+                verdict = _counted(stage, name, given, run.weight(name))
+                is_last = place == len(run.stages) - 1
+                if verdict == NOT_RUN or is_last or _sure(verdict, given, run.threshold):
+                    found[name] = verdict
+                    open_.remove(name)
+        return found
+
+    def _computed(self, run: RunDrawn, text: str) -> Found:
+        if ("r1", text) not in self.known:
+            if run.only_failed:
+                return NOT_RUN
+            self.calls += 1
+            self.known["r1", text] = "MET" if re.search(r"\d", text) else "UNMET"
+        label = self.known["r1", text] or ""
+        return "judged", label, VALUES["r1"][label]
+
+    def _ask(
+        self,
+        epoch: int,
+        judge: str,
+        text: str,
+        left: list[tuple[str, object]],
+        orders: dict[str, tuple[str, ...]],
+    ) -> None:
+        said = {
+            name: answered(self.case, epoch, judge, text, name, orders[name]) for name, _ in left
+        }
+        failed = None in said.values()
+        ask = Ask(judge, text, tuple((name, orders[name]) for name, _ in left))
+        self.asks[ask] += 3 if failed else 1  # what cannot be read is asked again, twice
+        self.calls += len(left)
+        for name, key in left:
+            self.known[key] = None if failed else said[name]
+
+    def _said(self, name: str, key: object) -> Found:
+        if key not in self.known:
+            return NOT_RUN
+        label = self.known[key]
+        if label is None:
+            return "failed", "unreadable_reply", None
+        if label == ABSTAINS:
+            return "abstained", ABSTAINS, None
+        value = VALUES[name][label]
+        if value is None:
+            return "not_applicable", label, None
+        if name == "m1":
+            label = f"tp {label}, fp 0, tn 0, fn {2 - int(label)}"
+        return "judged", label, value
+
+
+def _order(name: str, turn: int) -> tuple[str, ...]:
+    """The order of a criterion's answers, the `turn`th from 0: docs/judging.md."""
+    if name == "m1":
+        return ()
+    decided = list(VALUES[name])
+    if turn % 2:
+        decided.reverse()
+    order = [*decided, ABSTAINS]
+    start = turn // 2
+    return tuple(order[start:] + order[:start])
+
+
+def _counted(stage: StageDrawn, name: str, votes: list[Found], weight: float) -> Found:
+    """What votes come to, where several are taken."""
+    if not stage.votes:
+        (vote,) = votes
+        return vote
+    if NOT_RUN in votes:
+        return NOT_RUN
+    apart = [vote for vote in votes if vote[0] == "not_applicable"]
+    scoring = [vote for vote in votes if vote[0] == "judged"]
+    abstained = sum(vote[0] == "abstained" for vote in votes)
+    if len(apart) + len(scoring) < stage.min_votes:
+        if not apart and not scoring and abstained >= stage.min_votes:
+            return "abstained", ABSTAINS, None
+        return "failed", "quorum", None
+    if len(apart) > len(scoring):
+        return apart[0]
+    sign = -1.0 if weight < 0 else 1.0
+    if name in ("b1", "b2", "c1"):  # majority and mode; of an even count what scores lower
+        counts = Counter(scoring)
+        most = [vote for vote, count in counts.items() if count == max(counts.values())]
+        return min(most, key=lambda vote: sign * (vote[2] or 0.0))
+    mean = statistics.fmean(vote[2] or 0.0 for vote in scoring)
+    same = [vote for vote in scoring if math.isclose(vote[2] or 0.0, mean, abs_tol=1e-12)]
+    if same:
+        return same[0]
+    if name == "m1":
+        return "judged", f"{mean:.4g}", mean
+    nearest = min(
+        VALUES[name].items(), key=lambda one: (abs(round((one[1] or 0) - mean, 9)), one[1])
+    )
+    return "judged", nearest[0], mean
+
+
+def _sure(verdict: Found, votes: list[Found], threshold: float) -> bool:
+    """Whether a verdict of a stage that is not the last stands: by the share of votes for it."""
+    if verdict[0] not in ("judged", "not_applicable") or len(votes) < 2:
+        return False
+    return sum(vote[1] == verdict[1] for vote in votes) / len(votes) >= threshold
+
+
+def score_of(
+    pairs: list[tuple[float, float]],
+) -> float | None:
+    """The score of weights and values: docs/rubrics.md."""
+    raw = sum(weight * value for weight, value in pairs)
+    positive = sum(weight for weight, _ in pairs if weight > 0)
+    if positive:
+        return min(1.0, max(0.0, raw / positive))
+    negative = sum(-weight for weight, _ in pairs if weight < 0)
+    return min(1.0, max(0.0, 1 + raw / negative)) if negative else None
+
+
+def scored(run: RunDrawn, verdicts: dict[str, Found]) -> tuple[float | None, ...]:
+    """The score, and the least and the most that it could be: all answers to what is missing."""
+
+    def stand_in(weight: float) -> float | None:
+        match run.cannot_assess:
+            case "skip":
+                return None
+            case "partial":
+                return 0.5 if weight > 0 else 0.0
+            case "fail":
+                return 1.0 if weight < 0 else 0.0
+        return 0.0
+
+    now: list[float | None] = []
+    ways: list[set[float | None]] = []
+    for name, (status, _, value) in verdicts.items():
+        outside = stand_in(run.weight(name))
+        now.append({"judged": value, "failed": None}.get(status, outside))
+        could: set[float | None] = {now[-1]}
+        if status in ("abstained", "failed"):
+            could |= {worth for worth in VALUES[name].values() if worth is not None} | {outside}
+        ways.append(could)
+    weights = [run.weight(name) for name in verdicts]
+
+    def of(values: Any) -> float | None:
+        return score_of([(w, v) for w, v in zip(weights, values, strict=True) if v is not None])
+
+    all_ways = [one for values in itertools.product(*ways) if (one := of(values)) is not None]
+    return of(now), min(all_ways, default=None), max(all_ways, default=None)
+
+
+# The comparison
+
+
+def found_in(result: rubricate.Result) -> list[dict[str, Found]]:
+    return [
+        {
+            name: (
+                verdict.status,
+                verdict.error.kind if verdict.error else verdict.label,
+                verdict.value,
+            )
+            for name, verdict in item.criteria.items()
+        }
+        for item in result
+    ]
+
+
+def same(one: Found, other: Found) -> bool:
+    return one[:2] == other[:2] and one[2] == pytest.approx(other[2])
+
+
+def check_whole(
+    run: RunDrawn,
+    result: Any,
+    world: World,
+    reference: Reference,
+    ended_before: Any = None,
+) -> None:
+    """A run that went to its end is what the reference says, and asked for the same."""
+    expected = reference.run(run, world.epoch)
+    found = found_in(result)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert one.keys() == other.keys()
+        for name in one:
+            assert same(one[name], other[name]), (name, one[name], other[name])
+    assert Counter(world.asks) == reference.asks
+    assert result.usage.requests == len(world.asks)
+    assert result.usage.cost == pytest.approx(PRICE * len(world.asks))
+    if ended_before is None:  # what code computes was computed before, perhaps
+        assert result.calls == reference.calls
+    assert result.stopped is None
+    for item, verdicts in zip(result, expected, strict=True):
+        ordered = {name: verdicts[name] for name in item.rubric.names}
+        value, lowest, highest = scored(run, ordered)
+        assert item.score.value == pytest.approx(value)
+        assert item.score.lowest == pytest.approx(lowest)
+        assert item.score.highest == pytest.approx(highest)
+
+
+def check_ended(run: RunDrawn, result: Any, world: World) -> None:
+    """A run that ended early has counted what it spent, within its bound."""
+    if run.ends == "cost":
+        assert result.usage.cost == pytest.approx(PRICE * len(world.asks))
+        assert result.usage.cost <= PRICE * run.after + 1e-9
+
+
+def lost(run: RunDrawn, first: list[Ask], second: list[Ask], reference: Reference, at: int) -> None:
+    """Note what the first, ended run has made known, and check what the second asked again."""
+    again = Counter(second)
+    for ask, times in Counter(first).items():
+        said = answered(reference.case, at, ask.judge, ask.text, *ask.about[0])
+        key = (ask.judge, ask.text, ask.about, ask.about[0][0], 1)
+        if said is None:
+            reference.known.setdefault(key, None)
+        elif not again[ask]:
+            assert times == 1, ask
+            reference.known[key] = said
+    twice = [
+        ask
+        for ask in set(first) & set(second)
+        if answered(reference.case, at, ask.judge, ask.text, *ask.about[0]) is not None
+    ]
+    assert len(twice) <= run.concurrency, "more was asked again than was in flight"
+    if run.ends == "cost":
+        assert not twice
+
+
+def _settled(verdict: Verdict) -> bool:
+    """Whether nothing that it was made of failed, which is asked again."""
+    return all(one.status != "failed" for one in (verdict, *verdict.votes))
+
+
+def check_case(case: int, folder: Path) -> None:
+    draw = chance("case", case)
+    world, reference = World(case), Reference(case)
+    run = drawn(draw)
+    for _ in range(draw.randint(2, 4)):
+        into = folder / "run"
+        if run.fresh:
+            into = folder / f"run {world.epoch}"
+            reference.known.clear()
+            folder = into
+            into = folder / "run"
+        if run.ends is not None:
+            early = graded(world, run, into, run.ends)
+            first, at = list(world.asks), world.epoch
+            check_ended(run, early, world)
+            whole = graded(world, run, into, None)
+            lost(run, first, world.asks, reference, at)
+            settled = [{name for name, v in item.criteria.items() if _settled(v)} for item in early]
+            for names, one, other in zip(settled, found_in(early), found_in(whole), strict=True):
+                assert all(same(one[name], other[name]) for name in names)
+            check_whole(run, whole, world, reference, early)
+        else:
+            check_whole(run, graded(world, run, into, None), world, reference)
+        again = graded(world, run, into, None)  # asks for nothing but what failed
+        check_whole(run, again, world, reference)
+        run = changed(run, draw)
+
+
+def changed(run: RunDrawn, draw: random.Random) -> RunDrawn:
+    """The same run with something changed, or another one."""
+    other = drawn(draw)
+    names = draw.choice(
+        [("factors",), ("items",), ("stages",), ("threshold", "cannot_assess"), tuple(run.__dict__)]
+    )
+    kept = {"ends", "only_failed", "fresh", "concurrency", "leader_first", "limit", "after"}
+    taken = {*names, *kept}
+    made = {name: getattr(other if name in taken else run, name) for name in run.__dict__}
+    found = RunDrawn(**made)
+    return found if found.simple or not found.ends else RunDrawn(**{**made, "ends": None})
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_random_runs_are_what_a_sequential_reference_says(batch: int, tmp_path: Path):
+    cases = [int(ONLY)] if ONLY else range(batch, RUNS, BATCHES)
+    for case in cases:
+        try:
+            check_case(case, tmp_path / str(case))
+        except Exception as error:
+            error.add_note(f"RUBRICATE_MODEL_CASE={case}")
+            raise
