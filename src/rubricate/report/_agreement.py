@@ -59,7 +59,7 @@ class CriterionAgreement:
             not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
         calibration: of the judge's probabilities of MET, where it has any.
-        criteria: how many criteria it is of.
+        of: the names of the criteria that it is of, where these are several.
     """
 
     name: str
@@ -68,7 +68,7 @@ class CriterionAgreement:
     not_applicable: int
     agreement: LabelAgreement | ScoreAgreement
     calibration: Calibration | None = None
-    criteria: int = 1
+    of: tuple[str, ...] = ()
 
     @property
     def accuracy(self) -> Estimate:
@@ -92,7 +92,7 @@ class AgreementReport:
         items: items with a label.
         criteria: those with a label, in the rubric's order.
         alone: where several criteria have one pair each, such as those of single items: these
-            together, by what their answers are.
+            together, by what their answers are. They are among `criteria`, too.
         stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
         calibration: of the judge's probabilities of MET, on all binary criteria.
         scores: the items' scores against those by their labels; None where no item has a label on
@@ -196,9 +196,9 @@ def agreement_report(
     where = merged({stratum: len(pairs) for stratum, pairs in counted.items()})
     alone: dict[Stratum, list[_Pairs]] = {}
     for pairs in every:
-        place = where.get(pairs.stratum)
-        if place is not None and place.name is None:
-            alone.setdefault(place, []).append(pairs)
+        count = len(counted[pairs.stratum])
+        if count == 1 or (not count and len(pairs.rows) == 1):
+            alone.setdefault(pairs.stratum._replace(name=None), []).append(pairs)
     binary = [row for row in labelled if own(row).measurement == "binary"]
     several = len({row.criterion for row in binary}) > 1
     annotators, annotators_together = annotators_of(run, group_of, bootstrap, own)
@@ -207,8 +207,9 @@ def agreement_report(
         items=len({row.item for row in labelled}),
         criteria=tuple(_criterion(pairs, undecided, cluster, bootstrap) for pairs in every),
         alone=tuple(
-            _criterion(_Pairs.together(stratum, parts), undecided, group_of, bootstrap, len(parts))
+            _criterion(_Pairs.together(stratum, parts), undecided, group_of, bootstrap)
             for stratum, parts in alone.items()
+            if len(parts) > 1
         ),
         stratified=_stratified(counted, where, group_of, bootstrap),
         scores=_scores(run, cluster, bootstrap),
@@ -244,6 +245,7 @@ class _Pairs:
         self.judge: list[Any] = []
         self.human: list[Any] = []
         self.not_applicable = 0
+        self.of: tuple[str, ...] = ()
 
     def add(self, row: RowVerdict, criterion: Criterion) -> None:
         level, status = self.stratum.level, human_status(row.human_label, row.human_value)
@@ -261,6 +263,7 @@ class _Pairs:
     def together(cls, stratum: Stratum, parts: Sequence[_Pairs]) -> _Pairs:
         """Several criteria as one."""
         whole = cls(stratum, parts[0].criterion)
+        whole.of = tuple(part.stratum.name or "" for part in parts)
         for part in parts:
             whole.rows += part.rows
             whole.items += part.items
@@ -358,7 +361,6 @@ def _criterion(
     undecided: Undecided,
     group: Mapping[str, Any] | None,
     bootstrap: Bootstrap,
-    criteria: int = 1,
 ) -> CriterionAgreement:
     level, kind = pairs.stratum.level, pairs.criterion.measurement
     groups = None if group is None else [group[item] for item in pairs.items]
@@ -386,13 +388,13 @@ def _criterion(
         )
     own = group or {row.item: row.item for row in pairs.rows}
     return CriterionAgreement(
-        name=pairs.stratum.name or f"{criteria} criteria of one pair",
+        name=pairs.stratum.name or f"{len(pairs.of)} criteria of one pair",
         measurement=kind,
         statuses=dict(Counter(row.status for row in pairs.rows)),
         not_applicable=pairs.not_applicable,
         agreement=found,
         calibration=_calibration(pairs.rows, own, bootstrap) if kind == "binary" else None,
-        criteria=criteria,
+        of=pairs.of,
     )
 
 

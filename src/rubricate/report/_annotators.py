@@ -234,18 +234,19 @@ def _alpha(
     levels = {_LEVELS[said.stratum.level] for said in kept}
     if len(levels) > 1 or "ordinal" in levels:
         return Estimate(None, undefined="the criteria's answers are not of one kind")
-    rows = [
-        (said, groups[item], [people.get(name) for name in names])
-        for said in kept
-        for item, people in zip(said.items, said.people, strict=True)
-    ]
+    rows: dict[Stratum, list[tuple[Any, list[Any]]]] = {said.stratum: [] for said in kept}
+    for said in kept:
+        for item, people in zip(said.items, said.people, strict=True):
+            given = [one for one in map(people.get, names) if is_answer(one)]
+            if len(given) > 1:  # alpha takes any rater's place
+                rating = [key_of(said.stratum, one) for one in given]
+                rows[said.stratum].append((groups[item], rating))
+    where = merged({stratum: len(found) for stratum, found in rows.items()})
+    flat = [(at, *row) for stratum, at in where.items() for row in rows[stratum]]
     return krippendorff_alpha(
-        [
-            [key_of(said.stratum, one) if is_answer(one) else None for one in row]
-            for said, _, row in rows
-        ],
+        [rating for _, _, rating in flat],
         level=levels.pop(),
-        strata=[said.stratum for said, _, _ in rows],
-        groups=[group for _, group, _ in rows],
+        strata=[at for at, _, _ in flat],
+        groups=[group for _, group, _ in flat],
         bootstrap=bootstrap,
     )

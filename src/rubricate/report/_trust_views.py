@@ -82,11 +82,11 @@ def agreement_view(report: AgreementReport, *, every: bool = False) -> Renderabl
             *_probabilities("all binary", report.calibration),
             *missing,
         ]
-    if report.scores is not None:
+    if report.scores is not None and report.scores.n:
         table_cells = map(_cell, _score_figures(report.scores.figures, bool(steps)))
         numbers.add_row("item score", str(report.scores.n), *table_cells, style="bold")
     parts += [table for table in (labels, numbers) if table.row_count]
-    if report.annotators:
+    if any(len(one.found.against) > 1 for one in report.annotators):
         parts.append(_annotators_table(report, every))
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap
@@ -102,9 +102,8 @@ def _shown(report: AgreementReport, every: bool) -> Sequence[CriterionAgreement]
     """The rows: criteria of one pair each are one row, unless all are asked for."""
     if every:
         return report.criteria
-    if not report.alone:
-        return report.criteria[:MOST_ROWS]
-    several = [one for one in report.criteria if one.agreement.n != 1]
+    together = {name for one in report.alone for name in one.of}
+    several = [one for one in report.criteria if one.name not in together]
     return [*several[:MOST_ROWS], *report.alone]
 
 
@@ -118,7 +117,8 @@ def _annotators_table(report: AgreementReport, every: bool) -> Table:
     table.add_column("criterion", overflow="fold")
     for heading in ("people", "judge, each", "judge, together", "one of them, others", "alpha"):
         table.add_column(heading, justify="right")
-    rows = [one for one in report.annotators if every or one.found.consensus.n != 1]
+    together = set() if every else {name for one in report.alone for name in one.of}
+    rows = [one for one in report.annotators if one.name not in together]
     for one in rows[: None if every else MOST_ROWS]:
         found = one.found
         name = kappa_name(one.level) if one.level in ("labels", "ordered") else "pearson"
