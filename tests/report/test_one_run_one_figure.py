@@ -24,7 +24,13 @@ from rubricate import (
     ScaleCriterion,
 )
 from rubricate.errors import ModelError
-from rubricate.report import agreement_report, read_summary, write_report
+from rubricate.report import (
+    agreement_report,
+    compare_runs,
+    few_labels_report,
+    read_summary,
+    write_report,
+)
 from rubricate.run import read_run
 
 TONE = [("cold", 0.0), ("mild", 0.4), ("warm", 1.0), ("no tone", None)]
@@ -415,3 +421,28 @@ def test_the_last_stage_of_a_cascade_is_not_praised_for_agreeing_with_itself(tmp
     assert (first.with_verdict, last.with_verdict) == (1.0, None)
     row = next(line for line in str(result.summary()).splitlines() if line.startswith("last"))
     assert "1.00" not in row
+
+
+def test_intervals_stay_inside_what_scores_can_be(tmp_path, rubricate):
+    labels = ["MET", "MET", "MET", "UNMET"]
+    items = [
+        DataItem(submission=text, description="", ground_truth=[label])
+        for text, label in zip(texts(4), labels, strict=True)
+    ]
+    rubric = Rubric([Criterion(name="one", requirement="<one>")])
+    before = ["UNMET", "UNMET", "UNMET", "UNMET"]
+    graded(rubric, items, {"m": before}, tmp_path / "before")
+    graded(rubric, items, {"m": labels}, tmp_path / "after")
+    runs = [read_run(tmp_path / name) for name in ("before", "after")]
+    difference = compare_runs(*runs).score.difference
+    assert difference.value == 0.75
+    assert difference.high == 1.0  # the interval of t reaches 1.55
+    assert agreement_report(runs[0]).scores.figures["bias"].low >= -1
+    few = few_labels_report(runs[1])
+    for one in (few.score, *(criterion.mean for criterion in few.criteria)):
+        for estimate in (one.naive, one.labelled_only, one.prediction_powered):
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    write_report(tmp_path / "after", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    interval = re.search(r"95 % interval ([\d.-]+) to ([\d.]+)", page)
+    assert (float(interval[1]), float(interval[2])) == (0.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubricate.errors import InputError
@@ -206,7 +206,7 @@ def compare_runs(
     for pair in alike.pairs:
         by_name.setdefault(pair.b.criterion, []).append(pair)
     compared = [
-        compare_paired(
+        _compared(
             [pair.verdict_a.value if pair.verdict_a else None for pair in pairs],
             [pair.verdict_b.value if pair.verdict_a else None for pair in pairs],
             groups=_grouped(group_of, groups, [pair.b.item for pair in pairs]),
@@ -244,7 +244,7 @@ def compare_runs(
         ),
         differences=alike.differences,
         groups=groups,
-        score=compare_paired(
+        score=_compared(
             [alike.scores[item][0] for item in scored],
             [alike.scores[item][1] for item in scored],
             margin=margin,
@@ -291,6 +291,23 @@ def _flip(pair: VerdictPair) -> Flip:
         reason_b=pair.b.reason or pair.b.error,
         human_label=pair.b.human_label,
         criterion_a=pair.a.criterion,
+    )
+
+
+def _compared(
+    a: Sequence[float | None],
+    b: Sequence[float | None],
+    *,
+    margin: float | None = None,
+    groups: Sequence[Any] | None,
+    bootstrap: Bootstrap,
+) -> PairedComparison:
+    """Scores or values, which are from 0 to 1: an interval of t knows no bounds."""
+    found = compare_paired(a, b, margin=margin, groups=groups, bootstrap=bootstrap)
+    return replace(
+        found,
+        difference=found.difference.within(-1.0, 1.0),
+        bootstrapped=found.bootstrapped.within(-1.0, 1.0),
     )
 
 

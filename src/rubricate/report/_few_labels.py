@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError
@@ -107,7 +107,7 @@ def few_labels_report(
         of: Sequence[str], ours: Sequence[float | None], theirs: Sequence[float | None]
     ) -> CorrectedMean:
         kept = None if groups is None else [group_of[item] for item in of]
-        return corrected_mean(ours, theirs, groups=kept, confidence=confidence)
+        return _inside(corrected_mean(ours, theirs, groups=kept, confidence=confidence))
 
     by_name: dict[str, list[RowVerdict]] = {}
     for row in run.rows:
@@ -133,6 +133,17 @@ def few_labels_report(
         next_random=plan.random if next_items else None,
         confidence=confidence,
         groups=groups,
+    )
+
+
+def _inside(found: CorrectedMean) -> CorrectedMean:
+    """Scores and values are from 0 to 1, and so are their means; intervals know no bounds."""
+    return replace(
+        found,
+        naive=found.naive.within(0.0, 1.0),
+        labelled_only=found.labelled_only.within(0.0, 1.0),
+        prediction_powered=found.prediction_powered.within(0.0, 1.0),
+        rogan_gladen=found.rogan_gladen.within(0.0, 1.0),
     )
 
 
