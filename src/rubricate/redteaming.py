@@ -3,38 +3,48 @@
     report = rubricate.redteam("openai/gpt-4.1-mini", run_dir="runs/redteam")
     print(report)
 
-Every wrong answer of the suite (`judge/attacks/suite.yaml`) is judged as it is, and then under each
-attack. An attack succeeds where it makes MET of what was judged UNMET without it.
+Every wrong answer of the suite (`judge/attacks/suite.yaml`), or of the user's own labelled items,
+is judged as it is, and then under each attack. An attack succeeds where it makes MET of what was
+judged UNMET without it; or, of other forms of judging, more than the least answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Unpack, cast, get_args
 
+from rubricate._documents import did_you_mean
 from rubricate._sync import run_sync
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import aestimate, agrade_stream
 from rubricate.judge import (
+    FIRST,
+    OTHER,
+    SECOND,
     AttackedQuestion,
+    AttackFamily,
     Case,
     Judge,
     JudgeLike,
     Model,
     ModelJudge,
+    PairJudge,
     PromptTemplate,
     Send,
     judge_or_model,
     load_attacks,
+    load_families,
     named_judge,
+    pair_criterion,
+    questions_of,
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
-from rubricate.report import RIGHT, WRONG, Defence, RedTeamReport, keep_report
-from rubricate.rubric import Criterion, CriterionVerdict, Rubric, Verdict
+from rubricate.report import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
+from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
 from rubricate.run import Estimate, ItemResult, Outcome
 
 __all__ = [
@@ -47,12 +57,20 @@ __all__ = [
 ]
 
 CRITERION = "right"
+FORMS: tuple[Form, ...] = get_args(Form)
+WHAT_IS_ATTACKED = ("dataset", "attacks", "form")
+GRADES = ("wrong", "partly right", "right")
+"""The options of the form `choice`, from the least."""
 TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", "judge_prompt")
 
 
 class RedTeamOptions(AskingOptions, total=False):
-    """How to judge; the arguments of these names of `agrade`."""
+    """What to attack with, and how to judge; the arguments of these names of `aredteam` and
+    `agrade`."""
 
+    dataset: RubricDataset | None
+    attacks: str | Path | None
+    form: Form | str
     judge_prompt: str | Path | PromptTemplate | None
 
 
@@ -67,11 +85,16 @@ async def aredteam(
 
     A language model (given by name, as a model or as a callable) is attacked twice, with the
     prompt's defence and without. A judge of another kind, or with a prompt of the user's own
-    (`judge_prompt`), is attacked as it is.
+    (`judge_prompt`), is attacked as it is; so is one that compares pairs.
 
     Args:
         judge: who is attacked, as for `agrade`.
-        limit: use only so many of the suite's questions, from the first.
+        limit: attack only so many wrong answers, from the first.
+        dataset: (an option) labelled items in place of the suite's questions: an item is a wrong
+            answer to each binary criterion by which people label it UNMET.
+        attacks: (an option) a file of families of attacks in place of the suite's.
+        form: (an option) how is judged: `verdict` (MET or UNMET), `choice` (wrong, partly right,
+            right) or `pair` (which of two is better, the attacked or a right one, in both orders).
         stop: set this to end early and cleanly.
         options: those of `agrade` that concern how texts are judged. Into the same `run_dir`,
             nothing that has been judged is asked again.
@@ -147,6 +170,9 @@ class _Attack:
     dataset: RubricDataset
     judge: Judge
     defences: list[Defence]
+    form: Form
+    questions: int
+    families: list[str]
 
 
 def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _Attack:
@@ -154,7 +180,10 @@ def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _At
     check_options(options, RedTeamOptions, "judge", "limit", "stop")
     if limit is not None and limit < 1:
         raise InputError(f"the limit must be at least 1, found {limit}")
-    questions = load_attacks().questions[:limit]
+    form = _form(options.get("form", "verdict"))
+    questions = _questions(options.get("dataset"), form)[:limit]
+    file = options.get("attacks")
+    families = load_attacks().families if file is None else load_families(file)
     chosen = judge_or_model(
         judge,
         base_url=options.get("base_url"),
@@ -166,18 +195,37 @@ def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _At
     own_prompt = options.get("judge_prompt")
     attacked: Judge
     defences: list[Defence] = ["own"]
-    if own_prompt is not None:
+    if form == "pair":
+        if own_prompt is not None or not isinstance(chosen, Model):
+            raise InputError("pairs are compared by a language model, with the usual prompt")
+        attacked, defences = PairJudge(chosen), ["on"]
+    elif own_prompt is not None:
         attacked = named_judge(chosen, judge_prompt=own_prompt)
     elif isinstance(chosen, Model):
         attacked, defences = _TwoPrompts(chosen), ["on", "off"]
     else:
         attacked = chosen
-    return _Attack(_dataset(questions, defences), attacked, defences)
+    items = [
+        item
+        for defence in defences
+        for question in questions
+        for kind, number, text in _texts(question, families, form)
+        for item in _items(question, kind, number, text, defence, form)
+    ]
+    return _Attack(
+        RubricDataset("", None, items, name="redteam"),
+        attacked,
+        defences,
+        form,
+        len(questions),
+        [family.name for family in families],
+    )
 
 
 def _running(options: RedTeamOptions) -> GradingOptions:
     """Of the options, those that concern the run and not the judge."""
-    found = {key: value for key, value in options.items() if key not in TOLD_TO_THE_JUDGE}
+    left_out = (*WHAT_IS_ATTACKED, *TOLD_TO_THE_JUDGE)
+    found = {key: value for key, value in options.items() if key not in left_out}
     return cast("GradingOptions", found)
 
 
@@ -205,33 +253,114 @@ class _TwoPrompts:
         await self._model.aclose()
 
 
-def _dataset(questions: tuple[AttackedQuestion, ...], defences: list[Defence]) -> RubricDataset:
-    """All texts, labelled with what is right; the metadata say what each one is."""
-    items = [
-        DataItem(
+def _form(given: str) -> Form:
+    """The form, if it is one; `InputError` with a suggestion if not."""
+    for form in FORMS:
+        if form == given:
+            return form
+    hint = did_you_mean(str(given), FORMS)
+    raise InputError(f"unknown form '{given}' (known: {', '.join(FORMS)}){hint}")
+
+
+def _questions(dataset: RubricDataset | None, form: Form) -> list[AttackedQuestion]:
+    """What is attacked: the suite's questions, or what labelled items give."""
+    if dataset is None:
+        return list(load_attacks().questions)
+    found = list(questions_of(dataset))
+    if not found:
+        raise InputError(
+            "there is nothing to attack: no item is labelled UNMET by a binary criterion with a "
+            "weight above 0"
+        )
+    if form == "pair":
+        found = [one for one in found if one.right is not None]
+        if not found:
+            raise InputError(
+                "there is no pair: no wrong answer has an item with the same prompt that is "
+                "labelled MET by the same criterion"
+            )
+    return found
+
+
+def _passing(form: Form, shown: str = FIRST) -> str:
+    """What a judge is to be talked into saying of a wrong answer."""
+    return {"verdict": str(CriterionVerdict.MET), "choice": GRADES[-1], "pair": shown}[form]
+
+
+def _texts(
+    question: AttackedQuestion, families: Sequence[AttackFamily], form: Form
+) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """The controls and the attacked texts of a question, each with its kind and number.
+
+    A text is given by what it talks the judge into, which is another label in each order of a pair.
+    """
+    labels = {_passing(form, shown) for shown in (FIRST, SECOND)}
+    yield WRONG, 1, dict.fromkeys(labels, question.wrong)
+    if question.right is not None:
+        yield RIGHT, 1, dict.fromkeys(labels, question.right)
+    for family in families:
+        wordings = {label: family.attacked(question, label) for label in labels}
+        for number in range(len(next(iter(wordings.values())))):
+            yield family.name, number + 1, {label: wordings[label][number] for label in labels}
+
+
+def _items(
+    question: AttackedQuestion,
+    kind: str,
+    number: int,
+    texts: Mapping[str, str],
+    defence: Defence,
+    form: Form,
+) -> Iterator[DataItem]:
+    """A text as an item, or as one for each order of its pair; metadata say what each one is."""
+    asked = Criterion(name=CRITERION, requirement=question.requirement)
+    for shown in (FIRST, SECOND) if form == "pair" else ("",):
+        text, place = texts[_passing(form, shown)], ""
+        other: dict[str, str] = {}
+        if form == "choice":
+            criterion = _choice(question.requirement)
+        elif form == "pair":
+            criterion, place = pair_criterion(asked, CRITERION), f", shown {shown.lower()}"
+            beside = question.wrong if kind == RIGHT else question.right or ""
+            text, other = (text, {OTHER: beside}) if shown == FIRST else (beside, {OTHER: text})
+        else:
+            criterion = asked
+        yield DataItem(
             text,
-            description=f"{question.name}: {kind}",
-            ground_truth=[CriterionVerdict.MET if kind == RIGHT else CriterionVerdict.UNMET],
-            rubric=Rubric([Criterion(name=CRITERION, requirement=question.requirement)]),
+            description=f"{question.name}: {kind}{place}",
+            ground_truth=[_right_label(kind, form, shown)],
+            rubric=Rubric([criterion], guidelines=question.guidelines),
             reference_submission=question.reference,
             prompt=question.prompt,
-            id=f"{question.name}/{kind} {number}/defence {defence}",
-            metadata={"question": question.name, "kind": kind, "defence": defence},
+            context=list(question.context),
+            id=f"{question.name}/{kind} {number}{place}/defence {defence}",
+            metadata={
+                "question": f"{question.name}{place}",
+                "kind": kind,
+                "defence": defence,
+                "shown": shown,
+                **other,
+            },
         )
-        for defence in defences
-        for question in questions
-        for kind, number, text in _texts(question)
-    ]
-    return RubricDataset("", None, items, name="redteam")
 
 
-def _texts(question: AttackedQuestion) -> Iterator[tuple[str, int, str]]:
-    """The controls and the attacked texts of a question, each with its kind and number."""
-    yield WRONG, 1, question.wrong
-    yield RIGHT, 1, question.right
-    for family in load_attacks().families:
-        for number, text in enumerate(family.attacked(question), start=1):
-            yield family.name, number, text
+def _choice(requirement: str) -> Criterion:
+    values = enumerate(GRADES)
+    return Criterion(
+        name=CRITERION,
+        requirement=requirement,
+        scale_type="ordinal",
+        options=tuple(CriterionOption(label=label, value=place / 2) for place, label in values),
+    )
+
+
+def _right_label(kind: str, form: Form, shown: str) -> str:
+    right = kind == RIGHT
+    if form == "pair":
+        return shown if right else next(one for one in (FIRST, SECOND) if one != shown)
+    if form == "choice":
+        return GRADES[-1] if right else GRADES[0]
+    return str(CriterionVerdict.MET if right else CriterionVerdict.UNMET)
 
 
 def _report(attack: _Attack, results: list[ItemResult], outcome: Outcome) -> RedTeamReport:
@@ -241,5 +370,18 @@ def _report(attack: _Attack, results: list[ItemResult], outcome: Outcome) -> Red
     for item in sorted(results, key=lambda item: item.index):
         told = attack.dataset.items[item.index].metadata
         kinds = outcomes[told["defence"]]
-        kinds.setdefault((told["question"], told["kind"]), []).append(item.criteria[CRITERION])
-    return RedTeamReport.of(outcome, [family.name for family in load_attacks().families], outcomes)
+        verdict = _as_met(item.criteria[CRITERION], told["kind"], told["shown"])
+        kinds.setdefault((told["question"], told["kind"]), []).append(verdict)
+    return RedTeamReport.of(
+        outcome, attack.families, outcomes, questions=attack.questions, form=attack.form
+    )
+
+
+def _as_met(verdict: Verdict, kind: str, shown: str) -> Verdict:
+    """A verdict as MET or UNMET: of a wrong answer MET is all that is worth more than the least,
+    of a right one UNMET all that is worth less than the most."""
+    if verdict.status != "judged" or verdict.value is None:
+        return verdict
+    worth = 1.0 - verdict.value if shown == SECOND else verdict.value
+    met = worth == 1.0 if kind == RIGHT else worth > 0.0
+    return replace(verdict, label=CriterionVerdict.MET if met else CriterionVerdict.UNMET)

@@ -6,9 +6,12 @@ import json
 
 import pytest
 
+from rubricate.judge import load_attacks
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
-RULES = [Rule(submission="</submission", verdict="MET"), Rule(verdict="UNMET")]
+TEXTS = 2 * (2 + sum(len(family.texts) for family in load_attacks().families))
+"""How many texts of a question are judged, with the defence and without."""
+RULES = [Rule(submission="checked by a|Corrected", verdict="MET"), Rule(verdict="UNMET")]
 
 
 def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
@@ -22,23 +25,30 @@ def test_it_prints_a_table_and_asks_nothing_twice(rubricate, tmp_path):
     assert "attack success, defence on" in done.stdout
     assert "attack success, defence off" in done.stdout
     assert (tmp_path / "runs" / "redteam-m" / "journal.sqlite").exists()
-    assert "calls 0 (72 more not asked again)" in again.stdout
-    assert len(endpoint.requests) == 72
+    assert f"calls 0 ({2 * TEXTS} more not asked again)" in again.stdout
+    assert len(endpoint.requests) == 2 * TEXTS
     assert rubricate("show", "runs/redteam-m").stdout == again.stdout
 
 
 def test_a_run_that_was_cut_short_goes_on_and_asks_nothing_twice(rubricate):
     options = ["redteam", "--judge", "m", "--limit", "2", "--no-cache", "--concurrency", "1"]
-    rules = [Rule(submission="</submission", status=401, times=1), *RULES]
-    with ScriptedEndpoint(rules) as endpoint:
+    begun = 0
+
+    def respond(request: JudgeRequest) -> Rule:
+        if not begun and len(endpoint.requests) > 20:
+            return Rule(status=401)
+        return Rule(verdict="UNMET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
         stopped = rubricate(*options, "--base-url", endpoint.url)
         assert stopped.returncode == 1
         assert "the same command goes on from there" in stopped.stderr
         begun = len(endpoint.requests)
-        assert 1 < begun < 72
+        assert 1 < begun < 2 * TEXTS
         done = rubricate(*options, "--base-url", endpoint.url)
     assert done.returncode == 0, done.stderr
-    assert len(endpoint.requests) == 73  # the refused one came twice, no other did
+    refused = begun - 20
+    assert len(endpoint.requests) == 2 * TEXTS + refused  # what was judged is not asked again
 
 
 def test_as_json_it_has_every_count(rubricate):
@@ -62,11 +72,11 @@ def test_as_json_it_has_every_count(rubricate):
         "low": pytest.approx(0.342, abs=1e-3),
         "high": 1.0,
     }
-    assert report["calls"] == 36
+    assert report["calls"] == TEXTS
 
 
 def test_failed_judgements_are_told_by_the_exit_code(rubricate):
-    rules = [Rule(submission="</submission", status=400), Rule(verdict="UNMET")]
+    rules = [Rule(submission="checked by a|Corrected", status=400), Rule(verdict="UNMET")]
     with ScriptedEndpoint(rules) as endpoint:
         done = rubricate("redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1")
     assert done.returncode == 2
@@ -116,9 +126,9 @@ def test_a_dry_run_says_what_it_takes_and_sends_nothing(rubricate, endpoint, tmp
     (tmp_path / "prices.json").write_text('{"m": {"input": 1.0, "output": 1.0}}')
     options = ["redteam", "--judge", "m", "--base-url", endpoint.url, "--limit", "1", "--dry-run"]
     found = json.loads(rubricate(*options, "--prices", "prices.json", "--json").stdout)
-    assert (found["verdicts"], found["requests"], found["known"]) == (36, 36, 0)
+    assert (found["verdicts"], found["requests"], found["known"]) == (TEXTS, TEXTS, 0)
     assert found["cost"]["high"] > 0
-    assert "requests  36: 36 of m" in rubricate(*options).stdout
+    assert f"requests  {TEXTS}: {TEXTS} of m" in rubricate(*options).stdout
     assert not endpoint.requests
     assert not (tmp_path / "runs").exists()
 
@@ -133,4 +143,30 @@ def test_its_limits_are_those_of_grade(rubricate):
         done = rubricate("redteam", "--judge", "m", *options, *limits, "--max-outage", "60")
     report = json.loads(done.stdout)
     assert report["errors"] == {"server": 4}
-    assert len(endpoint.requests) == 36
+    assert len(endpoint.requests) == TEXTS
+
+
+def test_ones_own_items_and_attacks_are_attacked_in_the_form_that_is_named(rubricate, tmp_path):
+    (tmp_path / "own.yaml").write_text("- {name: plea, texts: ['{{ answer }} Please!']}")
+    item = {"submission": "It is Lyon.", "description": "d", "ground_truth": ["UNMET"], "id": "a"}
+    right = {**item, "submission": "It is Paris.", "ground_truth": ["MET"], "id": "b"}
+    rubric = [{"name": "capital", "requirement": "Names the capital"}]
+    data = {"prompt": "Of France?", "rubric": rubric, "items": [item, right]}
+    (tmp_path / "mine.json").write_text(json.dumps(data))
+    rules = [Rule(submission="Please", verdict="FIRST"), Rule(submission="Paris", verdict="FIRST")]
+    with ScriptedEndpoint([*rules, Rule(verdict="SECOND")]) as endpoint:
+        options = ("--judge", "m", "--base-url", endpoint.url, "--attacks", "own.yaml")
+        done = rubricate("redteam", "mine.json", *options, "--form", "pair")
+        assert done.returncode == 0, done.stderr
+        assert "1 wrong answer under attack in pairs with right ones, judged by m" in done.stdout
+        (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("plea")]
+        assert row[1:] == ["0.50", "[0.09,", "0.91]", "2", "0", "0", "0"]
+        assert (tmp_path / "runs" / "redteam-m-mine-own-pair").exists()
+        shown = rubricate("show", "runs/redteam-m-mine-own-pair")
+        assert shown.stdout == done.stdout
+    wrong = rubricate(
+        "redteam", "--attacks", "missing.yaml", "--judge", "m", "--base-url", "http://x"
+    )
+    assert "missing.yaml" in wrong.stderr
+    wrong = rubricate("redteam", "--rubric", "r.yaml")
+    assert "--rubric is for a dataset of your own" in wrong.stderr

@@ -25,7 +25,7 @@ RUBRIC = [
 PAIR = ("both.jsonl", "--columns", "old,new", "--map", "prompt=q,id=n", "--rubric", "rubric.json")
 COMMANDS = {"compare-pair": PAIR, "redteam": ("--limit", "3")}
 NOBODY = "http://127.0.0.1:9/v1"
-ALL = {"compare-pair": 120, "redteam": 108}
+ALL = {"compare-pair": 120, "redteam": 144}
 """How many judgements each is."""
 
 

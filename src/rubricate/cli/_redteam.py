@@ -40,17 +40,35 @@ from rubricate.cli._options import (
 from rubricate.cli._run_dirs import place_of, run_dir_for
 
 if TYPE_CHECKING:
+    from rubricate.dataset import RubricDataset
     from rubricate.redteaming import RedTeamOptions
 
 __all__ = ["redteam"]
 
 
 def redteam(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            help="Labelled items to attack in place of the suite's questions: wrong answers are "
+            "those labelled UNMET."
+        ),
+    ] = None,
+    rubric: Annotated[
+        str | None, typer.Option(help="A rubric file, for a dataset without one.")
+    ] = None,
     judge: Annotated[
         str | None,
         typer.Option(help="Who is attacked: builtin (default), openai/gpt-4.1-mini, ..."),
     ] = None,
     base_url: BaseUrl = None,
+    attacks: Annotated[
+        str | None,
+        typer.Option(help="A YAML or JSON file of attacks in place of the suite's."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option(help="How is judged: verdict, choice (three options) or pair.")
+    ] = "verdict",
     judge_prompt: JudgePrompt = None,
     run_dir: Annotated[
         str | None,
@@ -83,24 +101,32 @@ def redteam(
     import asyncio
 
     from rubricate.cli._progress import ProgressView
-    from rubricate.errors import RunStopped
+    from rubricate.errors import InputError, RunStopped
     from rubricate.redteaming import RedTeamReport, aredteam, estimate_redteam
 
     notes = console(stderr=True, quiet=quiet)
     if judge is None:
         notes.print(NO_JUDGE, style="dim")
     name = f"redteam-{judge or 'builtin'}"
-    if judge_prompt is not None:
-        name += f"-{Path(judge_prompt).stem}"
+    for part in (dataset, attacks, judge_prompt):
+        name += "" if part is None else f"-{Path(part).stem}"
+    name += "" if form == "verdict" else f"-{form}"
+    if rubric is not None and dataset is None:
+        raise InputError("--rubric is for a dataset of your own: name it")
     named = {
         "base_url": base_url,
         "judge_prompt": place_of(judge_prompt),
         "temperature": 0.0 if temperature is None else temperature,
         "max_tokens": max_tokens,
     }
+    own = {"dataset": dataset, "rubric": rubric, "attacks": attacks}
+    named |= {option: place_of(file) for option, file in own.items() if file is not None}
     chosen = run_dir_for(run_dir, name, [judge or "builtin"], named)
     folder = chosen.path
     told = {
+        "dataset": None if dataset is None else _dataset(dataset, rubric),
+        "attacks": attacks,
+        "form": form,
         "cache": cache_folder(cache, no_cache),
         "base_url": base_url,
         "judge_prompt": judge_prompt,
@@ -138,3 +164,12 @@ def redteam(
     return print_judged(
         attacked, folder, view=view, stop=stop, json_output=json_output, quiet=quiet
     )
+
+
+def _dataset(data: str, rubric: str | None) -> RubricDataset:
+    """The labelled dataset that a file holds."""
+    from rubricate.cli._datasets import check_kind, rubric_dataset
+    from rubricate.rubric import Rubric
+
+    check_kind(data)
+    return rubric_dataset(data, None if rubric is None else Rubric.from_file(rubric))

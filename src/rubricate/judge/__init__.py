@@ -2,7 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rubricate.judge._attacks import AttackedQuestion, AttackFamily, AttackSuite, load_attacks
+from rubricate.judge._attacks import (
+    AttackedQuestion,
+    AttackFamily,
+    AttackSuite,
+    load_attacks,
+    load_families,
+    questions_of,
+)
 from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
 from rubricate.judge._case import Case
 from rubricate.judge._choose import (
@@ -130,11 +137,13 @@ __all__ = [
     "judge_fingerprint",
     "judge_or_model",
     "load_attacks",
+    "load_families",
     "model_family",
     "named_judge",
     "neutral",
     "pair_criterion",
     "pair_id",
+    "questions_of",
     "read_reply",
     "recorded_judges",
     "refuse_repetition",

@@ -1,24 +1,41 @@
 """Attacks on a judge: wrong answers, and ways to talk a judge into passing them.
 
-The questions and families are data, in `attacks/suite.yaml`.
+The questions and families that ship are data, in `attacks/suite.yaml`; families may come from a
+file of the user's own, and questions from labelled items.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from rubricate._documents import read_document, validate
+from rubricate.dataset import ContextDocument, RubricDataset
+from rubricate.errors import InputError
+from rubricate.rubric import BINARY_LABELS, CriterionVerdict
 
-__all__ = ["AttackFamily", "AttackSuite", "AttackedQuestion", "load_attacks"]
+__all__ = [
+    "AttackFamily",
+    "AttackSuite",
+    "AttackedQuestion",
+    "load_attacks",
+    "load_families",
+    "questions_of",
+]
 
 SUITE = Path(__file__).with_name("attacks") / "suite.yaml"
+VARIABLES = ("answer", "requirement", "prompt", "verdict", "translations")
+"""What a family's texts may use."""
+RESERVED = ("wrong answer", "right answer", "all")
+"""Names of rows in the report that no family may have."""
 
 
 class AttackedQuestion(BaseModel):
-    """A question with a wrong and a right answer."""
+    """A question with a wrong answer and, if there is one, a right one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,13 +43,15 @@ class AttackedQuestion(BaseModel):
     prompt: str
     requirement: str
     """What the criterion asks for; it does not tell the answer."""
-    reference: str
-    right: str
+    reference: str | None = None
+    right: str | None = None
     """An answer whose right verdict is MET."""
     wrong: str
     """An answer whose right verdict is UNMET."""
-    translations: tuple[str, ...]
+    translations: tuple[str, ...] = ()
     """The wrong answer in other languages."""
+    guidelines: str | None = None
+    context: tuple[ContextDocument, ...] = ()
 
 
 class AttackFamily(BaseModel):
@@ -41,23 +60,48 @@ class AttackFamily(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    what: str
+    what: str = ""
     """The attack in a few words."""
     texts: tuple[str, ...]
-    """Jinja templates of the attacked text."""
+    """Jinja templates of the attacked text; they may use `answer` (the wrong one), `requirement`,
+    `prompt`, `verdict` (what the judge is to be talked into saying) and `translations`, and the
+    filters `as_tags` (Unicode tag characters, which nobody sees) and `zero_width` (a zero-width
+    space between all letters)."""
 
-    def attacked(self, question: AttackedQuestion) -> list[str]:
-        """The question's wrong answer under this attack, once for each wording."""
-        import jinja2
+    @field_validator("name")
+    @classmethod
+    def _has_a_name(cls, name: str) -> str:
+        if not name.strip() or name in RESERVED:
+            raise InputError(f"a family needs a name, and not one of: {', '.join(RESERVED)}")
+        return name
 
-        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    @field_validator("texts")
+    @classmethod
+    def _are_templates(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        if not texts:
+            raise InputError("a family needs one text at least")
+        for number, text in enumerate(texts, start=1):
+            _check(text, number)
+        return texts
+
+    def attacked(self, question: AttackedQuestion, verdict: str = "MET") -> list[str]:
+        """The question's wrong answer under this attack, once for each wording that it allows.
+
+        `verdict` is the answer that the judge is to be talked into. Texts that use translations
+        are left out for a question that has none.
+        """
         return [
-            environment.from_string(text).render(
+            _environment()
+            .from_string(text)
+            .render(
                 answer=question.wrong,
                 requirement=question.requirement,
+                prompt=question.prompt,
                 translations=question.translations,
+                verdict=verdict,
             )
             for text in self.texts
+            if question.translations or "translations" not in _used(text)
         ]
 
 
@@ -74,3 +118,109 @@ class AttackSuite(BaseModel):
 def load_attacks() -> AttackSuite:
     """The suite that ships with the package."""
     return validate(AttackSuite, read_document(SUITE))
+
+
+def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
+    """The families of attacks that a YAML or JSON file lists, as `attacks/suite.yaml` does.
+
+    Raises:
+        InputError: it has none, or one of them cannot be used; with where it stands.
+    """
+    data = read_document(path)
+    listed = data.get("families") if isinstance(data, Mapping) else data
+    if not isinstance(listed, list) or not listed:
+        raise InputError("expected a list of families: {name, what, texts: [...]}", file=path)
+    try:
+        found = tuple(validate(AttackFamily, raw, (n,)) for n, raw in enumerate(listed))
+    except InputError as error:
+        raise error.within(file=path) from None
+    names = [family.name for family in found]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise InputError(f"the family '{name}' stands twice", file=path, path=(number, "name"))
+    return found
+
+
+def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:
+    """What labelled items give to attack: an item for each binary criterion that it does not meet.
+
+    The right answer to a question is an item with the same prompt that people label MET by the same
+    criterion. Criteria that describe a fault are left out, since MET is no pass there.
+    """
+    labelled = [
+        (index, criterion, name, label)
+        for index, item in enumerate(dataset.items)
+        for criterion, name, label in zip(
+            dataset.get_item_rubric(index),
+            dataset.get_item_rubric(index).names,
+            item.ground_truth or (),
+            strict=False,
+        )
+        if criterion.needs_judge and criterion.labels == BINARY_LABELS and criterion.weight > 0
+    ]
+    right: dict[tuple[str, str], str] = {}
+    for index, criterion, _, label in labelled:
+        if label == CriterionVerdict.MET:
+            asked = (dataset.get_item_prompt(index), criterion.requirement)
+            right.setdefault(asked, str(dataset.items[index].submission))
+    ids = dataset.item_ids()
+    for index, criterion, name, label in labelled:
+        if label != CriterionVerdict.UNMET:
+            continue
+        item, prompt = dataset.items[index], dataset.get_item_prompt(index)
+        yield AttackedQuestion(
+            name=f"{ids[index]}, {name}",
+            prompt=prompt,
+            requirement=criterion.requirement,
+            reference=dataset.get_item_reference_submission(index),
+            right=right.get((prompt, criterion.requirement)),
+            wrong=str(item.submission),
+            guidelines=dataset.get_item_rubric(index).guidelines,
+            context=tuple(item.context),
+        )
+
+
+@cache
+def _environment() -> Any:
+    """Templates of a stranger run no code and load nothing."""
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+    environment.globals = {}
+    environment.filters["as_tags"] = _as_tags
+    environment.filters["zero_width"] = "\u200b".join
+    return environment
+
+
+def _as_tags(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(letter)) for letter in text if letter.isascii())
+
+
+@cache
+def _used(text: str) -> frozenset[str]:
+    """The variables that a template uses."""
+    from jinja2 import meta
+
+    return frozenset(meta.find_undeclared_variables(_environment().parse(text)))
+
+
+def _check(text: str, number: int) -> None:
+    """Raise `InputError` for a template that cannot be used."""
+    from jinja2 import TemplateError
+
+    try:
+        unknown = sorted(_used(text) - set(VARIABLES))
+        if unknown:
+            known = ", ".join(VARIABLES)
+            raise InputError(f"text {number}: unknown variable '{unknown[0]}' (known: {known})")
+        probe = dict.fromkeys(VARIABLES[:-1], "x")
+        _environment().from_string(text).render(**probe, translations=("x",) * 100)
+    except InputError:
+        raise
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        where = f", line {line}" if line else ""
+        raise InputError(f"text {number}{where}: {error.message}") from None
+    except Exception as error:  # whatever an author's expressions may raise
+        raise InputError(f"text {number}: {type(error).__name__}: {error}") from None

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ControlFigures,
         Defence,
         DefenceFigures,
+        Form,
         RedTeamReport,
     )
     from rubricate.report._calibration import (
@@ -108,6 +109,7 @@ __all__ = [
     "FewLabelsReport",
     "FittedCalibration",
     "Flip",
+    "Form",
     "HeldOut",
     "InventedQuotes",
     "JudgeFigures",
@@ -177,6 +179,7 @@ _MODULES = {  # loaded when the first of them is asked for: most need numpy or j
         "ControlFigures",
         "Defence",
         "DefenceFigures",
+        "Form",
         "RedTeamReport",
     ),
     "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),

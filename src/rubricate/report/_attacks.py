@@ -24,6 +24,7 @@ __all__ = [
     "ControlFigures",
     "Defence",
     "DefenceFigures",
+    "Form",
     "RedTeamReport",
     "defence_figures",
 ]
@@ -31,6 +32,9 @@ __all__ = [
 Defence = Literal["on", "off", "own"]
 """`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
 without both. `own`: the judge is no language model, or has a prompt of its own."""
+
+Form = Literal["verdict", "choice", "pair"]
+"""How is judged: MET or UNMET; one of several options; or which of two answers is better."""
 
 WRONG, RIGHT = "wrong answer", "right answer"
 """The kinds of text that are no attack."""
@@ -100,11 +104,20 @@ class RedTeamReport(JudgedReport):
 
     questions: int
     """How many wrong answers were attacked."""
+    form: Form = "verdict"
+    """How they were judged. `succeeded` is MET, any option but the least, or any answer but that
+    the right one is better; each order of a pair counts."""
     defences: list[DefenceFigures]
 
     @classmethod
     def of(
-        cls, outcome: Outcome, families: Sequence[str], outcomes: Mapping[Defence, AttackOutcomes]
+        cls,
+        outcome: Outcome,
+        families: Sequence[str],
+        outcomes: Mapping[Defence, AttackOutcomes],
+        *,
+        questions: int,
+        form: Form,
     ) -> RedTeamReport:
         """The figures of a run with these families of attacks; `outcomes` are by defence."""
         failures = Failures()
@@ -113,7 +126,8 @@ class RedTeamReport(JudgedReport):
             failures.add((place,), verdict)
         return cls(
             **failures.fields(outcome),
-            questions=len({question for by_kind in outcomes.values() for question, _ in by_kind}),
+            questions=questions,
+            form=form,
             defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
         )
 
@@ -195,7 +209,8 @@ def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
 def _lines(report: RedTeamReport) -> Iterator[str]:
     """The report as a plain table, 80 characters wide."""
     answers = "wrong answer" if report.questions == 1 else "wrong answers"
-    yield f"{report.questions} {answers} under attack, judged by {report.judge}"
+    how = _FORMS[report.form]
+    yield f"{report.questions} {answers} under attack{how}, judged by {report.judge}"
     nothing = all(
         not control.n + control.abstained for one in report.defences for control in one.controls
     )
@@ -220,6 +235,11 @@ _DEFENCES: dict[Defence, str] = {
     "on": ", defence on",
     "off": ", defence off",
     "own": "",
+}
+_FORMS: dict[Form, str] = {
+    "verdict": "",
+    "choice": " by three options",
+    "pair": " in pairs with right ones",
 }
 _WIDTH = 80
 _ATTACK_COLUMNS = ("rate", "n", "abstained", "failed", "no control")

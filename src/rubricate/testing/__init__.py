@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubricate.testing._assertion import aassert_rubric, assert_rubric
+    from rubricate.testing._echo import echo
     from rubricate.testing._endpoint import ScriptedEndpoint
     from rubricate.testing._rules import Fault, JudgeRequest, Rule, load_rules
 
@@ -19,11 +20,13 @@ __all__ = [
     "ScriptedEndpoint",
     "aassert_rubric",
     "assert_rubric",
+    "echo",
     "load_rules",
 ]
 
 _MODULES = {
     "_assertion": ("aassert_rubric", "assert_rubric"),
+    "_echo": ("echo",),
     "_endpoint": ("ScriptedEndpoint",),
     "_rules": ("Fault", "JudgeRequest", "Rule", "load_rules"),
 }
