@@ -65,6 +65,7 @@ ASKED = {
     "mode",
     "permutations",
     "shuffle",
+    "require_evidence",
     "correct_prior",
     "samples",
     "chunk_tokens",
