@@ -9,8 +9,10 @@ import unicodedata
 
 import pytest
 
+from rubricate import Criterion, Rubric
 from rubricate._terminal import clean, console, one_line
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.errors import JudgementError
+from rubricate.testing import Rule, ScriptedEndpoint, assert_rubric
 
 HOSTILE = (
     "\x1b]0;title\x07\x1b[2J\x9b31m\rFORGED\b\x7f\u202e\u2066\u200b\ufeff\u2028"
@@ -147,3 +149,58 @@ def test_all_that_does_something_is_escaped_and_the_rest_stays():
     assert clean("ev\u200dil") == "ev\\u200dil"
     assert clean("a\U000e0100\U000e0101\U000e0102") == "a\U000e0100\\udb40\\udd01\\udb40\\udd02"
     assert one_line("a\nb\u2028c") == "a\\nb\\u2028c"
+
+
+def test_pairs_attacks_and_reports_print_none_either(rubricate, tmp_path):
+    criteria = [{"name": f"c{HOSTILE}{FORGED}", "weight": 1, "requirement": f"Says {HOSTILE}"}]
+    (tmp_path / "rubric.json").write_text(json.dumps(criteria))
+    rows = [
+        {"n": f"i{n}{HOSTILE}{FORGED}", "q": "?", "old": f"old {n}", "new": f"new {n}{HOSTILE}"}
+        for n in range(3)
+    ]
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = {
+        "prompt": f"Write {HOSTILE}",
+        "domain": f"d{HOSTILE}{FORGED}",
+        "sample_id": f"s{HOSTILE}{FORGED}",
+        "rubrics": [{"criterion": "Says it", "axis": f"a{HOSTILE}{FORGED}", "weight": 1.0}],
+    }
+    other = {**task, "sample_id": "known"}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(task) + "\n" + json.dumps(other) + "\n")
+    folder = tmp_path / "agent_responses"
+    folder.mkdir()
+    (folder / "known.md").write_text(f"Text {HOSTILE}")
+    (folder / "stray\x1b[2J\u202e\nscore 1.00.md").write_text("Text")
+    pair = ("compare-pair", "both.jsonl", "--columns", "old,new", "--map", "prompt=q,id=n")
+    for rule in (
+        Rule(verdict="MET", reason=f"why {HOSTILE}{FORGED}"),
+        Rule(reply=f"nonsense {HOSTILE}{FORGED}"),
+        Rule(status=400, message=f"no {HOSTILE}{FORGED}"),
+    ):
+        with ScriptedEndpoint([rule]) as endpoint:
+            judge = ("--judge", f"m{HOSTILE}", "--base-url", endpoint.url, "--no-cache", "--fresh")
+            for command in (
+                (*pair, "--rubric", "rubric.json", "--run-dir", "pairs", *judge),
+                ("redteam", "--limit", "1", "--run-dir", "attacks", *judge),
+                ("reports", "--tasks", "tasks.jsonl", "--run-dir", "graded", *judge),
+            ):
+                shown = [rubricate(*command, "-v"), rubricate(*command, "--json")]
+                shown.append(rubricate("show", command[command.index("--run-dir") + 1]))
+                for done in shown:
+                    assert done.stdout + done.stderr
+                    assert not unsafe(done.stdout), done.args
+                    assert not unsafe(done.stderr), done.args
+                    assert "Traceback" not in done.stderr, done.stderr
+                    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+                    assert FORGED.strip() not in lines, done.args
+                    assert "score 1.00.md" not in lines, done.args
+
+
+@pytest.mark.parametrize("reply", [{"verdict": "UNMET", "reason": f"why {HOSTILE}{FORGED}"}, "?"])
+def test_a_failing_assertion_prints_none(reply):
+    rubric = Rubric([Criterion(name=f"c{HOSTILE}{FORGED}", requirement=f"Says {HOSTILE}")])
+    answer = reply if isinstance(reply, str) else {"evidence": ["quote\x1b[2J"], **reply}
+    with pytest.raises((AssertionError, JudgementError)) as caught:
+        assert_rubric("light", rubric, judge=lambda messages: answer)
+    assert not unsafe(str(caught.value))
+    assert FORGED.strip() not in [line.strip() for line in str(caught.value).splitlines()]

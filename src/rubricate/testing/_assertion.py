@@ -12,6 +12,7 @@ from typing import Unpack
 
 from rubricate._documents import suggestion
 from rubricate._sync import run_sync
+from rubricate._terminal import one_line
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
 from rubricate.grading import JudgingOptions, agrade
@@ -167,7 +168,8 @@ class _Requirements:
         if failed:
             raise JudgementError(
                 "\n".join(
-                    [
+                    one_line(line)
+                    for line in [
                         f"{result.judge} could not judge {len(failed)} of {len(self._criteria)} "
                         "criteria: this says nothing of the text",
                         *(f"  {name}: {_cause(item.criteria[name])}" for name in failed),
@@ -200,7 +202,7 @@ class _Requirements:
             criterion = self._criteria[name]
             if name in short or (below and _costs(criterion, verdict)):
                 lines += _shown(name, criterion, verdict, required=name in short)
-        return "\n".join(lines)
+        return "\n".join(map(one_line, lines))
 
 
 def _costs(criterion: Criterion, verdict: Verdict) -> bool:
