@@ -132,3 +132,32 @@ def test_what_cannot_be_used_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Examples(dataset, **options)
+
+
+LONG = "Light is a wave, since it bends around corners and shows interference behind two slits."
+
+
+@pytest.mark.parametrize(
+    ("copy", "hidden"),
+    [
+        (LONG[:-1], True),
+        (LONG.replace(",", " --").upper() + "!!", True),
+        (LONG.replace("bends", "turns"), True),
+        (LONG.replace(" ", "  \n").replace("a wave", "a\u200b wave"), True),
+        ("Because interference is seen behind slits and it goes around corners, it waves.", False),
+    ],
+)
+@pytest.mark.parametrize("pick", ["balanced", "nearest"])
+def test_a_near_copy_of_the_graded_text_is_no_example(pick: str, copy: str, hidden: bool) -> None:
+    rows = labelled((copy, ["MET", "MET"]), ("a particle", ["UNMET", "MET"]))
+    found = shown(Examples(rows, count=2, pick=pick), LONG)
+    assert (copy not in found) == hidden
+    assert "a particle" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"), [("Yes.", True), ("YES !", True), ("yes, 43", False), ("no", False)]
+)
+def test_short_answers_are_the_same_by_their_words_alone(text: str, hidden: bool) -> None:
+    rows = labelled((text, ["MET", "MET"]), ("perhaps", ["UNMET", "MET"]))
+    assert (text not in shown(Examples(rows, count=2), "yes")) == hidden

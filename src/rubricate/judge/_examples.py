@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -21,6 +22,11 @@ from rubricate.rubric import Criterion
 __all__ = ["Example", "ExampleLabel", "Examples"]
 
 Pick = Literal["balanced", "nearest"]
+NEAR = 95.0
+"""How alike (0 to 100, `rapidfuzz.fuzz.ratio`) texts are that count as the same: another answer to
+the same question, in words of its own, is far below, a copy with a word exchanged above."""
+LONG = 40
+"""Letters and digits from which that is looked at: in a short answer, one word is the answer."""
 REASONS = "reasons"
 """The key of an item's metadata that holds people's reasons, by criterion name."""
 
@@ -48,7 +54,9 @@ class Examples:
 
     An example is a whole item with all its labels, so that the examples are the same for every
     criterion of the graded item and stand in the part of the prompt that caches serve. The graded
-    item itself, or another with the same text, is never among them.
+    item itself, or another with nearly the same text, is never among them: its label would give
+    the answer away. Letter case, spacing and punctuation make no difference, nor, in texts of 40
+    letters and digits or more, do 5 % of them. A shorter text with another word is another answer.
 
     Args:
         dataset: items with ground truth; those without any are left out.
@@ -93,17 +101,17 @@ class Examples:
         random.Random(seed).shuffle(self._pool)
         by_text = {_same(example.submission): example for example in reversed(self._pool)}
         self._pool = list(reversed(by_text.values()))  # the first of those with the same text
-        self._keys = list(reversed(by_text))
+        self._plain = [_plain(example.submission) for example in self._pool]
         self._texts = _Texts([e.submission for e in self._pool]) if pick == "nearest" else None
         self._usual = self._balanced(range(len(self._pool))) if self._texts is None else []
         self.for_case = lru_cache(maxsize=256)(self._for_case)
         """The examples to be shown beside a case."""
 
     def _for_case(self, case: Case) -> tuple[Example, ...]:
-        own = _same(case.submission)
-        if self._texts is None and own not in (self._keys[index] for index in self._usual):
+        is_near = _nearness(case.submission)
+        if self._texts is None and not any(is_near(self._plain[index]) for index in self._usual):
             return tuple(self._pool[index] for index in self._usual)
-        allowed = [index for index, key in enumerate(self._keys) if key != own]
+        allowed = [index for index, text in enumerate(self._plain) if not is_near(text)]
         if self._texts is None:
             chosen = self._balanced(allowed)
         else:
@@ -150,6 +158,22 @@ def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
 def _same(text: str) -> str:
     """By what two texts are the same: letter case and spacing aside."""
     return " ".join(text.casefold().split())
+
+
+def _plain(text: str) -> str:
+    """A text without letter case, spacing and punctuation; one of nothing else keeps it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(re.findall(r"[^\W_]+", folded)) or _same(text)
+
+
+def _nearness(text: str) -> Callable[[str], bool]:
+    """Whether a plain text is nearly the same as this one."""
+    from rapidfuzz import fuzz
+
+    own = _plain(text)
+    if len(own) < LONG:
+        return own.__eq__
+    return lambda other: fuzz.ratio(own, other, score_cutoff=NEAR) > 0
 
 
 class _Texts:
