@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from rubricate.judge.models._connections import Answer, BrokenOff, Connections, ProxyRefused
+from rubricate.judge.models._connections import (
+    Answer,
+    BrokenOff,
+    Connections,
+    NotConnected,
+    ProxyRefused,
+)
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -297,7 +303,7 @@ def test_a_tunnel_goes_through_a_proxy_that_is_itself_encrypted(run: Run, tmp_pa
 
 def test_behind_a_tunnel_the_certificate_must_be_of_the_address(run: Run, tmp_path: Path):
     certificate = certificate_in(tmp_path, "judge.invalid")
-    with pytest.raises(ssl.SSLCertVerificationError):
+    with pytest.raises(NotConnected, match="CERTIFICATE_VERIFY_FAILED"):
         run(through_a_tunnel(certificate, "other.invalid", ESTABLISHED))
 
 

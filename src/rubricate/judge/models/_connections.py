@@ -67,7 +67,7 @@ class ProxyRefused(Exception):
         self.status = status
 
 
-class NotConnected(OSError):
+class NotConnected(ConnectionError):
     """There is no connection, so nothing was sent."""
 
 
