@@ -22,7 +22,8 @@ class RetryPolicy:
             refused for its rate (429) is bounded by `deadline` alone.
         first_wait: the longest wait before the second attempt, in seconds; it doubles.
         longest_wait: the longest wait that doubling leads to, in seconds.
-        deadline: how long a call may take with all its attempts, in seconds.
+        deadline: how long a judgement may take with all its requests, in seconds, from when the
+            first one goes out.
         max_outage: how long an endpoint that has answered, or says that it is loading its model,
             may stay without any answer before it is taken for dead, in seconds. Failures in an
             outage do not count as attempts.

@@ -310,7 +310,11 @@ class Sender:
         error: ModelError,
         sent: float,
     ) -> None:
-        """Note a failure that may be the endpoint's."""
+        """Note a failure that may be the endpoint's; one that says 4xx is there and answers."""
+        if error.status is not None and error.status < 500:
+            limiter.is_alive()
+            standing.fail(judgement)
+            return
         is_news = (
             standing.fail(judgement, unsent=error.unsent)
             or error.unsent

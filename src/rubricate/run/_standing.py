@@ -198,7 +198,7 @@ class Standing:
             return judgement.failed_before and self._counted(judgement, "again") >= FAILED_AGAIN
         given_up = self._counted(judgement, "failed")
         if self.accepted:
-            return given_up >= DIFFERENT
+            return given_up >= DIFFERENT and self.has_new  # else there is nothing to be spared
         is_silent = error.kind == "deadline" or (error.kind == "timeout" and error.status is None)
         most = DIFFERENT_IN_SILENCE if is_silent else DIFFERENT
         surely = error.unsent or error.kind == "loading" or self.different >= most
