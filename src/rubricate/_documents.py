@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Document",
     "check_keys",
+    "check_writable",
     "did_you_mean",
     "format_yaml",
     "input_error",
@@ -41,6 +42,19 @@ __all__ = [
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown key counts as a misspelling."""
+
+
+def check_writable(text: str) -> None:
+    """`InputError` for text with half a surrogate pair, such as JSON's `\\ud800`.
+
+    UTF-8 cannot hold it, so that a name with it would be another once it is written to a file.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"holds half a character ({text[error.start]!r}), which no file can hold: remove it"
+        ) from None
 
 
 def suggestion(word: str, known: Collection[str]) -> str | None:
@@ -170,6 +184,8 @@ def read_text(path: str | Path) -> str:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     if not text.strip():
         raise InputError("file is empty", file=path)
+    if "\0" in text[:100]:
+        raise InputError("is binary, or UTF-16: save it as UTF-8 text", file=path)
     return text
 
 

@@ -16,6 +16,8 @@ __all__ = ["Replacement", "not_written", "user_path", "write_text"]
 
 def user_path(path: str | os.PathLike[str]) -> Path:
     """A path that a user names; `~` is the home folder, `~name` that of somebody who has one."""
+    if "\0" in str(path):
+        raise InputError(f"no name of a file has a NUL character in it, found {str(path)!r}")
     try:
         return Path(path).expanduser()
     except RuntimeError:

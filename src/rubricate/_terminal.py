@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.text import Text
 
-__all__ = ["CleanStream", "Lines", "clean", "cleaned", "console", "one_line"]
+__all__ = ["NARROWEST", "CleanStream", "Lines", "clean", "cleaned", "console", "one_line"]
 
 _HIDING = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -37,6 +37,10 @@ _UNSAFE = re.compile(
     f"|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])"
     f"|(?<=[{_JOINERS}])[{_JOINERS}]"
 )
+FIGURES = 80
+"""Columns that tables of figures get at least: a narrower terminal breaks lines, it cuts none."""
+NARROWEST = 40
+"""Columns that other text gets at least."""
 _SHORT = {"\t": "\\t", "\r": "\\r"}
 
 
@@ -83,7 +87,12 @@ class CleanStream:
 
 
 def console(
-    *, stderr: bool = False, quiet: bool = False, file: TextIO | None = None, **options: Any
+    *,
+    stderr: bool = False,
+    quiet: bool = False,
+    file: TextIO | None = None,
+    least: int | None = None,
+    **options: Any,
 ) -> Console:
     """Where tables, styled text and progress are printed, clean but for their own styles.
 
@@ -93,13 +102,14 @@ def console(
         stderr: print to standard error.
         quiet: print nothing.
         file: print there.
+        least: columns, at least. Default: those of tables of figures; on standard error fewer.
         options: further ones of rich's `Console`.
     """
     stream = file or (sys.stderr if stderr else sys.stdout)
     if isinstance(stream, CleanStream):
         stream = stream.behind
     kind = _console_class()
-    return kind(
+    made = kind(
         file=stream,
         stderr=stderr,
         quiet=quiet,
@@ -108,6 +118,9 @@ def console(
         highlight=False,
         **options,
     )
+    if file is None:
+        made.width = max(made.width, least or (NARROWEST if stderr else FIGURES))
+    return made
 
 
 class Lines:

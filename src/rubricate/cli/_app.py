@@ -8,6 +8,7 @@ verdicts failed; 3 a comparison found the second run worse; 4 too little could b
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -111,6 +112,7 @@ for _command in (
 
 def main() -> None:
     """Run the command line; errors become one line on standard error."""
+    _open_closed_streams()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what it has no character for is no error
     before = sys.stdout, sys.stderr
@@ -119,6 +121,17 @@ def main() -> None:
         _run()
     finally:
         sys.stdout, sys.stderr = before
+
+
+def _open_closed_streams() -> None:
+    """Let a standard stream that is closed (`>&-`) lead nowhere.
+
+    Else printing would fail, and the first file that is opened would get the stream's number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)  # gets the least number that is free
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
 
 
 def _run() -> NoReturn:

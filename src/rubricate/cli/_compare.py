@@ -58,7 +58,7 @@ def compare(
     if markdown is not None:
         write_text(markdown, found.to_markdown())
     if fail_if_worse is None:
-        if not found.score.n:
+        if not found.coverage:
             raise InputError(f"nothing can be compared: {found.causes}; {ADVICE}")
         print_report(found, json_output)
         return 0

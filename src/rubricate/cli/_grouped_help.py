@@ -6,6 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from rubricate.errors import InputError
+
 __all__ = ["GroupedCommand"]
 
 MANY = 15
@@ -29,7 +31,17 @@ OUTPUT = "Output"
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose options, where they are many, stand in groups."""
+    """A command whose options, where they are many, stand in groups; none may be empty."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read what is given; what is empty would be the working folder, or left out silently."""
+        names = ["what is given", *args]
+        for before, argument in zip(names, args, strict=False):
+            name, equals, value = argument.partition("=")
+            if not argument or (argument.startswith("--") and equals and not value):
+                said = name or (before if before.startswith("-") else "an argument")
+                raise InputError(f"{said} is empty; is a variable of the shell not set?")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options."""

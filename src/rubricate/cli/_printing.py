@@ -10,12 +10,12 @@ from rubricate._terminal import console
 __all__ = ["print_json", "print_report"]
 
 
-def print_report(report: Any, json_output: bool) -> None:
-    """Print a report for people, or as JSON."""
+def print_report(report: Any, json_output: bool, *, least: int | None = None) -> None:
+    """Print a report for people, `least` columns wide or more (see `console`), or as JSON."""
     if json_output:
         print_json(report.to_dict())
     else:
-        console().print(report)
+        console(least=least).print(report)
 
 
 def print_json(data: Any, lines: tuple[str, Path] | None = None) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rubricate._terminal import NARROWEST
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json, print_report
 from rubricate.errors import InputError
@@ -59,7 +60,7 @@ def show(
             disagreements=disagreements,
             prompts=prompt,
         )
-        print_report(picked, json_output)
+        print_report(picked, json_output, least=NARROWEST)
         if prompt and not json_output:
             for line in conversation_lines(picked):
                 print(line)

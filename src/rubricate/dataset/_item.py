@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, WrapValidator
 from pydantic.dataclasses import dataclass
 
-from rubricate._documents import check_keys, with_one_line_errors
+from rubricate._documents import check_keys, check_writable, with_one_line_errors
 from rubricate.dataset._annotations import Annotations, parse_annotations
 from rubricate.dataset._context import ContextDocument, read_context
 from rubricate.dataset._transcript import Transcript
@@ -86,6 +86,10 @@ class DataItem:
     def __post_init__(self) -> None:
         if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
             self.id = self._hash = self.content_id()
+        try:
+            check_writable(self.id)
+        except InputError as error:
+            raise error.within(("id",)) from None
 
     def content_id(self) -> str:
         """A hash (12 hexadecimal digits) of what is judged: texts and rubric.

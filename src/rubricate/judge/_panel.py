@@ -32,6 +32,9 @@ Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
 their votes on the whole dataset show (Dawid and Skene 1979)."""
 
+MOST_REPLICATES = 1000
+"""Answers of one judge to one question, all of which are held at once."""
+
 
 class _Member:
     """A judge under the name that it has in a panel, in one of its replicates.
@@ -143,6 +146,10 @@ class Panel:
             raise InputError("a panel needs at least one judge, found none")
         if replicates < 1:
             raise InputError(f"the replicates must be at least 1, found {replicates}")
+        if replicates > MOST_REPLICATES:
+            raise InputError(
+                f"the replicates must be at most {MOST_REPLICATES:,}, found {replicates:,}"
+            )
         if replicates > 1 and any(isinstance(judge, ProbabilityJudge) for judge in chosen):
             raise InputError(
                 "replicates are for explained mode: asked again, a model has the same probabilities"

@@ -135,11 +135,14 @@ class RunComparison:
         if not self.is_covered(least) or not self.score.n:
             what = f"only {compared} of the verdicts of A could be compared, less than "
             what += percent(least)
-            if self.coverage >= least:
-                what = f"nothing could be compared on {', '.join(self.not_covered) or 'any item'}"
+            if self.coverage >= least - 1e-12:
+                what = "no item has a score in both"
+                if self.not_covered:
+                    what = f"nothing could be compared on {', '.join(self.not_covered)}"
+            causes = f" ({self.causes})" if self.not_compared else ""
             rest = f" On the rest the mean score fell by {-change:.3f}." if worse else ""
             return "not covered", (
-                f"Not shown to be no worse: {what} ({self.causes}); grade again, or give "
+                f"Not shown to be no worse: {what}{causes}; grade again, or give "
                 f"--min-coverage.{rest}"
             )
         if worse:

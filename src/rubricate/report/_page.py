@@ -21,7 +21,7 @@ from rubricate.report._page_items import PageItems, chunk_element
 from rubricate.report._page_overview import overview_of
 from rubricate.report._page_parts import page_part, page_policy, page_templates
 from rubricate.report._page_sent import PageSent
-from rubricate.run import Conversations, FinishedRun, finished_items, read_run
+from rubricate.run import Conversations, FinishedRun, read_run
 from rubricate.stats import Bootstrap
 
 __all__ = ["ReportPage", "write_report"]
@@ -78,7 +78,7 @@ def write_report(
             with suppress(InputError):  # a folder without its journal has a page all the same
                 sent = PageSent(stack.enter_context(Conversations(found.path)))
             items, waited = PageItems(chunks, comparison, sent), array("d")
-            for item in finished_items(found.path):
+            for item in found.items():
                 items.add(item, found.rubric_of(item.id))
                 waited.extend(row["usage"]["seconds"] for row in item.rows)
             items.flush()

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubricate.errors import InputError
-from rubricate.rubric import CannotAssess, Criterion, Rubric, Verdict, score
+from rubricate.rubric import (
+    CannotAssess,
+    Criterion,
+    Rubric,
+    Verdict,
+    check_cannot_assess,
+    score,
+)
 from rubricate.run import FinishedRun, RowVerdict
 
 __all__ = [
@@ -155,13 +162,14 @@ class _Rules:
 
     @classmethod
     def of(cls, run: FinishedRun) -> _Rules:
-        summary = run.summary
-        penalized = (summary.get("score") or {}).get("penalty") is not None
-        return cls(
-            summary.get("cannot_assess", "skip"),
-            summary.get("partial", 0.5),
-            summary.get("length_penalty") or ({} if penalized else None),
-        )
+        summary, score = run.summary, run.summary.get("score")
+        penalized = isinstance(score, Mapping) and score.get("penalty") is not None
+        try:
+            partial = float(summary.get("partial", 0.5))
+            policy = check_cannot_assess(str(summary.get("cannot_assess", "skip")), partial)
+        except (TypeError, ValueError):
+            raise InputError("not a run's summary", file=run.path / "summary.json") from None
+        return cls(policy, partial, summary.get("length_penalty") or ({} if penalized else None))
 
     def differences(self, other: _Rules) -> Iterator[str]:
         """What another run does in another way, in words."""

@@ -11,7 +11,7 @@ from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.report._compared import differs_from_label, vote_of
 from rubricate.rubric import Criterion
-from rubricate.run import Conversations, FinishedItem, FinishedRun, finished_items, finished_rows
+from rubricate.run import Conversations, FinishedItem, FinishedRun, finished_rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -63,7 +63,7 @@ class Selection:
         return self.run.summary.get("agreement") is not None
 
     def __iter__(self) -> Iterator[FinishedItem]:
-        for item in finished_items(self.run.path):
+        for item in self.run.items():
             if self.items and item.id not in self.items:
                 continue
             rubric = self.run.rubric_of(item.id)

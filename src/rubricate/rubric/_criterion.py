@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from rubricate._documents import Document, did_you_mean
+from rubricate._documents import Document, check_writable, did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._question import (
     ABSTENTION,
@@ -86,6 +86,7 @@ class CriterionOption(Document):
     def _label_is_text(cls, label: str) -> str:
         if not label.strip():
             raise InputError("must not be empty")
+        check_writable(label)
         if label.strip().casefold() == CriterionVerdict.CANNOT_ASSESS.casefold():
             raise InputError("CANNOT_ASSESS is always allowed and cannot be an option's label")
         return label
@@ -188,6 +189,8 @@ class Criterion(Document):
         default = cls.model_fields[info.field_name or ""].default
         if text is not None and not text.strip() and text != default:
             raise InputError("must not be empty")
+        if text is not None and info.field_name == "name":
+            check_writable(text)
         return text
 
     @field_validator("kind", mode="before")

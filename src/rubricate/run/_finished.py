@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,13 @@ from rubricate.rubric import (
     confidence_of,
     score,
 )
-from rubricate.run._finished_items import WRITE_ANEW, check_whole, finished_rows
+from rubricate.run._finished_items import (
+    WRITE_ANEW,
+    FinishedItem,
+    check_whole,
+    finished_items,
+    finished_rows,
+)
 from rubricate.run._tabular import Tabular
 
 if TYPE_CHECKING:
@@ -97,9 +103,42 @@ class FinishedRun(Tabular):
         """All verdicts, in the dataset's order.
 
         Raises:
-            InputError: `results.jsonl` cannot be read, or is damaged.
+            InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
         """
-        return _rows(self.path / "results.jsonl")
+        rows = _rows(self.path / "results.jsonl")
+        self._check_criteria((row.item, row.criterion) for row in rows)
+        return rows
+
+    def items(self) -> Iterator[FinishedItem]:
+        """The items with all that was said of each, in the dataset's order; one is held at a time.
+
+        Raises:
+            InputError: a file is missing or damaged, or the results are not of this rubric.
+        """
+        for item in finished_items(self.path):
+            self._check_criteria((item.id, row["criterion"]) for row in item.rows)
+            yield item
+
+    def _check_criteria(self, places: Iterable[tuple[str, str]]) -> None:
+        for item, criterion in places:
+            if criterion not in self._names_of(item):
+                raise InputError(
+                    f"has no criterion '{criterion}' for the item {item}, which results.jsonl has; "
+                    f"{WRITE_ANEW}",
+                    file=self.path / "rubric.yaml",
+                )
+
+    @cached_property
+    def _names(self) -> dict[int, frozenset[str]]:
+        return {}
+
+    def _names_of(self, item: str) -> frozenset[str]:
+        rubric = self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics.get(item)
+        if rubric is None:
+            return frozenset()
+        if id(rubric) not in self._names:
+            self._names[id(rubric)] = frozenset(rubric.names)
+        return self._names[id(rubric)]
 
     def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
         return finished_rows(self.path)

@@ -69,6 +69,8 @@ class Bootstrap:
     def __post_init__(self) -> None:
         if self.resamples < 1:
             raise InputError(f"resamples must be 1 or more, found {self.resamples}")
+        if self.seed < 0:
+            raise InputError(f"seed must be 0 or more, found {self.seed}")
         if self.method not in ("percentile", "bca"):
             raise InputError(f"method must be percentile or bca, found {self.method!r}")
         check_confidence(self.confidence)

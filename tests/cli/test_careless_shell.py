@@ -1,0 +1,186 @@
+"""The command on a careless stranger's shell: one line that says what, where and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = Path(sys.executable).with_name("rubricate")
+
+
+def refused(done: Any) -> str:
+    """What is said in the one line of a command that could not begin."""
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("Error: "), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    return str(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("data.json", b"", "data.json: file is empty"),
+        ("data.json", b"\xef\xbb\xbf \r\n", "data.json: file is empty"),
+        ("data.json", b"hello", "data.json:1:1: Failed to parse JSON"),
+        ("data.json", '{"a": 1}'.encode("utf-16"), "is not UTF-8 text (byte 0); save it as UTF-8"),
+        ("data.json", '{"a": 1}'.encode("utf-16-le"), "is binary, or UTF-16: save it as UTF-8"),
+        ("data.jsonl", '{"a": "é"}'.encode("latin-1"), "data.jsonl: is not UTF-8 text (byte 7)"),
+        ("data.yaml", b"a:\n\t- b", "data.yaml:2:1: Failed to parse YAML"),
+        ("data.yaml", b"!!python/object/apply:os.getcwd []", "could not determine a constructor"),
+        ("data.txt", b"hello", "data.txt: is one text, not a dataset"),
+    ],
+)
+def test_a_file_that_is_no_dataset_is_one_line(
+    rubricate: Any, tmp_path: Path, name: str, content: bytes, told: str
+):
+    (tmp_path / name).write_bytes(content)
+    assert told in refused(rubricate("grade", name))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("grade", ""), "an argument is empty; is a variable of the shell not set?"),
+        (("grade", "data.json", "--rubric", ""), "--rubric is empty"),
+        (("grade", "data.json", "--run-dir="), "--run-dir is empty"),
+        (("show", ""), "an argument is empty"),
+        (("grade", "."), "is a folder: name a dataset or a table"),
+        (("grade", "data.json", "--limit", "0"), "the limit must be at least 1, found 0"),
+        (
+            ("grade", "data.json", "--judge", "builtin", "--concurrency", "-1"),
+            "must be at least 1, found -1",
+        ),
+        (("grade", "data.json", "--replicates", "9" * 20), "replicates must be at most 1,000"),
+        (("grade", "data.json", "--partial", "nan"), "partial must be between 0 and 1, found nan"),
+        (("agree", "run", "--seed", "-1"), "seed must be 0 or more, found -1"),
+        (("compare", "run", "run", "--fail-if-worse", "nan"), "from 0 to below 1"),
+        (("compare", "run", "run", "--markdown", "/dev/full"), "/dev/full: cannot be written: No"),
+        (("show", "data.json"), "data.json: no such run folder"),
+    ],
+)
+def test_an_argument_that_cannot_be_meant_is_one_line(
+    rubricate: Any, write_dataset: Any, arguments: tuple[str, ...], told: str
+):
+    write_dataset()
+    assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
+    assert told in refused(rubricate(*arguments))
+
+
+@pytest.mark.parametrize(
+    "name", ["--help", "-", "../../x", "con", "/etc/passwd", "x" * 300, "🙂", "[/b] [red]", "a\nb"]
+)
+def test_criteria_may_have_any_name(rubricate: Any, write_dataset: Any, tmp_path: Path, name: str):
+    items = [
+        {"submission": f"Text {n}.", "description": "", "ground_truth": ["MET"]} for n in (1, 2)
+    ]
+    write_dataset(
+        rubric=[{"name": name, "requirement": "Gives roughly 300000 kilometres"}], items=items
+    )
+    assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
+    for command in (
+        *(("show", "run"), ("show", "run", f"--criterion={name}"), ("agree", "run")),
+        *(("export", "run", "-o", "x.csv"), ("compare", "run", "run", "--markdown", "x.md")),
+    ):
+        done = rubricate(*command)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {"data.json", "run", "x.csv", "x.md"}
+
+
+def test_a_name_that_no_file_can_hold_is_refused(rubricate: Any, write_dataset: Any):
+    write_dataset(rubric=[{"name": "a\ud800b", "requirement": "x"}])
+    told = refused(rubricate("grade", "data.json"))
+    assert "rubric[0].name: holds half a character" in told
+    write_dataset(items=[{"id": "\udc00", "submission": "x", "description": ""}])
+    assert "items[0].id: holds half a character" in refused(rubricate("grade", "data.json"))
+
+
+def test_a_run_folder_whose_rubric_is_another_is_one_line(
+    rubricate: Any, write_dataset: Any, tmp_path: Path
+):
+    write_dataset()
+    rubricate("grade", "data.json", "--run-dir", "run", "-q")
+    summary = (tmp_path / "run/summary.json").read_text()
+    commands = ("agree", "cascade", "certify", "few-labels", "report")
+    for rubric in ("- {name: other, requirement: x}", "items: {a: [{name: o, requirement: x}]}"):
+        (tmp_path / "run/rubric.yaml").write_text(rubric)
+        for command in (*((name, "run") for name in commands), ("compare", "run", "run")):
+            assert "run/rubric.yaml: has no criterion 'speed'" in refused(rubricate(*command))
+        told = refused(rubricate("show", "run", "--failed"))
+        assert "run the same grade command again" in told
+    assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
+    assert rubricate("agree", "run").returncode == 0
+    for wrong in ('{"judge": 3, "cannot_assess": "x"}', '{"judge": "x", "partial": "y"}'):
+        (tmp_path / "run/summary.json").write_text(wrong)
+        assert "run/summary.json: not a run's summary" in refused(
+            rubricate("compare", "run", "run")
+        )
+    (tmp_path / "run/summary.json").write_text(summary)
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "20", "60", "-5", "x"])
+def test_a_narrow_terminal_cuts_no_figure(rubricate: Any, write_dataset: Any, columns: str):
+    write_dataset()
+    rubricate("grade", "data.json", "--run-dir", "run", "-q")
+    wide = [rubricate(name, "run", COLUMNS="80").stdout for name in ("show", "agree")]
+    narrow = [rubricate(name, "run", COLUMNS=columns).stdout for name in ("show", "agree")]
+    assert narrow == wide
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
+def test_closed_and_full_streams_end_without_a_traceback(write_dataset: Any, tmp_path: Path):
+    write_dataset(rubric=[{"name": "größe ☃", "requirement": "Is big"}], items=ITEMS)
+    script = f"""
+        r() {{ {COMMAND} "$@"; }}
+        r grade data.json --run-dir run >&- 2>&- <&-; echo $?
+        head -c 6 run/journal.sqlite; echo
+        r show run --json >&-; echo $?
+        r show run 2>&- | head -n 1 | cut -c 1-3; echo $?
+        r show run > /dev/full; echo $?
+        PYTHONIOENCODING=ascii r show run > shown.txt; echo $?
+    """
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.split() == ["0", "SQLite", "0", "lig", "0", "1", "0"]
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+    assert "gr??e ?" in (tmp_path / "shown.txt").read_text()
+
+
+ITEMS = [{"submission": f"Text {number}", "description": ""} for number in range(30)]
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0 or shutil.which("mount") is None,
+    reason="a small file system is mounted, which takes root",
+)
+def test_a_full_disk_loses_nothing_that_was_judged(rubricate: Any, write_dataset: Any, tmp_path):
+    items = [{"submission": f"{n} " + "x" * 2000, "description": ""} for n in range(300)]
+    write_dataset(items=items)
+    (tmp_path / "small").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(tmp_path / "small")]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        grade = ("grade", "data.json", "--run-dir", "small/run", "--no-cache", "-q")
+        told = refused(rubricate(*grade))
+        assert "is full; what was committed is kept: make room" in told
+        subprocess.run([*mount[:3], "-o", "remount,size=9m", mount[-1]], check=True)
+        assert rubricate(*grade).returncode == 0
+        usage = json.loads((tmp_path / "small/run/summary.json").read_text())["usage"]
+        assert usage["calls"] + usage["resumed"] == 600
+        assert usage["resumed"] > 0
+    finally:
+        subprocess.run(["umount", mount[-1]], check=True)
