@@ -197,16 +197,15 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
 def test_a_page_holds_so_much_of_what_was_sent_and_says_where_the_rest_is(
     folder, tmp_path, monkeypatch, new_page
 ):
-    monkeypatch.setattr("rubricate.report._page_sent.MOST", 1)
+    monkeypatch.setattr("rubricate.report._page_sent.LEAST", 0)
+    monkeypatch.setattr("rubricate.report._page_sent.MOST", 9_000)
     write_report(folder / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
-    texts = []
+    left_out = []
     for name in TEXTS:
         page = new_page(f"{(tmp_path / 'page.html').as_uri()}#/items?item={name}-1")
-        texts.append(page.inner_text("#item"))
-    assert ["is not in this page: rubricate show" in text for text in texts] == [
-        False,
-        *[True] * (len(TEXTS) - 1),
-    ]
+        left_out.append("is not in this page: rubricate show" in page.inner_text("#item"))
+    assert left_out[0] is False
+    assert left_out[-1] is True
 
 
 def test_hostile_texts_are_shown_and_run_nothing(show):

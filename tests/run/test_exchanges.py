@@ -274,3 +274,25 @@ def test_an_answer_that_stood_in_the_reasoning_is_kept_as_such(tmp_path):
     (exchange,) = conversation.exchanges
     assert (exchange.reply, exchange.elsewhere) == ("", MET)
     assert exchange.to_dict()["elsewhere"] == MET
+
+
+def test_of_a_damaged_journal_the_exchanges_that_can_be_read_are_kept(
+    make_dataset, tmp_path, endpoint
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path}
+    rubricate.grade(make_dataset(40), "m", **options)
+    path = tmp_path / "journal.sqlite"
+    content = path.read_bytes()
+    page = len(content) // 4096 // 2 * 4096
+    path.write_bytes(content[:page] + bytes(4096) + content[page + 4096 :])
+    result = rubricate.grade(make_dataset(40), "m", **options)
+    assert 0 < result.calls < 80
+    intact = [
+        bool(conversation.exchanges) and not any(one.damaged for one in conversation.exchanges)
+        for _, (conversation,) in conversations(tmp_path)
+    ]
+    assert sum(intact) > result.calls
+    known = received(endpoint)
+    for _, (conversation,) in conversations(tmp_path):
+        for one in conversation.exchanges:
+            assert one.damaged or json.dumps([dict(m) for m in one.messages]) in known

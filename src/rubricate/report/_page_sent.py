@@ -12,6 +12,8 @@ __all__ = ["PageSent", "wide"]
 
 MOST = 32 * 1024 * 1024
 """Characters of messages and replies that a page holds at most, before they are packed."""
+LEAST = 64 * 1024
+"""With less room than this no further item is looked up."""
 WORTH = 200
 """Characters that a message must begin as an earlier one with to be told by it."""
 
@@ -39,13 +41,17 @@ class PageSent:
             The messages that others begin as, and for each line its conversations; None where the
             page has no room for them.
         """
-        if self._room <= 0:
+        before = self._room
+        if before < LEAST:
             return None
         texts: list[str] = []
         found = [
             [self._told(one.judge, one.missing, one.exchanges, texts) for one in conversations]
             for conversations in map(self._conversations.of, rows)
         ]
+        if self._room < 0:  # a long item is left out, shorter ones behind it are not
+            self._room = before
+            return None
         return texts, found
 
     def _told(

@@ -222,7 +222,8 @@ class Journal:
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
-        self.commit()
+        if not self._exchanges.keys().isdisjoint(keys):
+            self.commit()
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
