@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from rubricate.cli import main
+from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -26,9 +29,52 @@ settings.register_profile("rubricate", deadline=None)
 settings.load_profile("rubricate")
 """An example that takes long on a busy machine is not wrong."""
 
+MISSING = {
+    name
+    for name in (
+        *("bs4", "boto3", "datasets", "flask", "krippendorff", "mammoth", "markdownify"),
+        *("matplotlib", "moto", "opentelemetry", "pandas", "playwright", "polars", "pyarrow"),
+        *("pypdf", "s3fs", "sklearn", "statsmodels", "uvloop"),
+    )
+    if importlib.util.find_spec(name) is None
+}
+"""What the tests use of the extras, and of other packages of `dev`, and that is not installed."""
 COMMAND = Path(sys.executable).with_name("rubricate")
 PLAIN = {"COLUMNS": "100", "NO_COLOR": "1"}
 KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
+
+
+def _needs(error: BaseException | None) -> str | None:
+    """The package of an extra that an error says is not installed."""
+    while error is not None:
+        if isinstance(error, MissingExtraError) and MISSING:
+            return str(error)
+        if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in MISSING:
+            return f"needs {error.name}"
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    """A module of tests that imports what is not installed is skipped."""
+    report = yield
+    found = re.search(r"No module named '(\w+)", str(report.longrepr)) if report.failed else None
+    if found and found[1] in MISSING:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: needs {found[1]}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A test that needs what is not installed is skipped."""
+    report = yield
+    needs = None if call.excinfo is None or not report.failed else _needs(call.excinfo.value)
+    if needs:
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {needs}")
+    return report
 
 
 @pytest.fixture(autouse=True)

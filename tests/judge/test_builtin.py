@@ -466,3 +466,23 @@ def test_figures_agree_with_scikit_learn(pairs):
     expected = metrics.cohen_kappa_score(truth, chance >= 0.5)
     assert figures(chance, truth)["kappa"] == pytest.approx(expected)
     assert 0.0 <= calibration_error(chance, truth) <= 1.0
+
+
+def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(monkeypatch):
+    from rubricate import Criterion, Rubric
+    from rubricate.judge import _builtin
+
+    sizes: list[int] = []
+    inputs = _builtin._inputs
+    monkeypatch.setattr(
+        _builtin,
+        "_inputs",
+        lambda *given: [found := inputs(*given), sizes.append(len(found.submission))][0],
+    )
+    text = "A sentence is about speed and light. " * 200_000
+    rubric = Rubric([Criterion(name="a", requirement="Mentions the speed of light")])
+    verdict = rubric.grade(text).criteria["a"]
+    assert max(sizes) == 2_000_000
+    read = f"Only the first 2,000,000 of its {len(text):,} characters were looked at."
+    assert verdict.reason.endswith(read)
+    assert "Only the first" not in rubric.grade(text[:1000]).criteria["a"].reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BuiltinJudge"]
 
+LONGEST = 2_000_000
+"""Characters of a submission that are looked at; what is made of them takes some 25 bytes each."""
 WHAT_IT_IS = (
     "builtin compares words: a baseline that shows the pipeline and catches the obvious, "
     "not a replacement for a language model."
@@ -110,6 +113,9 @@ class BuiltinJudge:
             )
             return Verdict(name, "abstained", reason=reason, judge=self.name)
         estimate = self.classifier.estimate(_inputs(case, criterion))
+        if (length := len(case.submission)) > LONGEST:
+            read = f"Only the first {LONGEST:,} of its {length:,} characters were looked at."
+            estimate = replace(estimate, reason=f"{estimate.reason} {read}")
         if estimate.label is None:
             return Verdict(name, "abstained", reason=estimate.reason, judge=self.name)
         evidence: tuple[Evidence, ...] = ()
@@ -171,7 +177,7 @@ def _inputs(case: Case, criterion: Criterion) -> Inputs:
             for label, value in ((label, criterion.value(label)) for label in criterion.labels)
         )
     return Inputs(
-        submission=case.submission,
+        submission=case.submission[:LONGEST],
         requirement=criterion.requirement,
         prompt=case.prompt,
         reference=case.reference,
