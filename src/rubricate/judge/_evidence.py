@@ -53,6 +53,10 @@ def locate(quote: str, submission: str, first: Sequence[tuple[int, int]] = ()) -
     """
     if not quote.strip():
         return Evidence(quote)
+    if not first:
+        at = submission.find(quote)  # as most do, it stands there between other words
+        if at >= 0 and not _within(submission, quote, at):
+            return Evidence(quote, at, at + len(quote))
     for start, end in (*first, (0, len(submission))):
         if (at := _place(submission, quote, start, end)) >= 0:
             return Evidence(quote, at, at + len(quote))
@@ -91,9 +95,7 @@ def _place(text: str, words: str, start: int, end: int) -> int:
     for _ in range(MOST_PLACES):
         if at < 0:
             break
-        before = text[at - 1 : at] + words[0]
-        after = words[-1] + text[at + len(words) : at + len(words) + 1]
-        if not (_one_word(before) or _one_word(after)):
+        if not _within(text, words, at):
             return at
         if within < 0 and not _says_something_else(text, words, at):
             within = at
@@ -101,8 +103,12 @@ def _place(text: str, words: str, start: int, end: int) -> int:
     return within
 
 
-def _one_word(letters: str) -> bool:
-    return len(letters) == 2 and letters.isalnum()
+def _within(text: str, words: str, at: int) -> bool:
+    """Whether words begin or end within a word of the text."""
+    if at and words[0].isalnum() and text[at - 1].isalnum():
+        return True
+    end = at + len(words)
+    return end < len(text) and words[-1].isalnum() and text[end].isalnum()
 
 
 def _says_something_else(text: str, words: str, at: int) -> bool:

@@ -13,7 +13,9 @@ import re
 import unicodedata
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
+from rubricate.dataset import ContextDocument
 from rubricate.judge._case import Case
 
 __all__ = ["MEANT", "NOTE", "SHOWN", "as_written", "neutral", "neutral_case"]
@@ -67,7 +69,7 @@ _TURN = re.compile(
     r"(?<=\n)(?P<turn>[ \t\r]*\n(?:Human|Assistant)):"
     r"|(?:^|(?<=\n))(?P<head>\#\#\# (?:Instruction|Response)):"
 )
-_TURNS = ("\nHuman:", "\nAssistant:", "### Instruction:", "### Response:")
+_MAYBE_TURN = re.compile(r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response)):")
 _NAME = re.compile(r"/?([a-z]+)(-[0-9a-z-]*)?/?")
 _LOOKING_LIKE = str.maketrans(
     "асԁеѕорі ıӏјкмтхуυνοαειкρτσμ⁄∕╱⧸—–−‐‑_01",
@@ -103,7 +105,6 @@ _PICTURE = re.compile(
 )
 
 
-@lru_cache(maxsize=16)
 def neutral(text: str) -> str:
     """The text as a judge is shown it, of the same length; the text itself where all is visible.
 
@@ -111,12 +112,22 @@ def neutral(text: str) -> str:
     around the material, and characters that nobody sees: but not the joiners, marks of direction
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
+    plain = text.isascii() and "<" not in text and "[" not in text
+    return text if plain and not _may_have_turns(text) else _neutral(text)
+
+
+def _may_have_turns(text: str) -> bool:
+    return text.startswith("###") or _MAYBE_TURN.search(text) is not None
+
+
+@lru_cache(maxsize=16)
+def _neutral(text: str) -> str:
     shown = text
     if "<" in text:
         shown = _ANGLE.sub(_marked, shown)
     if "[" in text:
         shown = _SQUARE.sub(_marked, shown)
-    if any(turn in text for turn in _TURNS):
+    if _may_have_turns(text):
         shown = _TURN.sub(lambda turn: f"{turn.group()[:-1]}{SHOWN[':']}", shown)
     if not text.isascii():
         if any(bracket in text for bracket in _OTHER_BRACKETS):
@@ -129,17 +140,24 @@ def neutral(text: str) -> str:
 
 def neutral_case(case: Case) -> Case:
     """The case with its material as a judge is shown it; the case itself if that is the same."""
-    seen = replace(
-        case,
-        submission=neutral(case.submission),
-        prompt=neutral(case.prompt),
-        reference=None if case.reference is None else neutral(case.reference),
-        context=tuple(
-            replace(one, text=neutral(one.text), title=one.title and neutral(one.title))
-            for one in case.context
-        ),
+    changed = _changed(case.submission, case.prompt, case.reference, case.context)
+    return replace(case, **changed) if changed else case
+
+
+@lru_cache(maxsize=64)
+def _changed(
+    submission: str, prompt: str, reference: str | None, context: tuple[ContextDocument, ...]
+) -> dict[str, Any]:
+    """What of a case is shown in another form, by its name."""
+    given = {"submission": submission, "prompt": prompt, "reference": reference or ""}
+    found: dict[str, Any] = {
+        name: shown for name, text in given.items() if (shown := neutral(text)) != text
+    }
+    documents = tuple(
+        replace(one, text=neutral(one.text), title=one.title and neutral(one.title))
+        for one in context
     )
-    return case if seen == case else seen
+    return found if documents == context else {**found, "context": documents}
 
 
 def as_written(text: str) -> str:

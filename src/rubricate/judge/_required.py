@@ -41,7 +41,7 @@ def unsupported(
         reading: the answer.
         evidence: its quotes as they were looked up.
     """
-    if required is False or reading.status != "judged":
+    if not (required or reading.claims) or required is False or reading.status != "judged":
         return ""
     located = list(evidence)
     found = {one.quote for one in located if not one.invented}
