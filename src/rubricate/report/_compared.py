@@ -59,6 +59,7 @@ Answer: TypeAlias = str | float | Step | None
 """A label, a step or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are none."""
 DOES_NOT_APPLY: Final = "\0does not apply"
 """In place of an answer to an ordered criterion; no label is this."""
+DECIDED = frozenset({"judged", "not_applicable"})
 NUMBERS = "numbers have no kappa"
 
 
@@ -192,6 +193,8 @@ class PairCounts:
         self.labelled = False
         self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
         self._equal: Counter[Stratum] = Counter()
+        self._last: Stratum | None = None
+        self._counts: Counter[tuple[Any, Any]] = Counter()
 
     def add(
         self, stratum: Stratum, criterion: Criterion, verdict: Verdict, human: Verdict | None
@@ -201,12 +204,20 @@ class PairCounts:
             return
         self.labelled = True
         level = stratum.level
-        judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
-        people = answer(criterion, level, human.status, human.label, human.value)
-        if is_answer(judge) and is_answer(people):
+        if level == "labels":  # most are, and a label is an answer as it is
+            if verdict.status not in DECIDED or human.status not in DECIDED:
+                return
+            pair: tuple[Any, Any] = verdict.label, human.label
+        else:
+            judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
+            people = answer(criterion, level, human.status, human.label, human.value)
+            if not (is_answer(judge) and is_answer(people)):
+                return
             self._equal[stratum] += same(judge, people)
-            pair = (key_of(stratum, judge), key_of(stratum, people))
-            self._pairs.setdefault(stratum, Counter())[pair] += 1
+            pair = key_of(stratum, judge), key_of(stratum, people)
+        if stratum is not self._last:
+            self._last, self._counts = stratum, self._pairs.setdefault(stratum, Counter())
+        self._counts[pair] += 1
 
     def include(self, other: PairCounts) -> None:
         """Count in what another has counted."""
@@ -248,7 +259,8 @@ def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]], equal: int) ->
     n = pairs.total()
     if stratum.level == "numbers":
         return Agreement(n, equal / n, None, NUMBERS)
-    return replace(agreement_of_counts(pairs), accuracy=equal / n)
+    found = agreement_of_counts(pairs)
+    return found if stratum.level == "labels" else replace(found, accuracy=equal / n)
 
 
 def key_of(stratum: Stratum, one: Answer) -> str | float:
