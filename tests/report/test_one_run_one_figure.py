@@ -446,3 +446,32 @@ def test_intervals_stay_inside_what_scores_can_be(tmp_path, rubricate):
     page = (tmp_path / "page.html").read_text("utf-8")
     interval = re.search(r"95 % interval ([\d.-]+) to ([\d.]+)", page)
     assert (float(interval[1]), float(interval[2])) == (0.0, 1.0)
+
+
+def test_options_of_an_item_s_own_are_one_criterion_by_its_name(tmp_path, rubricate):
+    items = [
+        DataItem(
+            submission=text,
+            description="",
+            ground_truth=[f"a{number}"],
+            rubric=Rubric(
+                [
+                    Criterion(
+                        name="answer",
+                        requirement="<answer>",
+                        scale_type="nominal",
+                        options=options([(f"a{number}", 1.0), (f"b{number}", 0.0)]),
+                    )
+                ]
+            ),
+        )
+        for number, text in enumerate(texts(12))
+    ]
+    judge = [f"{'ab'[number % 3 == 0]}{number}" for number in range(12)]
+    result = graded(None, items, {"m": judge}, tmp_path / "run")
+    (found,) = agreement_report(read_run(tmp_path / "run")).criteria
+    assert (found.agreement.n, found.accuracy.value) == (12, pytest.approx(8 / 12))
+    ours = result.summary().criteria[0].agreement
+    assert (ours.n, ours.accuracy) == (12, pytest.approx(8 / 12))
+    assert ours.kappa == pytest.approx(found.kappa.value)
+    assert rubricate("agree", tmp_path / "run").returncode == 0

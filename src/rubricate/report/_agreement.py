@@ -13,6 +13,7 @@ from rubricate.report._compared import (
     DOES_NOT_APPLY,
     Stratum,
     answer,
+    answers_of,
     human_status,
     key_of,
     merged,
@@ -193,12 +194,17 @@ def agreement_report(
     every = sorted(by_stratum.values(), key=lambda pairs: order[pairs.stratum.name or ""])
     cluster = group_of if groups is not None else None
     counted = {pairs.stratum: pairs.decided(undecided) for pairs in every}
-    where = merged({stratum: len(pairs) for stratum, pairs in counted.items()})
+    where = merged(
+        {stratum: len(pairs) for stratum, pairs in counted.items()},
+        {pairs.stratum: answers_of(pairs.criterion) for pairs in every},
+    )
     alone: dict[Stratum, list[_Pairs]] = {}
     for pairs in every:
         count = len(counted[pairs.stratum])
         if count == 1 or (not count and len(pairs.rows) == 1):
-            alone.setdefault(pairs.stratum._replace(name=None), []).append(pairs)
+            answers = answers_of(pairs.criterion)
+            place = Stratum(None, pairs.stratum.level, answers)
+            alone.setdefault(place, []).append(pairs)
     binary = [row for row in labelled if own(row).measurement == "binary"]
     several = len({row.criterion for row in binary}) > 1
     annotators, annotators_together = annotators_of(run, group_of, bootstrap, own)
@@ -417,6 +423,9 @@ def _width(stratum: Stratum) -> float:
 
 
 def _labels(pairs: _Pairs) -> list[str]:
-    """The criterion's labels in their order; an abstention is one that has none."""
-    names = [label for label in pairs.stratum.labels if label != ABSTENTION]
-    return names if pairs.stratum.level == "ordered" else [*names, ABSTENTION]
+    """The criterion's labels in their order, then those that only other items' have of its name."""
+    names = answers_of(pairs.criterion)
+    if pairs.stratum.level == "ordered":
+        return [*names]
+    given = [one for one in (*pairs.judge, *pairs.human) if one not in (None, ABSTENTION)]
+    return [*dict.fromkeys((*names, *given)), ABSTENTION]

@@ -12,6 +12,7 @@ from rubricate.report._compared import (
     Level,
     Stratum,
     answer,
+    answers_of,
     is_answer,
     key_of,
     merged,
@@ -84,7 +85,8 @@ def annotators_of(
         if row.annotations:
             criterion = own(row)
             stratum = stratum_of(row.criterion, criterion)
-            found.setdefault(stratum, _Said(stratum)).add(row, criterion)
+            said = found.setdefault(stratum, _Said(stratum, answers_of(criterion)))
+            said.add(row, criterion)
     every = sorted(found.values(), key=lambda said: order[said.stratum.name or ""])
     return (
         tuple(
@@ -100,8 +102,8 @@ def annotators_of(
 class _Said:
     """What the judge and the annotators say by one criterion, as it is compared."""
 
-    def __init__(self, stratum: Stratum) -> None:
-        self.stratum = stratum
+    def __init__(self, stratum: Stratum, answers: tuple[str, ...]) -> None:
+        self.stratum, self.answers = stratum, answers
         self.items: list[str] = []
         self.judge: list[Answer] = []
         self.people: list[dict[str, Answer]] = []
@@ -188,6 +190,7 @@ def _together(
     if len(kept) < 2:
         return None
     names = [*dict.fromkeys(name for said in kept for name in said.names)]
+    answers = {said.stratum: said.answers for said in kept}
 
     def kappa(
         one: Callable[[_Said], Sequence[Answer]],
@@ -201,7 +204,7 @@ def _together(
                 for item, a, b in zip(said.items, one(said), other(said), strict=True)
                 if is_answer(a) and is_answer(b)
             ]
-        where = merged({stratum: len(given) for stratum, given in pairs.items()})
+        where = merged({stratum: len(given) for stratum, given in pairs.items()}, answers)
         flat = [(at, *pair) for stratum, at in where.items() for pair in pairs[stratum]]
         return stratified_agreement(
             [a for _, _, a, _ in flat],
@@ -241,7 +244,8 @@ def _alpha(
             if len(given) > 1:  # alpha takes any rater's place
                 rating = [key_of(said.stratum, one) for one in given]
                 rows[said.stratum].append((groups[item], rating))
-    where = merged({stratum: len(found) for stratum, found in rows.items()})
+    answers = {said.stratum: said.answers for said in kept}
+    where = merged({stratum: len(found) for stratum, found in rows.items()}, answers)
     flat = [(at, *row) for stratum, at in where.items() for row in rows[stratum]]
     return krippendorff_alpha(
         [rating for _, _, rating in flat],

@@ -32,6 +32,7 @@ __all__ = [
     "PairCounts",
     "Stratum",
     "answer",
+    "answers_of",
     "differs_from_label",
     "human_status",
     "is_answer",
@@ -148,9 +149,10 @@ def differs_from_label(criterion: Criterion, row: Mapping[str, Any]) -> bool:
 
 
 class Stratum(NamedTuple):
-    """A criterion whose pairs are counted together: of one name, with the same answers.
+    """A criterion whose pairs are counted together, by its name.
 
-    `name` is None for criteria of one pair each that are taken together.
+    `labels` are those of an order or a scale, which are not mixed with others of the name. `name`
+    is None for criteria of one pair each that are taken together; `labels` are theirs then.
     """
 
     name: str | None
@@ -161,28 +163,44 @@ class Stratum(NamedTuple):
 def stratum_of(name: str, criterion: Criterion) -> Stratum:
     """Where a criterion's pairs are counted."""
     level = level_of(criterion)
-    if level == "numbers":
+    if level in ("labels", "numbers"):
         return Stratum(name, level, ())
-    labels = criterion.labels
-    if level != "labels":
-        labels = tuple(label for label in labels if criterion.value(label) is not None)
-    if not labels:  # a scale of too many steps to list
-        labels = tuple(f"{criterion.step('', end):g}" for end in (0.0, 1.0))
-    return Stratum(name, level, labels)
+    return Stratum(name, level, answers_of(criterion))
 
 
-def merged(counts: Mapping[Stratum, int]) -> dict[Stratum, Stratum]:
-    """Where each criterion's pairs count in a figure over several, by its number of pairs.
+def answers_of(criterion: Criterion) -> tuple[str, ...]:
+    """The answers that can be compared, in their order; of a long scale its ends."""
+    level, labels = level_of(criterion), criterion.labels
+    if level == "numbers":
+        return ()
+    if level == "labels":
+        return tuple(label for label in labels if label != ABSTENTION)
+    if not labels:
+        return tuple(f"{criterion.step('', end):g}" for end in (0.0, 1.0))
+    return tuple(label for label in labels if criterion.value(label) is not None)
+
+
+def merged(
+    counts: Mapping[Stratum, int], answers: Mapping[Stratum, tuple[str, ...]]
+) -> dict[Stratum, Stratum]:
+    """Where each criterion's pairs count in a figure over several.
 
     Criteria with several pairs are strata of their own. One pair alone has no kappa: where items
     have criteria of their own, those with the same answers are one stratum. Criteria without a pair
     are missing.
+
+    Args:
+        counts: the number of pairs of each.
+        answers: the answers that it has (`answers_of`).
     """
-    kept = {one: count for one, count in counts.items() if count}
-    alone = Counter(one._replace(name=None) for one, count in kept.items() if count == 1)
+    alone = {
+        one: Stratum(None, one.level, answers[one]) for one, count in counts.items() if count == 1
+    }
+    often = Counter(alone.values())
     return {
-        one: one._replace(name=None) if count == 1 and alone[one._replace(name=None)] > 1 else one
-        for one, count in kept.items()
+        one: alone[one] if one in alone and often[alone[one]] > 1 else one
+        for one, count in counts.items()
+        if count
     }
 
 
@@ -192,6 +210,7 @@ class PairCounts:
     def __init__(self) -> None:
         self.labelled = False
         self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        self._answers: dict[Stratum, tuple[str, ...]] = {}
         self._equal: Counter[Stratum] = Counter()
         self._last: Stratum | None = None
         self._counts: Counter[tuple[Any, Any]] = Counter()
@@ -217,6 +236,7 @@ class PairCounts:
             pair = key_of(stratum, judge), key_of(stratum, people)
         if stratum is not self._last:
             self._last, self._counts = stratum, self._pairs.setdefault(stratum, Counter())
+            self._answers.setdefault(stratum, answers_of(criterion))
         self._counts[pair] += 1
 
     def include(self, other: PairCounts) -> None:
@@ -225,6 +245,7 @@ class PairCounts:
         for stratum, pairs in other._pairs.items():
             self._pairs.setdefault(stratum, Counter()).update(pairs)
         self._equal += other._equal
+        self._answers |= other._answers
 
     def figures(self) -> AgreementFigures | None:
         """The agreement of all pairs; over several criteria the stratified one."""
@@ -241,12 +262,13 @@ class PairCounts:
         each = [one for stratum, one in self._each().items() if stratum.level != "numbers"]
         if len(each) < 2:
             return None
-        known = sum(one.kappa is not None for one in each)
+        known = sum(one.kappa is not None and one.n > 1 for one in each)
         return StratifiedFigures(criteria=known, left_out=len(each) - known)
 
     def _each(self) -> dict[Stratum, Agreement]:
         """The agreement in each stratum."""
-        where = merged({one: pairs.total() for one, pairs in self._pairs.items()})
+        counts = {one: pairs.total() for one, pairs in self._pairs.items()}
+        where = merged(counts, self._answers)
         strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
         equal: Counter[Stratum] = Counter()
         for one, stratum in where.items():

@@ -83,7 +83,9 @@ def percent(share: float | None, digits: int = 0) -> str:
 def stratified_text(kappas: int, left_out: int) -> str:
     """What the kappa over several criteria is: the mean of so many; so many have none."""
     text = f"mean of the kappas of {kappas} criteria, weighted by n"
-    return f"{text}; {left_out} have none (one answer throughout)" if left_out else text
+    return (
+        f"{text}; {left_out} have none (one answer throughout, or one pair)" if left_out else text
+    )
 
 
 def dollars(cost: float | None) -> str:

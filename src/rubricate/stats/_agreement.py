@@ -89,7 +89,8 @@ def stratified(strata: Iterable[Agreement]) -> Agreement:
 
     The accuracy is that of all pairs. Kappa is stratified: the mean of the strata's kappas,
     weighted by their numbers of pairs (Barlow, Lai and Azen 1991, "A comparison of methods for
-    calculating a stratified kappa"); those without one are left out. A kappa of all pairs together
+    calculating a stratified kappa"); those without one, and those of one pair, whose kappa can only
+    be 0 or undefined, are left out. A kappa of all pairs together
     would count it as agreement that both know which criterion is met more often.
     """
     parts = [one for one in strata if one.n]
@@ -97,10 +98,8 @@ def stratified(strata: Iterable[Agreement]) -> Agreement:
     if not n:
         return Agreement(0, None, None, "no item has both a verdict and a label")
     equal = fsum(one.n * one.accuracy for one in parts if one.accuracy is not None)
-    known = [(one.n, one.kappa) for one in parts if one.kappa is not None]
+    known = [(one.n, one.kappa) for one in parts if one.kappa is not None and one.n > 1]
     if not known:
-        reasons = {one.undefined for one in parts}
-        why = reasons.pop() if len(reasons) == 1 else NO_KAPPA
-        return Agreement(n, equal / n, None, why)
+        return Agreement(n, equal / n, None, NO_KAPPA)
     kappa = fsum(count * kappa for count, kappa in known) / sum(count for count, _ in known)
     return Agreement(n, equal / n, kappa)

@@ -35,7 +35,7 @@ class StratifiedAgreement:
         n: pairs that count.
         clusters: how many clusters they come from.
         strata: how many criteria there are that can have a kappa.
-        left_out: those of them without a kappa: one answer throughout.
+        left_out: those of them without a kappa: one answer throughout, or one pair.
         accuracy: of all pairs.
         kappa: the mean of the criteria's kappas, weighted by their numbers of pairs.
     """
@@ -92,6 +92,7 @@ def stratified_agreement(
         moments = totals[:, width:].reshape(len(totals), scales, MOMENTS)
         weights = np.concatenate([counted.sum((-2, -1)), moments[..., 0]], axis=1)
         kappas = np.concatenate([_confusion.cohen_kappa(counted), _kappa_of(moments)], axis=1)
+        kappas = np.where(weights < 2, np.nan, kappas)
         return {"kappa": mean_of_strata(kappas, weights), "each": kappas}
 
     found = bootstrap_totals(
