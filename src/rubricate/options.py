@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -11,6 +15,7 @@ from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import (
     Cascade,
+    Examples,
     Grader,
     Judge,
     JudgeLike,
@@ -18,9 +23,11 @@ from rubricate.judge import (
     JudgesLike,
     Panel,
     ProbabilityJudge,
+    PromptTemplate,
     Weights,
     choose_judge,
     named_judge,
+    refuse_unsent,
 )
 from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import Progress
@@ -129,14 +136,48 @@ class AskingOptions(TypedDict, total=False):
 
 
 def check_options(options: Mapping[str, Any], known: type, *arguments: str) -> None:
-    """Raise `TypeError` for an option that is not one of a class of options above.
+    """Raise an error for an option that is not one of a class of options above.
 
     `arguments` are the names of the function's other arguments, which may have been meant.
+
+    Raises:
+        TypeError: there is no such option.
+        InputError: its value is of another type than is declared above.
     """
-    for name in options:
+    for name, value in options.items():
         if name not in known.__annotations__:
             hint = did_you_mean(name, [*arguments, *known.__annotations__])
             raise TypeError(f"unexpected keyword argument '{name}'{hint}")
+        declared = known.__annotations__[name]
+        allowed = str(getattr(declared, "__forward_arg__", declared)).split(" | ")
+        kinds = [_KINDS[kind] for kind in allowed if kind in _KINDS]
+        if len(kinds) == len(allowed) and not any(is_one(value) for _, is_one in kinds):
+            words = " or ".join(dict.fromkeys(word for word, _ in kinds))
+            raise InputError(f"{name} must be {words}, found {reprlib.repr(value)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool)),
+    "float": ("a number", _is_number),
+    "bool": ("True or False", lambda v: isinstance(v, bool)),
+    "str": ("a text", lambda v: isinstance(v, str)),
+    "CannotAssess": ("a text", lambda v: isinstance(v, str)),
+    "Mode": ("a text", lambda v: isinstance(v, str)),
+    "Path": ("a path", lambda v: isinstance(v, PathLike)),
+    "Rubric": ("a Rubric", lambda v: isinstance(v, Rubric)),
+    "Examples": ("Examples", lambda v: isinstance(v, Examples)),
+    "PromptTemplate": ("a PromptTemplate", lambda v: isinstance(v, PromptTemplate)),
+    "LengthPenalty": ("a LengthPenalty", lambda v: isinstance(v, LengthPenalty)),
+    "Mapping[str, Any]": ("a mapping", lambda v: isinstance(v, Mapping)),
+    "Callable[[Progress], None]": ("a callable", callable),
+    "None": ("None", lambda v: v is None),
+}
+"""What an option is declared as: in words, and whether a value is one. Declarations with anything
+else in them are checked where they are used."""
 
 
 def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
@@ -172,7 +213,7 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
         voting.pop("permutations", None)
     if isinstance(judge, Panel | Cascade):
         usual = named_judge.__kwdefaults__ or {}
-        given = (name for name in told if name not in HOW_TO_SEND and told[name] != usual[name])
+        given = (name for name in told if told[name] != usual[name])
         own = [*voting, *given]
         if own:
             raise InputError(
@@ -181,6 +222,8 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
         return judge
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or _repeats(voting):
+            if not any(isinstance(one, str) and one != "builtin" for one in judge):
+                refuse_unsent({name: told[name] for name in HOW_TO_SEND if name in told})
             return Panel([_one_of_several(one, told) for one in judge], **voting)
         if not judge:
             raise InputError("the list of judges is empty")

@@ -24,7 +24,8 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
-from rubricate.grading import GradingOptions
+from rubricate.comparing import PairOptions
+from rubricate.grading import GradingOptions, JudgingOptions
 from rubricate.judge import (
     Completion,
     Examples,
@@ -33,6 +34,7 @@ from rubricate.judge import (
     PythonModel,
     choose_judge,
 )
+from rubricate.options import RewardOptions
 from rubricate.report import fit_calibration
 from rubricate.rubric import Usage
 from rubricate.run import read_run
@@ -746,3 +748,78 @@ def test_option_calibration_is_refused_where_it_does_not_fit(
     with pytest.raises(InputError, match="this run has them for 0 items"):
         fit_calibration(read_run(tmp_path / "bare"))
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("limit", "3", "a whole number or None"),
+        ("limit", 3.0, "a whole number or None"),
+        ("limit", True, "a whole number or None"),
+        ("concurrency", "8", "a whole number"),
+        ("attempts", None, "a whole number"),
+        ("deadline", "20", "a number"),
+        ("deadline", math.nan, "a number"),
+        ("max_cost", "2.50", "a number or None"),
+        ("temperature", "0", "a number or None"),
+        ("partial", [0.5], "a number"),
+        ("fresh", "no", "True or False"),
+        ("leader_first", 1, "True or False or None"),
+        ("allow_code", "false", "True or False"),
+        ("cannot_assess", 0, "a text"),
+        ("mode", 1, "a text"),
+        ("base_url", 8000, "a text or None"),
+        ("run_dir", 7, "a text or a path or None"),
+        ("cache", True, "a text or a path or None"),
+        ("examples", "labelled.json", "Examples or None"),
+        ("length_penalty", 40, "a LengthPenalty or a mapping or None"),
+        ("on_progress", "print", "a callable or None"),
+        ("rubric", "rubric.yaml", "a Rubric or None"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_in_one_line(make_dataset, name, value, kind):
+    options: Any = {name: value}
+    asked: list[Any] = []
+
+    async def streamed() -> None:
+        rubricate.agrade_stream(make_dataset(1), asked.append, **options)
+
+    doors: list[Any] = [
+        lambda: rubricate.grade(make_dataset(1), asked.append, **options),
+        lambda: asyncio.run(rubricate.agrade(make_dataset(1), asked.append, **options)),
+        lambda: next(rubricate.grade_stream(make_dataset(1), asked.append, **options)),
+        lambda: asyncio.run(streamed()),
+        lambda: rubricate.estimate(make_dataset(1), asked.append, **options),
+    ]
+    rubric = make_dataset(1).rubric
+    if name in JudgingOptions.__annotations__:
+        doors.append(lambda: rubric.grade("text", judge=asked.append, **options))
+    if name in RewardOptions.__annotations__:
+        doors.append(lambda: rubricate.RewardFunction(rubric, asked.append, **options))
+    if name in PairOptions.__annotations__ and name != "rubric":
+        doors.append(
+            lambda: rubricate.compare_pair("a", "b", rubric=rubric, judge=asked.append, **options)
+        )
+    for door in doors:
+        with pytest.raises(InputError) as caught:
+            door()
+        assert str(caught.value).startswith(f"{name} must be {kind}, found ")
+        assert "\n" not in str(caught.value)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        met,
+        PythonModel(met, name="model"),
+        None,
+        [met, PythonModel(met, name="other")],
+        rubricate.Panel([PythonModel(met, name=name) for name in "ab"]),
+    ],
+)
+@pytest.mark.parametrize("option", [{"temperature": 0.7}, {"max_tokens": 9}, {"timeout": 5.0}])
+def test_what_says_nothing_to_the_judge_in_use_is_refused(make_dataset, judge: Any, option: Any):
+    with pytest.raises(InputError, match=next(iter(option))):
+        rubricate.grade(make_dataset(1), judge, **option)
+    rubricate.grade(make_dataset(1), judge, temperature=0.0, timeout=120.0)

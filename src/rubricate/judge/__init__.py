@@ -18,6 +18,7 @@ from rubricate.judge._choose import (
     choose_judge,
     judge_or_model,
     named_judge,
+    refuse_unsent,
 )
 from rubricate.judge._confidence import ConfidentJudge
 from rubricate.judge._examples import Example, ExampleLabel, Examples
@@ -147,6 +148,7 @@ __all__ = [
     "read_reply",
     "recorded_judges",
     "refuse_repetition",
+    "refuse_unsent",
     "split_document",
     "without_leading_reasoning",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -22,7 +22,14 @@ from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge.documents import DocumentJudge, check_chunk_tokens
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
-__all__ = ["JudgeLike", "JudgeSettings", "choose_judge", "judge_or_model", "named_judge"]
+__all__ = [
+    "JudgeLike",
+    "JudgeSettings",
+    "choose_judge",
+    "judge_or_model",
+    "named_judge",
+    "refuse_unsent",
+]
 
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
@@ -172,6 +179,17 @@ def check_mode(given: str) -> Mode:
     raise InputError(f"unknown mode '{given}' (known: {', '.join(MODES)}){hint}")
 
 
+def refuse_unsent(given: Mapping[str, Any]) -> None:
+    """Raise `InputError` for a setting of how a model is asked that is given by name, where none
+    is; a default says nothing."""
+    usual = judge_or_model.__kwdefaults__ or {}
+    for name, value in given.items():
+        if value != usual[name]:
+            raise InputError(
+                f"{name} is for a judge given by name: any other has its own, or asks no model"
+            )
+
+
 def judge_or_model(
     judge: JudgeLike,
     *,
@@ -189,6 +207,8 @@ def judge_or_model(
     if judge is None or judge == "builtin":
         if base_url is not None:
             raise InputError("a base URL needs a judge: name the model that the server has")
+        sent = {"temperature": temperature, "max_tokens": max_tokens, "timeout": timeout}
+        refuse_unsent({**sent, "prices": prices})
         from rubricate.judge._builtin import BuiltinJudge
 
         return BuiltinJudge()
@@ -203,6 +223,8 @@ def judge_or_model(
         )
     if base_url is not None:
         raise InputError("a base URL goes with a judge given by name")
+    sent = {"temperature": temperature, "max_tokens": max_tokens, "timeout": timeout}
+    refuse_unsent({**sent, "prices": prices})
     if isinstance(judge, Judge | Model):
         return judge
     if callable(judge):
