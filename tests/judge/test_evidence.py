@@ -56,6 +56,7 @@ STUDY = (
     "- The study had **500 participants** over `12` weeks, and _all_ of them took 5 mg a day.\n"
     "- Side effects were [not severe](https://example.org/a_b) in the group that took the drug.\n"
     "* The trend was p < 0.05; the mass grew by 2*3 kg, as was likely to happen.\n"
+    "It lay between 20 °C and 30 °C; of glucose there were 5 mg/dl in the blood.\n"
     "Blutdruck: Die Werte waren im Mittel nicht erhöht, so der Bericht der Klinik."
 )
 
@@ -99,6 +100,8 @@ def test_markdown_that_the_judge_leaves_out_changes_nothing(quote: str) -> None:
         "Die Werte waren im Mittel erhöht, so der Bericht der Klinik.",
         "Die Werte waren im Mittel nie erhöht, so der Bericht der Klinik.",
         "00 participants over 12 weeks",
+        "It lay between 20 °F and 30 °C; of glucose there were 5 mg/dl in the blood.",
+        "It lay between 20 °C and 30 °C; of glucose there were 5 mg/l in the blood.",
         "the study had 5",
     ],
 )

@@ -47,6 +47,7 @@ NEGATIONS = _words(
     "non mai senza nessun nessuno não nem sem niet geen nooit zonder не нет ни без никогда "
     "لا ليس لم لن بدون 不 没 無 无 非 未"
 )
+IN_UNITS = frozenset("°µ/")
 SIGNS = frozenset("%‰°$€£¥<>=≤≥≠±+×÷µ")
 CURRENCIES = _words("usd eur gbp chf jpy cny inr cad aud dollar dollars euro euros pounds yen")
 OPPOSITES = frozenset(
@@ -118,7 +119,8 @@ def _same_in_sense(quote: str, text: str, start: int, end: int) -> tuple[int, in
         pairs = list(zip(ours, theirs, strict=False)) if len(ours) == len(theirs) else []
         if any(_opposite(*pair) for pair in pairs):
             return None
-        follows = (src > 0 and _number(wanted[src - 1])) or (dest > 0 and _number(there[dest - 1]))
+        before = (*wanted[src - 1 : src][:src], *there[dest - 1 : dest][:dest])
+        follows = any(_number(token) or token in IN_UNITS for token in before)
         if follows and not (pairs and _spelled_alike(*pairs[0])):  # a unit
             words = [*ours[:1], *theirs[:1]]
             if any(word[0].isalnum() for word in words):
