@@ -190,6 +190,21 @@ def test_an_outage_ends_a_run_soon_after_its_time(dies_after: int, unused_url: s
     assert time.monotonic() - begin < 10
 
 
+def test_what_follows_the_leader_of_a_bad_item_is_no_outage():
+    begin = time.monotonic()
+    with endpoint(range(15)) as judge:
+        result = rubricate.grade(
+            dataset(60, 3),
+            "m",
+            base_url=judge.url,
+            concurrency=8,
+            leader_first=True,
+            attempts=2,
+        )
+    assert sorted(set(outcome(result)["server"])) == list(range(15))
+    assert time.monotonic() - begin < 25  # and not the time of an outage that is hardly one, 30
+
+
 def test_requests_in_vain_obey_the_attempts():
     with endpoint(range(8), Rule(status=408)) as judge:
         with pytest.raises(RunStopped):

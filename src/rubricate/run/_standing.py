@@ -47,6 +47,7 @@ class Standing:
         # Since the last accepted request, in order: what has failed, and what was given up.
         self._failing: dict[Judgement, None] = {}
         self._items: set[int] = set()
+        self._bad: dict[int, object] = {}  # items whose prompts fail while others get through
         self._given_up: dict[str, set[Judgement]] = {}
 
     # Until the first request is accepted, one goes at a time
@@ -141,9 +142,10 @@ class Standing:
 
     def is_about(self, judgement: Judgement) -> bool:
         """Whether the failures of a judgement are about its prompt: others got through meanwhile,
-        or it is known from an earlier run."""
+        or it is known from an earlier run, or from another prompt of the same item."""
         failed_at = judgement.failed_at
-        return judgement.failed_before or (failed_at is not None and self.accepted > failed_at)
+        got_through = failed_at is not None and self.accepted > failed_at
+        return judgement.failed_before or got_through or id(judgement.item) in self._bad
 
     def fail(self, judgement: Judgement, *, unsent: bool = False) -> bool:
         """A request that may succeed later has failed; whether that is news of the endpoint."""
@@ -152,6 +154,7 @@ class Standing:
         if judgement.failed_at is None:
             judgement.failed_at = self.accepted
         if is_about and not unsent:
+            self._bad[id(judgement.item)] = judgement.item
             return False
         self._failing[judgement] = None
         self._items.add(id(judgement.item))
