@@ -181,6 +181,10 @@ def test_what_is_no_finished_run_with_labels_is_one_clear_line(
     tmp_path: Path, rubricate: Any, write_dataset: Any
 ):
     assert "no such run folder" in rubricate("agree", "nothing").stderr
+    (tmp_path / "labelled.json").write_text("{}")
+    told = rubricate("agree", "labelled.json").stderr
+    assert "grade it first (rubricate grade FILE --judge NAME)" in told
+    assert "rubricate replay FILE" in told
     (tmp_path / "empty").mkdir()
     assert "it has no summary.json" in rubricate("agree", "empty").stderr
     run = write_run(tmp_path / "run")

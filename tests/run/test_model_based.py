@@ -22,7 +22,7 @@ import statistics
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,6 +210,13 @@ class RunDrawn:
     limit: int | None
     ends: str | None  # early: `stop` or `cost`
     after: int
+
+    def __post_init__(self) -> None:
+        """Leave out what depends on which item comes first: two that share a later stage's group,
+        of which each brings another part."""
+        if len(self.items) > 1:
+            later = tuple(replace(stage, size=1) for stage in self.stages[1:])
+            object.__setattr__(self, "stages", (self.stages[0], *later))
 
     @property
     def simple(self) -> bool:

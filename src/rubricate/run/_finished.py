@@ -231,7 +231,14 @@ def read_run(folder: str | Path) -> FinishedRun:
     """
     path = user_path(folder)
     if not path.is_dir():
-        raise InputError("no such run folder", file=path)
+        hint = ""
+        if path.is_file():
+            hint = (
+                ": this is a file; if it is a dataset, grade it first (rubricate grade FILE "
+                "--judge NAME), which writes a run folder, or read the verdicts that it holds "
+                "with rubricate replay FILE"
+            )
+        raise InputError(f"no such run folder{hint}", file=path)
     try:
         summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
     except MissingFileError:
