@@ -116,9 +116,6 @@ def redteam(
     named = {
         "base_url": base_url,
         "judge_prompt": place_of(judge_prompt),
-        "dataset": place_of(dataset),
-        "rubric": place_of(rubric),
-        "attacks": place_of(attacks),
         "temperature": 0.0 if temperature is None else temperature,
         "max_tokens": max_tokens,
     }
