@@ -179,7 +179,7 @@ def test_human_verdicts_in_the_tasks_are_compared_with(rubricate, endpoint, exam
     figures = json.loads(rubricate(*options, "--json").stdout)
     every, *axes = figures["agreement"]
     assert every["agreement"]["n"] == 53
-    assert {"macro_f1", "macro_f1_zero", "macro_f1_by_task", "kappa"} <= every.keys()
+    assert {"macro_f1", "macro_f1_zero", "macro_f1_by_task", "pooled_kappa"} <= every.keys()
     assert len(axes) == 4
     assert "with people" in rubricate(*options).stdout
 

@@ -418,7 +418,7 @@ def test_agreement_names_both_conventions_of_macro_f1():
     assert every.macro_f1.value == pytest.approx((6 / 7 + 2 / 3) / 2)
     assert every.macro_f1_by_task == pytest.approx((1 + 2 / 3) / 2)
     assert every.macro_f1_zero_by_task == pytest.approx((0.5 + 2 / 3) / 2)
-    assert every.kappa.value == pytest.approx(1 - (1 / 5) / (1 - (4 * 3 + 1 * 2) / 25))
+    assert every.pooled_kappa.value == pytest.approx(1 - (1 / 5) / (1 - (4 * 3 + 1 * 2) / 25))
 
 
 # Bad input

@@ -148,7 +148,9 @@ class AgreementFigures:
         macro_f1: pooled: the mean F1 of the verdicts that either side gave.
         macro_f1_zero: the same where a verdict that neither gave counts as 0, as some libraries do.
         macro_f1_by_task, macro_f1_zero_by_task: the means over tasks of each task's own.
-        kappa: Cohen's, pooled.
+        pooled_kappa: Cohen's, of all pairs in one table, since most criteria have one pair: that
+            some criteria are satisfied more often than others, and that both know it, counts as
+            agreement.
     """
 
     name: str
@@ -158,7 +160,7 @@ class AgreementFigures:
     macro_f1_zero: float | None
     macro_f1_by_task: float | None
     macro_f1_zero_by_task: float | None
-    kappa: Estimate
+    pooled_kappa: Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,9 @@ def _differences(figures: Figures) -> Table:
 
 
 def _agreement(parts: Iterable[AgreementFigures]) -> Table:
-    table = _table("with people", "n", "F1 [95 %]", "F1(0)", "F1 by task", "F1(0) by task", "kappa")
+    table = _table(
+        "with people", "n", "F1 [95 %]", "F1(0)", "F1 by task", "F1(0) by task", "pooled kappa"
+    )
     for one in parts:
         _add_row(
             table,
@@ -117,7 +119,7 @@ def _agreement(parts: Iterable[AgreementFigures]) -> Table:
             _number(one.macro_f1_zero),
             _number(one.macro_f1_by_task),
             _number(one.macro_f1_zero_by_task),
-            str(one.kappa),
+            str(one.pooled_kappa),
         )
     return table
 
