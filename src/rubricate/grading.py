@@ -49,7 +49,7 @@ from rubricate.run import (
     Result,
 )
 from rubricate.run import estimate as estimate_run
-from rubricate.streaming import agrade_stream
+from rubricate.streaming import ResultStream, agrade_stream
 
 if TYPE_CHECKING:
     from rubricate.report import FittedCalibration
@@ -67,6 +67,7 @@ __all__ = [
     "agrade_one",
     "agrade_stream",
     "chosen_judge",
+    "collected",
     "estimate",
     "grade",
     "grade_one",
@@ -252,6 +253,15 @@ async def agrade(
         on_progress=on_progress,
         stop=stop,
     )
+    return await collected(stream)
+
+
+async def collected(stream: ResultStream) -> Result:
+    """All that a stream gives.
+
+    Raises:
+        RunStopped: the run ended before all was judged; its `result` has what was judged.
+    """
     items: list[ItemResult] = []
     async with stream:
         try:

@@ -46,6 +46,7 @@ __all__ = [
     "JudgingOptions",
     "PanelOptions",
     "RewardOptions",
+    "beside_judge",
     "check_options",
     "chosen_calibrator",
     "chosen_dataset",
@@ -259,6 +260,13 @@ def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
     elif not isinstance(judge, str):
         concerns -= {"base_url", *HOW_TO_SEND}
     return named_judge(judge, **{name: told[name] for name in told if name in concerns})
+
+
+def beside_judge(options: JudgingOptions) -> GradingOptions:
+    """The options that say nothing to `chosen_judge`, for a judge that has been chosen."""
+    said = {*JudgeSettings.__annotations__, *PanelOptions.__annotations__}
+    left = {name: value for name, value in options.items() if name not in said}
+    return cast("GradingOptions", left)
 
 
 def chosen_calibrator(

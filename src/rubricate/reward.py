@@ -10,17 +10,16 @@ import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Unpack, cast, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from rubricate._documents import did_you_mean
 from rubricate._sync import BackgroundLoop, running_loop
 from rubricate.dataset import DataItem, RubricDataset, text_of_chat
 from rubricate.errors import InputError, RubricateError, RunStopped
-from rubricate.judge import JudgeSettings, JudgesLike
+from rubricate.judge import JudgesLike
 from rubricate.options import (
-    GradingOptions,
-    PanelOptions,
     RewardOptions,
+    beside_judge,
     check_options,
     chosen_judge,
 )
@@ -112,9 +111,7 @@ class RewardFunction:
         self._prompt = prompt
         self._on_failure = on_failure
         self._judge = chosen_judge(judge, options)
-        to_the_judge = {*JudgeSettings.__annotations__, *PanelOptions.__annotations__}
-        left = {name: value for name, value in options.items() if name not in to_the_judge}
-        self._options = cast("GradingOptions", left)
+        self._options = beside_judge(options)
         self._rest()
 
     def _rest(self) -> None:

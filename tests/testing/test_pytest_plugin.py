@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import pytest
 
 from rubricate import Criterion, InputError, Rubric
 from rubricate.errors import JudgementError
-from rubricate.testing import Rule, ScriptedEndpoint, assert_rubric
+from rubricate.testing import GivenUp, Rule, ScriptedEndpoint, assert_rubric
 
 pytest_plugins = ["pytester"]
 
@@ -110,6 +111,97 @@ def test_right(assert_rubric):
                 ]
             )
     pytest_run(source).assert_outcomes(passed=1)
+
+
+def test_one_test_waits_for_a_dead_endpoint_and_what_does_not_need_it_goes_on(
+    pytest_run, pytester, endpoint
+):
+    known = f"""
+def test_known(assert_rubric):
+    assert_rubric({RIGHT!r}, RUBRIC, attempts=3)
+"""
+    with ScriptedEndpoint() as dead:
+        pytest_run(known, url=dead.url).assert_outcomes(passed=1)
+    others = f"""
+def test_in_part(assert_rubric):
+    assert_rubric({RIGHT!r} + "b", RUBRIC, attempts=3)
+
+def test_another_endpoint(assert_rubric):
+    assert_rubric({RIGHT!r} + "b", RUBRIC, base_url={endpoint.url!r}, attempts=3)
+
+def test_another_judge(assert_rubric):
+    judge = lambda messages: {{"reason": "mine", "verdict": "MET"}}
+    assert_rubric("text", RUBRIC, require=["speed"], judge=judge, attempts=3)
+
+def test_code(assert_rubric):
+    from rubricate import RegexCriterion
+
+    rubric = Rubric([RegexCriterion(name="a", pattern="kilo")])
+    assert_rubric({RIGHT!r}, rubric, attempts=3)
+
+def test_last(assert_rubric):
+    assert_rubric({RIGHT!r} + "c", RUBRIC, attempts=3)
+"""
+    first = f"""
+def test_first(assert_rubric):
+    assert_rubric({RIGHT!r} + "a", RUBRIC, attempts=3)
+"""
+    done = pytest_run(first + known + others, "--junitxml=found.xml", url=dead.url)
+    done.assert_outcomes(passed=4, errors=3)
+    done.stdout.fnmatch_lines(
+        [
+            "*speed: connection: cannot reach *",
+            "*test_in_part*",
+            "*speed: not_run: given up earlier in this session: connection: cannot reach *",
+        ]
+    )
+    suite = ElementTree.parse(pytester.path / "found.xml").find("testsuite")
+    seconds = {case.get("name"): float(case.get("time")) for case in suite.iter("testcase")}
+    assert seconds["test_in_part"] + seconds["test_last"] < seconds["test_first"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked"),
+    [
+        (Rule(status=401), [True, False, False, False]),
+        (Rule(status=404), [True, False, False, False]),
+        (Rule(status=500), [True, True, True, False]),  # twice the same text, then another
+    ],
+)
+def test_a_model_is_given_up_when_no_text_can_be_the_cause(rule, asked):
+    given_up, counts = GivenUp(), [0]
+    with ScriptedEndpoint([rule]) as refusing:
+        for text in ("a", "a", "b", "c"):
+            with pytest.raises(JudgementError):
+                assert_rubric(
+                    *(text, rubric()),
+                    judge="m",
+                    base_url=refusing.url,
+                    attempts=1,
+                    given_up=given_up,
+                )
+            counts.append(len(refusing.requests))
+        assert [more > before for before, more in pairwise(counts)] == asked
+        with pytest.raises(JudgementError, match=r"speed: (?!not_run)"):  # who waits longer asks
+            assert_rubric(
+                *("d", rubric()),
+                judge="m",
+                base_url=refusing.url,
+                attempts=2,
+                given_up=given_up,
+            )
+
+
+def test_texts_that_a_server_fails_at_do_not_take_it_from_the_others():
+    given_up = GivenUp()
+    with ScriptedEndpoint([Rule(submission="poison", status=500)]) as endpoint:
+        for text in ("poison", RIGHT, "more poison", RIGHT + " "):
+            options = {"judge": "m", "base_url": endpoint.url, "attempts": 1, "given_up": given_up}
+            if text.startswith(RIGHT):
+                assert_rubric(text, rubric(), **options)
+            else:
+                with pytest.raises(JudgementError, match="speed: server: "):
+                    assert_rubric(text, rubric(), **options)
 
 
 def test_a_junit_file_tells_failed_tests_from_texts_that_could_not_be_judged(pytest_run, pytester):

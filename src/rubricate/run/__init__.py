@@ -22,7 +22,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome, Result
 from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, goes_on_without, run
-from rubricate.run._sender import Sender
+from rubricate.run._sender import ModelKey, Sender
 from rubricate.run._tabular import By, Tabular
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "FinishedRun",
     "ItemResult",
     "Limits",
+    "ModelKey",
     "OnVerdict",
     "Outcome",
     "Progress",

@@ -55,7 +55,7 @@ class Sender:
 
     Attributes:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
-        lost: the models that were given up.
+        lost: the models that were given up, and why.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Sender:
         self._chance = random.Random(0)
         self._watchdog = Watchdog(retries.deadline)
         self._standings: dict[ModelKey, Standing] = {}
-        self.lost: dict[ModelKey, None] = {}
+        self.lost: dict[ModelKey, ModelError] = {}
         self.stopped_by: ModelError | None = None
 
     def __enter__(self) -> Sender:
@@ -94,6 +94,19 @@ class Sender:
         for endpoint, limiter in self._limiters.items():
             limiter.leave(self._given[endpoint])
         self._limiters.clear()
+
+    def give_up(self, model: ModelKey, why: str) -> None:
+        """Send nothing to a model of which it is known beforehand that it does not answer.
+
+        What does not need it goes on: known answers, code, other models.
+        """
+        standing = self._standings.setdefault(model, Standing())
+        standing.lost = self.lost[model] = ModelError("not_run", why)
+
+    @property
+    def answered(self) -> set[ModelKey]:
+        """The models that have answered."""
+        return {key for key, standing in self._standings.items() if standing.accepted}
 
     @property
     def in_doubt(self) -> bool:
@@ -299,7 +312,9 @@ class Sender:
         elif not judgement.is_asked:
             if self.stopped_by is not None:
                 raise RunEnds
-            ended = ModelError("not_run", f"the model was given up before this was asked: {ended}")
+            if ended.kind != "not_run":
+                why = f"the model was given up before this was asked: {ended}"
+                ended = ModelError("not_run", why)
         raise self._repeated(ended, 0)
 
     def _failed(
@@ -422,9 +437,9 @@ class Sender:
 
     def _lose(self, standing: Standing, key: ModelKey, *, ends_run: bool) -> None:
         """Send nothing more to a model, and, if the run has no sense without it, to none."""
-        if key in self.lost:
+        if key in self.lost or standing.lost is None:
             return
-        self.lost[key] = None
+        self.lost[key] = standing.lost
         sent_away = {key: standing}
         if self._goes_on_without(self.lost.keys()):
             self._on_trouble(f"{key[1]} is given up, the others go on: {standing.lost}")

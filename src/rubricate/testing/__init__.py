@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from rubricate.testing._assertion import aassert_rubric, assert_rubric
     from rubricate.testing._echo import echo
     from rubricate.testing._endpoint import ScriptedEndpoint
+    from rubricate.testing._given_up import GivenUp
     from rubricate.testing._rules import Fault, JudgeRequest, Rule, load_rules
 
 __all__ = [
     "Fault",
+    "GivenUp",
     "JudgeRequest",
     "Rule",
     "ScriptedEndpoint",
@@ -28,6 +30,7 @@ _MODULES = {
     "_assertion": ("aassert_rubric", "assert_rubric"),
     "_echo": ("echo",),
     "_endpoint": ("ScriptedEndpoint",),
+    "_given_up": ("GivenUp",),
     "_rules": ("Fault", "JudgeRequest", "Rule", "load_rules"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

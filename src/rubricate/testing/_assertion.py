@@ -6,6 +6,7 @@ quotes. A text that could not be judged is a `JudgementError`: neither a pass no
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
@@ -15,10 +16,19 @@ from rubricate._sync import run_sync
 from rubricate._terminal import one_line
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
-from rubricate.grading import JudgingOptions, agrade
-from rubricate.judge import Judge, JudgesLike, Model, Panel
+from rubricate.grading import collected
+from rubricate.judge import Cascade, Judge, JudgesLike, Model, Panel
+from rubricate.options import (
+    GradingOptions,
+    JudgingOptions,
+    beside_judge,
+    check_options,
+    chosen_judge,
+)
 from rubricate.rubric import Criterion, Rubric, Verdict
 from rubricate.run import ItemResult, Result
+from rubricate.streaming import ResultStream, shared_sender
+from rubricate.testing._given_up import GivenUp
 
 __all__ = ["aassert_rubric", "assert_rubric"]
 
@@ -36,6 +46,7 @@ def assert_rubric(
     judge: JudgesLike = None,
     cache: str | Path | None = None,
     on_result: Callable[[Result], None] = lambda result: None,
+    given_up: GivenUp | None = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
     """Assert that a text meets a rubric.
@@ -53,6 +64,8 @@ def assert_rubric(
         judge: who judges, as for `grade`. Default: the embedded judge, a baseline.
         cache: a folder of answers; what is in it is not asked again. Default: none.
         on_result: given the result before it is checked.
+        given_up: the models that earlier texts found dead. Nothing is sent to them, and what this
+            text finds is noted. Default: none is known.
         options: those of `grade` that say how to judge.
 
     Returns:
@@ -67,9 +80,9 @@ def assert_rubric(
 
     async def judging(rubric: Rubric) -> Result:
         try:
-            return await _judged(text, rubric, prompt, reference, judge, cache, options)
+            return await _judged(text, rubric, prompt, reference, judge, cache, given_up, options)
         finally:  # connections belong to the loop that now ends
-            if isinstance(judge, Judge | Model | Panel):
+            if isinstance(judge, Judge | Model | Panel | Cascade):
                 await judge.aclose()
 
     try:
@@ -92,13 +105,16 @@ async def aassert_rubric(
     judge: JudgesLike = None,
     cache: str | Path | None = None,
     on_result: Callable[[Result], None] = lambda result: None,
+    given_up: GivenUp | None = None,
     **options: Unpack[JudgingOptions],
 ) -> ItemResult:
     """`assert_rubric` as a coroutine."""
     __tracebackhide__ = True
     try:
         required = _Requirements(rubric, min_score, require)
-        result = await _judged(text, required.rubric, prompt, reference, judge, cache, options)
+        result = await _judged(
+            text, required.rubric, prompt, reference, judge, cache, given_up, options
+        )
     except InputError as error:
         raise error.with_traceback(None) from None
     on_result(result)
@@ -112,16 +128,31 @@ async def _judged(
     reference: str | None,
     judge: JudgesLike,
     cache: str | Path | None,
+    given_up: GivenUp | None,
     options: JudgingOptions,
 ) -> Result:
     """A result of one item; also where the run could not go on."""
+    check_options(options, GradingOptions, "text", "rubric", "judge")
     dataset = RubricDataset(prompt, rubric, [DataItem(text, reference_submission=reference)])
+    chosen = chosen_judge(judge, options)
+    left: GradingOptions = {**beside_judge(options), "cache": cache}
     try:
-        return await agrade(dataset, judge, cache=cache, **options)
-    except RunStopped as stopped:
-        if stopped.interrupted or stopped.result is None:
-            raise
-        return stopped.result
+        with shared_sender(chosen, left) as sender:
+            if given_up is not None:
+                given_up.tell(sender, options)
+            stream = ResultStream(dataset, chosen, asyncio.Event(), left, sender)
+            try:
+                return await collected(stream)
+            except RunStopped as stopped:
+                if stopped.interrupted or stopped.result is None:
+                    raise
+                return stopped.result
+            finally:
+                if given_up is not None:
+                    given_up.learn(sender, options, text)
+    finally:
+        if not isinstance(judge, Judge | Model | Panel | Cascade):
+            await chosen.aclose()  # made here
 
 
 class _Requirements:

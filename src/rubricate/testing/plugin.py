@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Check = Callable[..., ItemResult]
     AsyncCheck = Callable[..., Awaitable[ItemResult]]
 
+_GIVEN_UP: pytest.StashKey[Any] = pytest.StashKey()
+"""Where a session keeps what it knows of dead models."""
 PROPERTY = "rubricate"
 """The key of a test's property (`user_properties`) that says what a judgement took."""
 
@@ -72,11 +74,14 @@ def _bound(
     check: Callable[..., Any], request: pytest.FixtureRequest, judge: JudgesLike
 ) -> Callable[..., Any]:
     """The assertion with what pytest was told, which a call may still tell otherwise."""
+    from rubricate.testing._given_up import GivenUp
+
     config = request.config
     cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
     told: dict[str, Any] = {
         "judge": judge,
         "cache": None if cache is None else cache.mkdir("rubricate"),
+        "given_up": config.stash.setdefault(_GIVEN_UP, GivenUp()),
         "on_result": lambda result: request.node.user_properties.append(
             (PROPERTY, _figures(result))
         ),
