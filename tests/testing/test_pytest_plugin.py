@@ -153,6 +153,7 @@ def test_first(assert_rubric):
             "*speed: connection: cannot reach *",
             "*test_in_part*",
             "*speed: not_run: given up earlier in this session: connection: cannot reach *",
+            "rubricate: 5 judged by m: 3 verdicts asked, 2 known, *",
         ]
     )
     suite = ElementTree.parse(pytester.path / "found.xml").find("testsuite")

@@ -452,7 +452,7 @@ class Execution:
             self._answers.put(
                 asked.key, verdict_record(verdict), shared=shared, transcript=desk.transcript
             )
-            progress.calls += 1
+            progress.calls += verdict.error is None or verdict.error.kind != "not_run"
             progress.count(verdict)
         self._ready.extend((item, call) for call in self._escalated(item))
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
