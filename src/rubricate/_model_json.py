@@ -53,14 +53,16 @@ def model_json(text: str) -> tuple[Any, bool]:
 
 def refuse_repeats(value: Any) -> None:
     """`UnreadableReply` where a key stands twice in an object, at any depth."""
-    left = [value] if isinstance(value, dict | list) else []
+    left = [value]
     while left:
         one = left.pop()
         if isinstance(one, Repeated):
             key = next(iter(one.counts))
             raise UnreadableReply(f"the key '{key}' stands twice in the reply's JSON object")
-        values = one.values() if isinstance(one, dict) else one
-        left += [value for value in values if isinstance(value, dict | list)]
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

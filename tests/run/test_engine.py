@@ -141,7 +141,7 @@ def test_an_item_with_its_own_rubric_and_prompt_is_judged_by_them(make_dataset, 
 
 def test_text_that_utf8_cannot_hold_is_graded_all_the_same(tmp_path, endpoint, rows):
     dataset = RubricDataset("p", Rubric([Criterion(name="a", requirement="Says broken")]))
-    dataset.add_item("broken \ud83d", "half \ud83d", id="i-\ud83d")
+    dataset.add_item("broken \ud83d", "half \ud83d")
     result = rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path / "run")
     assert result.failed == 0
     assert rows(tmp_path / "run")[0]["description"] == "half ?"

@@ -97,8 +97,11 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, boo
 
 def material_of(request: Request) -> str:
     """What the first user message of a request shows of the item."""
-    first = next((one["content"] for one in request.messages if one["role"] == "user"), "")
-    return first[: request.shared] if request.shared else first
+    for message in request.messages:
+        if message["role"] == "user":
+            content = message["content"]
+            return content[: request.shared] if request.shared else content
+    return ""
 
 
 def failure_of(error: ModelError, wrong: str) -> tuple[str, str]:

@@ -287,9 +287,10 @@ class Execution:
 
         def ended(worker: asyncio.Task[None]) -> None:
             self._workers.discard(worker)
+            error = None if worker.cancelled() else worker.exception()
             if all_done.done():
                 return
-            if not worker.cancelled() and (error := worker.exception()) is not None:
+            if error is not None:
                 all_done.set_exception(error)
             elif not self._workers:
                 all_done.set_result(None)

@@ -128,21 +128,22 @@ class Connections:
             NotConnected: the address cannot be reached.
             OSError: the connection ended before an answer.
         """
-        async with asyncio.timeout(seconds):
-            connection = self._idle()
-            if connection is None:
+        connection = self._idle()
+        if connection is None:
+            begin = time.monotonic()
+            async with asyncio.timeout(seconds):
                 try:
                     connection = await self._connected()
                 except OSError as error:
                     kind = NoDescriptor if _lacks_descriptors(error) else NotConnected
                     raise kind(str(error) or type(error).__name__) from error
-            try:
-                answer = await connection.ask(
-                    b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
-                )
-            except BaseException:  # also cancelled: what may still come is nobody's answer
-                self._drop(connection)
-                raise
+            seconds -= time.monotonic() - begin
+        request = b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
+        try:
+            answer = await connection.ask(request, seconds)
+        except BaseException:  # also cancelled: what may still come is nobody's answer
+            self._drop(connection)
+            raise
         if connection.keeps:
             connection.idle_since = time.monotonic()
             self._free.append(connection)
@@ -256,6 +257,8 @@ class _Connection(asyncio.Protocol):
         self._loop = loop
         self._parser: Any = None
         self._answer: asyncio.Future[Answer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._late_at = 0.0
         self._tunnel: asyncio.Future[bytes] | None = None
         self._head = bytearray()
         self._headers: dict[str, str] = {}
@@ -263,18 +266,37 @@ class _Connection(asyncio.Protocol):
         self._came = 0  # bytes of the answer
         self._has_headers = False
 
-    def ask(self, request: bytes) -> asyncio.Future[Answer]:
-        """Send a request; what is awaited is its answer."""
+    def ask(self, request: bytes, seconds: float) -> asyncio.Future[Answer]:
+        """Send a request; what is awaited is its answer, or `TimeoutError` after so many seconds."""
         self._parser = httptools.HttpResponseParser(self)
         self._headers, self._body = {}, []
         self._came = 0
         self._has_headers = self.keeps = False
         self._answer = self._loop.create_future()
+        # One timer is moved on where it rings too early; a new one for each request is dear.
+        self._late_at = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._late_at:
+            self._watch()
         if self.is_open:
             self.transport.write(request)
         else:
             self._fail(ConnectionResetError("the connection was closed"))
         return self._answer
+
+    def _watch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(self._late_at, self._look)
+
+    def _look(self) -> None:
+        """Fail the request that has waited as long as it may; by now it may be a later one."""
+        self._timer = None
+        if self._answer is None or self._answer.done():
+            return
+        if self._loop.time() < self._late_at:
+            self._watch()
+        else:
+            self._fail(TimeoutError())
 
     def head_of_answer(self, request: bytes) -> asyncio.Future[bytes]:
         """Send a request to a proxy; what is awaited is its answer up to the empty line."""
@@ -285,6 +307,9 @@ class _Connection(asyncio.Protocol):
     def end(self) -> None:
         """End the connection at once."""
         self.is_open = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self.transport is not None and not self._loop.is_closed():
             self.transport.abort()
 
