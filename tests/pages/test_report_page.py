@@ -178,7 +178,7 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
     told = page.locator("#verdict-0 details.sent")
     assert told.locator(".exchange").count() == 0
     told.locator("summary").first.click()
-    assert becomes(page, "#verdict-0 .exchange", 3)
+    page.locator("#verdict-0 .exchange >> nth=2").wait_for(state="attached")
     assert told.locator("pre.reply").all_text_contents() == [RULES[0].reply] * 3
     with Conversations(folder / "run") as kept:
         rows = next(

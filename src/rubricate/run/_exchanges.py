@@ -147,7 +147,9 @@ class Transcript:
 
     def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
         """Note a request that was answered."""
-        text, left_out = _bounded(reply.text or reply.elsewhere)
+        text, left_out = reply.text or reply.elsewhere, 0
+        if len(text) > LONGEST:
+            text, left_out = _bounded(text)
         line: dict[str, Any] = {
             "model": model.name,
             "asked": asked,
@@ -156,8 +158,7 @@ class Transcript:
         }
         if reply.elsewhere:
             line["elsewhere"] = text
-        requests = reply.usage.requests
-        if requests != 1 and (requests or request.kept):
+        if (requests := reply.usage.requests) != 1 and (requests or request.kept):
             line["requests"] = requests
         if left_out:
             line["left_out"] = left_out

@@ -221,7 +221,7 @@ class Journal:
             self._exchanges[key] = before + exchanges
             for name, text in (texts or {}).items():
                 if name not in self._written:
-                    self.put_text(name, zlib.compress(text.encode("utf-8", "replace"), 1))
+                    self.put_text(name, _deflated(text.encode("utf-8", "replace")))
         if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
@@ -336,6 +336,13 @@ def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | 
         return None
     read: dict[str, Any] = orjson.loads(record)
     return read
+
+
+def _deflated(text: bytes) -> bytes:
+    """A text as zlib packs it, with memory after its length: 256 kB anew for each is dear."""
+    window = min(zlib.MAX_WBITS, max(9, len(text).bit_length()))
+    packing = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 6))
+    return packing.compress(text) + packing.flush()
 
 
 def _checksum(key: str, record: bytes) -> int:
