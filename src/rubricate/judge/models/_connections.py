@@ -267,7 +267,7 @@ class _Connection(asyncio.Protocol):
         self._has_headers = False
 
     def ask(self, request: bytes, seconds: float) -> asyncio.Future[Answer]:
-        """Send a request; what is awaited is its answer, or `TimeoutError` after so many seconds."""
+        """Send a request; what is awaited is its answer, or a `TimeoutError` in so many seconds."""
         self._parser = httptools.HttpResponseParser(self)
         self._headers, self._body = {}, []
         self._came = 0
