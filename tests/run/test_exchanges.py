@@ -258,7 +258,7 @@ def test_a_missing_journal_is_an_error_that_names_it(make_dataset, tmp_path, end
 
 
 def test_without_a_run_folder_nothing_is_held(make_dataset, endpoint, monkeypatch):
-    monkeypatch.setattr("rubricate.run._exchanges.Transcript.lines", lambda self: 1 / 0)
+    monkeypatch.setattr("rubricate.run._exchanges.Transcript.answered", lambda *noted: 1 / 0)
     assert rubricate.grade(make_dataset(1), "m", base_url=endpoint.url).failed == 0
 
 

@@ -119,11 +119,11 @@ class Answers:
             shared: whether it is to be shared.
             transcript: what was sent and received for it.
         """
-        lines, texts = (transcript.lines(), transcript.texts) if transcript else (b"", None)
-        self._journal.put(key, record, lines, texts)
+        exchanges = transcript or b""
+        self._journal.put(key, record, exchanges)
         if shared and self._cache is not None:
             try:
-                self._cache.put(key, record, lines, texts)
+                self._cache.put(key, record, exchanges)
             except JournalError as error:
                 self._give_up_cache(error)
 

@@ -135,63 +135,54 @@ class TextNames:
 
 @dataclass(slots=True)
 class Transcript:
-    """The exchanges of a judgement as they come.
-
-    Attributes:
-        texts: the texts that its lines name, by their hashes.
-    """
+    """The exchanges of a judgement as they come; false while there are none."""
 
     names: TextNames
-    texts: dict[str, str] = field(default_factory=dict)
-    _lines: list[bytes] = field(default_factory=list)
+    _noted: list[tuple[str, Request, float, Completion | ModelError] | str] = field(
+        default_factory=list
+    )
+    _written: tuple[bytes, dict[str, str]] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._noted)
 
     def answered(self, model: Model, request: Request, asked: float, reply: Completion) -> None:
         """Note a request that was answered."""
-        text, left_out = reply.text or reply.elsewhere, 0
-        if len(text) > LONGEST:
-            text, left_out = _bounded(text)
-        line: dict[str, Any] = {
-            "model": model.name,
-            "asked": asked,
-            "messages": self._messages(request, reply.sent or request.messages),
-            "reply": text if reply.text else "",
-        }
-        if reply.elsewhere:
-            line["elsewhere"] = text
-        if (requests := reply.usage.requests) != 1 and (requests or request.kept):
-            line["requests"] = requests
-        if left_out:
-            line["left_out"] = left_out
-        if reply.cut_off:
-            line["cut_off"] = True
-        if reply.probabilities is not None:
-            line["probabilities"] = dict(reply.probabilities)
-        self._lines.append(_line(line))
+        self._noted.append((model.name, request, asked, reply))
 
     def failed(self, model: Model, request: Request, asked: float, error: ModelError) -> None:
         """Note a request that was not."""
-        line: dict[str, Any] = {
-            "model": model.name,
-            "asked": asked,
-            "messages": self._messages(request, error.sent or request.messages),
-            "reply": None,
-            "error": [error.kind, _bounded(str(error))[0]],
-        }
-        if error.requests != 1:
-            line["requests"] = error.requests
-        self._lines.append(_line(line))
+        self._noted.append((model.name, request, asked, error))
 
     def part(self, key: str) -> None:
         """Note that the answer under another key is a part of the judgement."""
-        self._lines.append(_line({"part": key}))
+        self._noted.append(key)
 
-    def lines(self) -> bytes:
-        """What the journal keeps."""
-        return b"".join(self._lines)
+    def written(self) -> tuple[bytes, dict[str, str]]:
+        """What the journal keeps: lines, and the texts that they name, by their hashes."""
+        if self._written is None:
+            texts: dict[str, str] = {}
+            self._written = b"".join([self._line(one, texts) for one in self._noted]), texts
+        return self._written
 
-    def _messages(self, request: Request, messages: tuple[Message, ...]) -> list[list[Any]]:
+    def _line(
+        self,
+        noted: tuple[str, Request, float, Completion | ModelError] | str,
+        texts: dict[str, str],
+    ) -> bytes:
+        if isinstance(noted, str):
+            return _line({"part": noted})
+        model, request, asked, came = noted
+        messages = self._messages(request, came.sent or request.messages, texts)
+        line: dict[str, Any] = {"model": model, "asked": asked, "messages": messages}
+        more = _error(came) if isinstance(came, ModelError) else _reply(came, request)
+        return _line(line | more)
+
+    def _messages(
+        self, request: Request, messages: tuple[Message, ...], texts: dict[str, str]
+    ) -> list[list[Any]]:
         found: list[list[Any]] = []
-        shared, names, texts = request.shared, self.names, self.texts
+        shared, names = request.shared, self.names
         for message in messages:
             role, content = message["role"], message["content"]
             if shared and role == "user" and len(content) >= shared:
@@ -211,6 +202,33 @@ class Transcript:
             texts[name := names.of(content)] = content
             found.append([role, name])
         return found
+
+
+def _reply(reply: Completion, request: Request) -> dict[str, Any]:
+    """What a line says of a reply."""
+    text, left_out = reply.text or reply.elsewhere, 0
+    if len(text) > LONGEST:
+        text, left_out = _bounded(text)
+    found: dict[str, Any] = {"reply": text if reply.text else ""}
+    if reply.elsewhere:
+        found["elsewhere"] = text
+    if (requests := reply.usage.requests) != 1 and (requests or request.kept):
+        found["requests"] = requests
+    if left_out:
+        found["left_out"] = left_out
+    if reply.cut_off:
+        found["cut_off"] = True
+    if reply.probabilities is not None:
+        found["probabilities"] = dict(reply.probabilities)
+    return found
+
+
+def _error(error: ModelError) -> dict[str, Any]:
+    """What a line says of a request that failed."""
+    found: dict[str, Any] = {"reply": None, "error": [error.kind, _bounded(str(error))[0]]}
+    if error.requests != 1:
+        found["requests"] = error.requests
+    return found
 
 
 def _hashed(text: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from rubricate.errors import JournalError
+from rubricate.run._exchanges import Transcript
 from rubricate.run._forks import FORKS
 from rubricate.run._records import to_json
 
@@ -76,8 +77,8 @@ class Journal:
         self.keeps_exchanges = path is not None
         self._name = "the journal in memory" if path is None else str(path)
         self._shared = shared
-        self._waiting: dict[str, bytes] = {}
-        self._exchanges: dict[str, bytes] = {}  # of those that wait
+        self._waiting: dict[str, dict[str, Any]] = {}
+        self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
         self._texts: dict[str, bytes] = {}
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
@@ -183,7 +184,7 @@ class Journal:
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
         waiting = self._waiting
-        records = {key: orjson.loads(waiting[key]) for key in keys if key in waiting}
+        records = {key: orjson.loads(to_json(waiting[key])) for key in keys if key in waiting}
         wanted = [key for key in keys if key not in records] if records else keys
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
@@ -204,24 +205,23 @@ class Journal:
         self,
         key: str,
         record: dict[str, Any],
-        exchanges: bytes = b"",
-        texts: Mapping[str, str] | None = None,
+        exchanges: bytes | Transcript = b"",
     ) -> None:
         """Keep a record; it is on disk after the next commit.
 
+        It is written as bytes there, with all others of its batch: that is quicker than one by one.
+
         Args:
             key: its key.
-            record: what it is.
-            exchanges: what was sent and received for it (see `_exchanges`).
-            texts: the texts that these name, by their hashes.
+            record: what it is; it is not to be changed afterwards.
+            exchanges: what was sent and received for it.
         """
-        self._waiting[key] = to_json(record)
+        self._waiting[key] = record
         if exchanges and self.keeps_exchanges:
-            before = b"" if self._shared else self._exchanges.get(key, b"")
-            self._exchanges[key] = before + exchanges
-            for name, text in (texts or {}).items():
-                if name not in self._written:
-                    self.put_text(name, _deflated(text.encode("utf-8", "replace")))
+            if self._shared or key not in self._exchanges:
+                self._exchanges[key] = [exchanges]
+            else:
+                self._exchanges[key].append(exchanges)
         if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
@@ -231,10 +231,11 @@ class Journal:
         if not self._waiting:
             return
         now = time.time()
-        exchanges = self._exchanges
+        exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
+        written = [(key, to_json(record)) for key, record in self._waiting.items()]
         rows = [
             (key, record, _checksum(key, record), now, exchanges.get(key))
-            for key, record in self._waiting.items()
+            for key, record in written
         ]
         with FORKS:
             database = self._in_use()
@@ -252,6 +253,20 @@ class Journal:
         self._waiting.clear()
         self._exchanges.clear()
         self._texts.clear()
+
+    def _lines(self, noted: list[bytes | Transcript]) -> bytes:
+        """What was noted, as it is kept; the new texts that it names wait to be written."""
+        lines: list[bytes] = []
+        for one in noted:
+            if isinstance(one, bytes):
+                lines.append(one)
+                continue
+            found, texts = one.written()
+            lines.append(found)
+            for name, text in texts.items():
+                if name not in self._written:
+                    self.put_text(name, _deflated(text.encode("utf-8", "replace")))
+        return b"".join(lines)
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
