@@ -824,3 +824,9 @@ def test_an_answer_is_read_where_endpoints_put_it_and_only_whole(
         assert (verdict.status, verdict.error.kind, len(asked)) == ("failed", "unreadable_reply", 2)
         assert found in verdict.error.message
         assert found in asked[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("temperature", [-0.1, float("nan"), float("inf")])
+def test_a_temperature_that_cannot_be_one_is_refused(temperature: float):
+    with pytest.raises(InputError, match="temperature must be 0 or more"):
+        HTTPModel("m", base_url="http://127.0.0.1:9/v1", temperature=temperature)

@@ -103,6 +103,8 @@ class HTTPModel:
             raise InputError(f"the timeout must be more than 0 seconds, found {timeout}")
         if max_tokens is not None and max_tokens < 1:
             raise InputError(f"max_tokens must be at least 1, found {max_tokens}")
+        if temperature is not None and not 0 <= temperature < float("inf"):
+            raise InputError(f"the temperature must be 0 or more, found {temperature}")
         self.name = name
         self._given = partial(
             type(self),
