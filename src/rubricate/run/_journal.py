@@ -16,7 +16,6 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +25,6 @@ import orjson
 
 from rubricate.errors import JournalError
 from rubricate.run._exchanges import Transcript
-from rubricate.run._forks import FORKS
 from rubricate.run._records import to_json
 
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "Journal", "read_row"]
@@ -82,60 +80,32 @@ class Journal:
         self._texts: dict[str, bytes] = {}
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
-        self._path = path
-        self._has_let_go = False
-        with FORKS:
-            try:
-                if path is not None and not path.exists():
-                    path.touch(mode=0o600)
-                self._database = self._opened()
-            except (*TROUBLE, OSError) as error:
-                raise self._problem(error) from None
-            try:
-                self.has_a_past = self._set_up()
-            except TROUBLE as error:
-                self._database.close()
-                raise self._problem(error) from None
-            except JournalError:
-                self._database.close()
-                raise
-            if path is not None:
-                FORKS.files.add(self)
-
-    def _opened(self) -> sqlite3.Connection:
-        return sqlite3.connect(
-            ":memory:" if self._path is None else self._path,
-            timeout=PATIENCE[self._shared],
-            isolation_level=None,
-            check_same_thread=False,  # a thread that forks lets go of it
-        )
-
-    def _pragmas(self) -> None:
-        if not self._shared:
-            self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=NORMAL")
-
-    def let_go(self) -> None:
-        """Close the file until it is used again; what waits to be written goes on waiting."""
-        with suppress(*TROUBLE):
+        try:
+            if path is not None and not path.exists():
+                path.touch(mode=0o600)
+            self._database = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=PATIENCE[shared],
+                isolation_level=None,
+            )
+        except (*TROUBLE, OSError) as error:
+            raise self._problem(error) from None
+        try:
+            self.has_a_past = self._set_up()
+        except TROUBLE as error:
             self._database.close()
-        self._has_let_go = True
-
-    def _in_use(self) -> sqlite3.Connection:
-        """The database, opened again where a fork has closed it."""
-        if self._has_let_go:
-            try:
-                self._database, self._has_let_go = self._opened(), False
-                self._pragmas()
-            except TROUBLE as error:
-                raise self._problem(error) from None
-        return self._database
+            raise self._problem(error) from None
+        except JournalError:
+            self._database.close()
+            raise
 
     def _set_up(self) -> bool:
         """Make the table if it is not there; gives whether there are records."""
-        self._pragmas()
         run = self._database.execute
+        if not self._shared:
+            run("PRAGMA locking_mode=EXCLUSIVE")
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=NORMAL")
         run("BEGIN IMMEDIATE")
         (version,) = run("PRAGMA user_version").fetchone()
         if version not in (0, _WITHOUT_EXCHANGES, _FORMAT):
@@ -188,11 +158,10 @@ class Journal:
         wanted = [key for key in keys if key not in records] if records else keys
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
-            with FORKS:
-                try:
-                    rows = self._in_use().execute(_lookup(len(part)), part).fetchall()
-                except TROUBLE as error:
-                    raise self._problem(error) from None
+            try:
+                rows = self._database.execute(_lookup(len(part)), part).fetchall()
+            except TROUBLE as error:
+                raise self._problem(error) from None
             for key, record, checksum in rows:
                 read = read_row(key, record, checksum)
                 if read is not None:
@@ -237,19 +206,17 @@ class Journal:
             (key, record, _checksum(key, record), now, exchanges.get(key))
             for key, record in written
         ]
-        with FORKS:
-            database = self._in_use()
-            try:
-                database.execute("BEGIN IMMEDIATE")
-                if self._texts:
-                    texts = self._texts.items()
-                    database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
-                database.executemany(_REPLACE if self._shared else _ADD, rows)
-                database.execute("COMMIT")
-            except TROUBLE as error:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise self._problem(error) from None
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            if self._texts:
+                texts = self._texts.items()
+                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
+            self._database.executemany(_REPLACE if self._shared else _ADD, rows)
+            self._database.execute("COMMIT")
+        except TROUBLE as error:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise self._problem(error) from None
         self._waiting.clear()
         self._exchanges.clear()
         self._texts.clear()
@@ -275,12 +242,10 @@ class Journal:
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
-            with FORKS:
-                try:
-                    query = _lookup(len(part), "exchanges")
-                    rows = self._in_use().execute(query, part).fetchall()
-                except TROUBLE as error:
-                    raise self._problem(error) from None
+            try:
+                rows = self._database.execute(_lookup(len(part), "exchanges"), part).fetchall()
+            except TROUBLE as error:
+                raise self._problem(error) from None
             found |= {key: lines for key, lines in rows if isinstance(lines, bytes)}
         return found
 
@@ -297,22 +262,23 @@ class Journal:
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        query = "SELECT name, text FROM texts WHERE name = ?"
-        with FORKS:
-            try:
-                database = self._in_use()
-                return dict(row for name in names for row in database.execute(query, (name,)))
-            except TROUBLE as error:
-                raise self._problem(error) from None
+        try:
+            return dict(
+                row
+                for name in names
+                for row in self._database.execute(
+                    "SELECT name, text FROM texts WHERE name = ?", (name,)
+                )
+            )
+        except TROUBLE as error:
+            raise self._problem(error) from None
 
     def close(self) -> None:
         """Write what is waiting, and let go of the file."""
         try:
             self.commit()
         finally:
-            with FORKS:
-                self._database.close()
-                FORKS.files.discard(self)
+            self._database.close()
 
     def __enter__(self) -> Journal:
         return self
