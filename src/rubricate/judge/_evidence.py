@@ -188,6 +188,6 @@ def _instead(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFKC", found) if found[0].isalnum() else ""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)  # the items that a run is at: 100 calls in flight, a few criteria each
 def _plain(submission: str) -> _Plain:
     return _Plain(submission)
