@@ -14,7 +14,7 @@ from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Cascade, Completion, HTTPModel
 from rubricate.run import Conversation, Conversations
-from rubricate.run._exchanges import LONGEST
+from rubricate.run.journal._exchanges import LONGEST
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'
@@ -258,7 +258,9 @@ def test_a_missing_journal_is_an_error_that_names_it(make_dataset, tmp_path, end
 
 
 def test_without_a_run_folder_nothing_is_held(make_dataset, endpoint, monkeypatch):
-    monkeypatch.setattr("rubricate.run._exchanges.Transcript.answered", lambda *noted: 1 / 0)
+    monkeypatch.setattr(
+        "rubricate.run.journal._exchanges.Transcript.answered", lambda *noted: 1 / 0
+    )
     assert rubricate.grade(make_dataset(1), "m", base_url=endpoint.url).failed == 0
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import rubricate
 from rubricate.errors import InputError, JournalError
-from rubricate.run._journal import BATCH, INTERVAL, Journal
+from rubricate.run.journal._journal import BATCH, INTERVAL, Journal
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -54,7 +54,7 @@ def test_a_later_record_replaces_an_earlier_one():
 
 
 def test_records_are_committed_in_batches_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("rubricate.run._journal.INTERVAL", 3600.0)
+    monkeypatch.setattr("rubricate.run.journal._journal.INTERVAL", 3600.0)
     journal = Journal(tmp_path / "j.sqlite")
     for index in range(BATCH):
         assert len(journal._waiting) == index
@@ -65,7 +65,7 @@ def test_records_are_committed_in_batches_of_bounded_size(tmp_path, monkeypatch)
 
 
 def test_records_are_committed_after_a_bounded_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("rubricate.run._journal.INTERVAL", 0.0)
+    monkeypatch.setattr("rubricate.run.journal._journal.INTERVAL", 0.0)
     with Journal(tmp_path / "j.sqlite") as journal:
         journal.put("a", RECORD)
         assert journal._waiting == {}
@@ -117,7 +117,7 @@ def test_a_file_that_is_no_journal_is_left_as_it_is(make_dataset, tmp_path):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: int, monkeypatch):
-    monkeypatch.setattr("rubricate.run._journal.time.time", lambda: 1.0)
+    monkeypatch.setattr("rubricate.run.journal._journal.time.time", lambda: 1.0)
     path = tmp_path / "j.sqlite"
     with Journal(path) as journal:
         for index in range(200):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate.run._latency import ENOUGH, Latencies
+from rubricate.run.sending._latency import ENOUGH, Latencies
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -18,8 +18,8 @@ def test_a_call_that_is_never_answered_costs_seconds_and_no_verdict(
     make_dataset, monkeypatch, fault: Any, concurrency: int
 ):
     for name, value in (("SECOND_FLOOR", 0.3), ("LOST_FLOOR", 0.6)):
-        monkeypatch.setattr(f"rubricate.run._latency.{name}", value)
-    monkeypatch.setattr("rubricate.run._late.LOOK_EVERY", 0.1)
+        monkeypatch.setattr(f"rubricate.run.sending._latency.{name}", value)
+    monkeypatch.setattr("rubricate.run.sending._hedging.LOOK_EVERY", 0.1)
     rules = [Rule(submission="Answer 30:", fault=fault, times=2), Rule(verdict="MET")]
     begin = time.monotonic()
     with ScriptedEndpoint(rules) as endpoint:

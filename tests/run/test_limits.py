@@ -17,7 +17,7 @@ from rubricate import PythonModel, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Quota
 from rubricate.run import Limits
-from rubricate.run._limits import Limiter, limiter_of
+from rubricate.run.sending._limiter import Limiter, limiter_of
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ANSWER = '{"reason": "r", "evidence": [], "verdict": "MET"}'
@@ -331,7 +331,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, concurrency: int):
-    monkeypatch.setattr("rubricate.run._pacing.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("rubricate.run.sending._adaptive_rate.FIRST_PAUSE", 0.05)
     down_at: list[float] = []
     down = 0
 

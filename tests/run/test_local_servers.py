@@ -13,7 +13,7 @@ import rubricate
 from rubricate import RunStopped
 from rubricate.rubric import Usage
 from rubricate.run import Limits
-from rubricate.run._pacing import Pacing
+from rubricate.run.sending._adaptive_rate import AdaptiveRate
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 RUNAWAY = Rule(reply='{"reason": "' + "and so on " * 4000)
@@ -111,49 +111,49 @@ def test_a_slow_server_that_queues_loses_nothing(make_dataset):
     assert result.failed == 0
 
 
-def asked(in_flight: int) -> Pacing:
+def asked(in_flight: int) -> AdaptiveRate:
     """What is known of an endpoint with so many requests in flight, of which none is answered."""
-    pacing = Pacing()
-    pacing.join(Limits(32))
+    rate = AdaptiveRate()
+    rate.join(Limits(32))
     for _ in range(in_flight):
-        pacing.let(0.0)
-    return pacing
+        rate.let(0.0)
+    return rate
 
 
-def room(pacing: Pacing, in_flight: int) -> int:
+def room(rate: AdaptiveRate, in_flight: int) -> int:
     """How many requests may be in flight at once."""
     for count in range(in_flight, 0, -1):
-        pacing.back()
-        if pacing.wait(time.monotonic() + 60.0, 0.0) == 0.0:
+        rate.back()
+        if rate.wait(time.monotonic() + 60.0, 0.0) == 0.0:
             return count
     raise AssertionError("nothing may go")
 
 
 def test_where_no_request_was_answered_in_time_one_goes_at_once():
-    pacing = asked(9)
+    rate = asked(9)
     sent = time.monotonic() - 120.0
-    pacing._last_cut = sent
+    rate._last_cut = sent
     for _ in range(9):
-        pacing.timed_out(sent, 0)
-    assert room(pacing, 9) == 1
+        rate.timed_out(sent, 0)
+    assert room(rate, 9) == 1
 
 
 @pytest.mark.parametrize(("seconds", "more"), [(100.0, False), (10.0, True)])
 def test_half_as_many_go_at_once_as_were_answered_in_time_and_more_if_that_is_quick(seconds, more):
-    pacing = asked(20)
-    pacing._last_cut = sent = time.monotonic() - 120.0
-    pacing.timed_out(sent, 12)
+    rate = asked(20)
+    rate._last_cut = sent = time.monotonic() - 120.0
+    rate.timed_out(sent, 12)
     for _ in range(50):
-        pacing.accepted(sent, Usage(1, seconds=seconds))
-    found = room(pacing, 20)
+        rate.accepted(sent, Usage(1, seconds=seconds))
+    found = room(rate, 20)
     assert found > 6 if more else found == 6
 
 
 def test_one_request_that_hangs_among_many_that_are_answered_slows_nothing():
-    pacing = asked(20)
-    pacing._last_cut = sent = time.monotonic() - 120.0
-    pacing.timed_out(sent, 400)
-    assert room(pacing, 20) == 20
+    rate = asked(20)
+    rate._last_cut = sent = time.monotonic() - 120.0
+    rate.timed_out(sent, 400)
+    assert room(rate, 20) == 20
 
 
 def test_timeouts_are_named_with_what_can_be_done_about_them(make_dataset):

@@ -327,7 +327,7 @@ def test_an_error_in_the_callers_own_code_is_raised_and_costs_no_answer(
 def test_a_journal_that_cannot_be_written_ends_the_run_with_its_name(
     make_dataset, tmp_path, monkeypatch
 ):
-    from rubricate.run._journal import Journal
+    from rubricate.run.journal._journal import Journal
 
     def full(self: Journal) -> None:
         raise JournalError(f"{self._name}: database or disk is full")

@@ -1,10 +1,8 @@
 """Grading at scale: plan, execute, journal, results."""
 
-from rubricate.run._budget import Budget
 from rubricate.run._channel import Channel
 from rubricate.run._documents import DocumentWork
 from rubricate.run._estimate import Estimate, Range, estimate
-from rubricate.run._exchanges import Exchange
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._finished_exchanges import Conversation, Conversations
@@ -17,13 +15,12 @@ from rubricate.run._folder import (
     cache_file,
     result_lines,
 )
-from rubricate.run._limits import Limits
 from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome, Result
-from rubricate.run._retries import RetryPolicy
 from rubricate.run._run import INTERRUPTED, goes_on_without, run
-from rubricate.run._sender import ModelKey, Sender
 from rubricate.run._tabular import By, Tabular
+from rubricate.run.journal import Exchange
+from rubricate.run.sending import Budget, Limits, ModelKey, RetryPolicy, Sender
 
 __all__ = [
     "CACHE_NAME",

@@ -11,13 +11,9 @@ from contextvars import ContextVar
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
-from rubricate.run._answers import Answers
-from rubricate.run._budget import RunEnds, Spending
-from rubricate.run._exchanges import Transcript
-from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._progress import Progress
-from rubricate.run._records import verdict_from_record, verdict_record
-from rubricate.run._single_flight import Locks
+from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
+from rubricate.run.sending import Judgement, Locks, RunEnds, SendFor, Spending
 
 __all__ = ["Desk"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rubricate.rubric import Verdict
-from rubricate.run._records import DOCUMENT
+from rubricate.run.journal import DOCUMENT
 
 __all__ = ["DocumentWork"]
 

@@ -16,12 +16,10 @@ from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Grader, Model, Request
 from rubricate.rubric import Criterion, Usage, Verdict
-from rubricate.run._answers import Answers
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._documents import DocumentWork
-from rubricate.run._journal import Journal
 from rubricate.run._plan import Plan
-from rubricate.run._records import verdict_from_record
+from rubricate.run.journal import Answers, Journal, verdict_from_record
 
 __all__ = ["Estimate", "Range", "estimate"]
 

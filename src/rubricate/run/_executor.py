@@ -14,19 +14,23 @@ from typing import Any
 
 from rubricate._sync import running_loop
 from rubricate.rubric import Failure, Usage, Verdict
-from rubricate.run._answers import Answers
-from rubricate.run._budget import Budget, RunEnds, Spending
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._channel import Channel
 from rubricate.run._desk import Desk
-from rubricate.run._journal import INTERVAL
-from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._progress import Progress
-from rubricate.run._records import verdict_from_record, verdict_record
-from rubricate.run._sender import Sender
-from rubricate.run._single_flight import Locks, SingleFlight
+from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
+from rubricate.run.sending import (
+    Budget,
+    Judgement,
+    Locks,
+    RunEnds,
+    Sender,
+    SendFor,
+    SingleFlight,
+    Spending,
+)
 
 __all__ = ["Execution", "OnVerdict"]
 

@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import Any
 
 from rubricate.errors import InputError
-from rubricate.run._exchanges import Exchange, read_lines
 from rubricate.run._folder import JOURNAL_NAME
-from rubricate.run._journal import TROUBLE
+from rubricate.run.journal import TROUBLE, Exchange, read_lines
 
 __all__ = ["Conversation", "Conversations"]
 

@@ -17,8 +17,8 @@ from rubricate._files import Replacement, not_written, user_path
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._plan import Plan, PlannedItem
-from rubricate.run._records import to_json
 from rubricate.run._results import ItemResult
+from rubricate.run.journal import to_json
 
 __all__ = [
     "CACHE_NAME",

@@ -14,9 +14,8 @@ import orjson
 
 from rubricate.judge import Completion, Model, Request
 from rubricate.rubric import NO_USAGE
-from rubricate.run._answers import Answers
-from rubricate.run._judgement import Judgement, SendFor
-from rubricate.run._single_flight import Locks
+from rubricate.run.journal import Answers
+from rubricate.run.sending import Judgement, Locks, SendFor
 
 __all__ = ["Kept"]
 

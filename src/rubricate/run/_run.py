@@ -11,22 +11,17 @@ from pathlib import Path
 from rubricate.dataset import Gradable
 from rubricate.judge import Cascade, Grader, Panel, People, Stage, judge_fingerprint
 from rubricate.rubric import CannotAssess, LengthPenalty
-from rubricate.run._answers import Answers
-from rubricate.run._budget import Budget
 from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, OnVerdict
 from rubricate.run._folder import ResultsFile, RunFolder
-from rubricate.run._journal import Journal
-from rubricate.run._limits import Limits
-from rubricate.run._opening import open_journal
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._results import ItemResult, Outcome
-from rubricate.run._retries import RetryPolicy
-from rubricate.run._sender import ModelKey, Sender
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held, LearnWeights
+from rubricate.run.journal import Answers, Journal, open_journal
+from rubricate.run.sending import Budget, Limits, ModelKey, RetryPolicy, Sender
 
 __all__ = ["INTERRUPTED", "goes_on_without", "run"]
 

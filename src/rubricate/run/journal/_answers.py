@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from rubricate.errors import JournalError
-from rubricate.run._exchanges import TextNames, Transcript, named_keys, named_texts
-from rubricate.run._journal import Journal
+from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
+from rubricate.run.journal._journal import Journal
 
 __all__ = ["Answers", "Known"]
 

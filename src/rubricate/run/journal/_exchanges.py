@@ -18,7 +18,7 @@ import orjson
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Message, Model, Request
-from rubricate.run._records import to_json
+from rubricate.run.journal._records import to_json
 
 __all__ = [
     "LONGEST",

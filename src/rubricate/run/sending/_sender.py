@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._budget import RunEnds
-from rubricate.run._descriptors import bounded
-from rubricate.run._judgement import Judgement
-from rubricate.run._late import LostRequest, Watchdog, over_deadline
-from rubricate.run._limits import Limiter, Limits, limiter_of
-from rubricate.run._retries import RetryPolicy
-from rubricate.run._standing import Standing
 from rubricate.run._telemetry import RequestSpan
+from rubricate.run.sending._budget import RunEnds
+from rubricate.run.sending._circuit_breaker import CircuitBreaker
+from rubricate.run.sending._descriptors import bounded
+from rubricate.run.sending._hedging import Hedging, LostRequest, over_deadline
+from rubricate.run.sending._judgement import Judgement
+from rubricate.run.sending._limiter import Limiter, Limits, limiter_of
+from rubricate.run.sending._retries import RetryPolicy
 
 __all__ = ["ModelKey", "Sender"]
 
@@ -73,8 +73,8 @@ class Sender:
         self._limiters: dict[str, Limiter] = {}
         self._given: dict[str, Limits] = {}
         self._chance = random.Random(0)
-        self._watchdog = Watchdog(retries.deadline)
-        self._standings: dict[ModelKey, Standing] = {}
+        self._hedging = Hedging(retries.deadline)
+        self._breakers: dict[ModelKey, CircuitBreaker] = {}
         self.lost: dict[ModelKey, ModelError] = {}
         self.stopped_by: ModelError | None = None
 
@@ -100,20 +100,20 @@ class Sender:
 
         What does not need it goes on: known answers, code, other models.
         """
-        standing = self._standings.setdefault(model, Standing())
-        standing.lost = self.lost[model] = ModelError("not_run", why)
+        breaker = self._breakers.setdefault(model, CircuitBreaker())
+        breaker.lost = self.lost[model] = ModelError("not_run", why)
 
     @property
     def answered(self) -> set[ModelKey]:
         """The models that have answered."""
-        return {key for key, standing in self._standings.items() if standing.accepted}
+        return {key for key, breaker in self._breakers.items() if breaker.accepted}
 
     @property
     def in_doubt(self) -> bool:
         """Whether it is not known of some model if it answers anybody."""
-        return any(
-            not one.accepted and one.lost is None for one in self._standings.values()
-        ) or any(limiter.silent_since is not None for limiter in self._limiters.values())
+        return any(not one.accepted and one.lost is None for one in self._breakers.values()) or any(
+            limiter.silent_since is not None for limiter in self._limiters.values()
+        )
 
     async def __call__(
         self, model: Model, request: Request, judgement: Judgement | None = None
@@ -126,17 +126,17 @@ class Sender:
         """
         judgement = judgement or Judgement()
         key = (model.endpoint, model.name)
-        standing = self._standings.get(key)
-        if standing is None:
-            standing = self._standings[key] = Standing()
+        breaker = self._breakers.get(key)
+        if breaker is None:
+            breaker = self._breakers[key] = CircuitBreaker()
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
             limiter = self._joined(model)
-        standing.join(judgement)
+        breaker.join(judgement)
         try:
-            return await self._until_answered(limiter, standing, model, request, judgement)
+            return await self._until_answered(limiter, breaker, model, request, judgement)
         finally:
-            standing.leave(judgement)
+            breaker.leave(judgement)
 
     def _joined(self, model: Model) -> Limiter:
         """The limiter of a model's endpoint, with this run's limits taken in."""
@@ -154,7 +154,7 @@ class Sender:
     async def _until_answered(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         model: Model,
         request: Request,
         judgement: Judgement,
@@ -165,18 +165,18 @@ class Sender:
             attempt += 1
             try:
                 completion = await self._attempt(
-                    limiter, standing, model, request, judgement, 2.0**timeouts
+                    limiter, breaker, model, request, judgement, 2.0**timeouts
                 )
             except ModelError as error:
                 requests += error.requests
                 timeouts += error.kind == "timeout"
                 wait = None
-                if self._goes_on(standing):
-                    wait, counts = self._wait(limiter, standing, judgement, error, attempt)
+                if self._goes_on(breaker):
+                    wait, counts = self._wait(limiter, breaker, judgement, error, attempt)
                     attempt -= not counts
                     if wait is None:
-                        await self._bring_others(standing, judgement, error)
-                        self._gave_up(limiter, standing, model, judgement, error)
+                        await self._bring_others(breaker, judgement, error)
+                        self._gave_up(limiter, breaker, model, judgement, error)
                 if wait is None:
                     if cause is None or error.requests:  # else it only waited for its turn
                         cause = error
@@ -188,9 +188,9 @@ class Sender:
                 if error.kind in ("auth", "files"):
                     await asyncio.sleep(wait)
                 else:
-                    await self._set_aside(limiter, standing, judgement, wait)
+                    await self._set_aside(limiter, breaker, judgement, wait)
             else:
-                standing.accept()
+                breaker.accept()
                 if requests:
                     usage = completion.usage
                     usage = replace(usage, requests=usage.requests + requests)
@@ -200,7 +200,7 @@ class Sender:
     async def _attempt(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         model: Model,
         request: Request,
         judgement: Judgement,
@@ -209,35 +209,33 @@ class Sender:
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
-        self._check_goes_on(limiter, standing, judgement)
+        self._check_goes_on(limiter, breaker, judgement)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
-        alone = not standing.is_open
+        alone = not breaker.is_open
         if alone:
-            await self._in_time(judgement, standing.turn(judgement))
+            await self._in_time(judgement, breaker.turn(judgement))
         try:
             if alone:  # while this one waited
-                self._check_goes_on(limiter, standing, judgement)
+                self._check_goes_on(limiter, breaker, judgement)
             let_through = await self._in_time(
-                judgement, limiter.acquire(expected, standing, is_new=judgement.is_fresh)
+                judgement, limiter.acquire(expected, breaker, is_new=judgement.is_fresh)
             )
             try:
-                self._check_goes_on(limiter, standing, judgement)
+                self._check_goes_on(limiter, breaker, judgement)
             except BaseException:
                 if let_through:
                     limiter.release()
                 raise
-            return await self._sent(
-                limiter, standing, model, request, judgement, patience, expected
-            )
+            return await self._sent(limiter, breaker, model, request, judgement, patience, expected)
         finally:
             if alone:
-                standing.done()
+                breaker.done()
 
     async def _sent(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         model: Model,
         request: Request,
         judgement: Judgement,
@@ -248,13 +246,13 @@ class Sender:
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
-        limiter.pacing.sends(sent)
+        limiter.rate.sends(sent)
         late = None
-        if not standing.is_open:
-            late = asyncio.create_task(_open_late(standing))
+        if not breaker.is_open:
+            late = asyncio.create_task(_open_late(breaker))
         try:
             with RequestSpan(model, request) as span:
-                completion = await self._watchdog.complete(
+                completion = await self._hedging.complete(
                     model, request, limiter, patience, judgement.ends
                 )
                 span.answered(completion)
@@ -269,7 +267,7 @@ class Sender:
             elif not error.retryable and error.kind != "deadline":
                 limiter.is_alive()
             elif not is_lost:
-                self._failed(limiter, standing, judgement, error, sent)
+                self._failed(limiter, breaker, judgement, error, sent)
             raise
         finally:
             if late is not None:
@@ -295,15 +293,17 @@ class Sender:
         error.requests = 0
         return error
 
-    def _goes_on(self, standing: Standing) -> bool:
-        return self.stopped_by is None and standing.lost is None
+    def _goes_on(self, breaker: CircuitBreaker) -> bool:
+        return self.stopped_by is None and breaker.lost is None
 
-    def _check_goes_on(self, limiter: Limiter, standing: Standing, judgement: Judgement) -> None:
+    def _check_goes_on(
+        self, limiter: Limiter, breaker: CircuitBreaker, judgement: Judgement
+    ) -> None:
         """Raise the error that ended it all, or that nothing goes out as long as a call may take.
 
         The latter is so where an endpoint has asked another run to wait so long.
         """
-        ended = self.stopped_by or standing.lost
+        ended = self.stopped_by or breaker.lost
         if ended is None:
             wait = limiter.asked_to_wait
             if wait <= self._retries.deadline:
@@ -320,7 +320,7 @@ class Sender:
     def _failed(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         judgement: Judgement,
         error: ModelError,
         sent: float,
@@ -328,20 +328,20 @@ class Sender:
         """Note a failure that may be the endpoint's; one that says 4xx is there and answers."""
         if error.status is not None and error.status < 500:
             limiter.is_alive()
-            standing.fail(judgement)
+            breaker.fail(judgement)
             return
         is_news = (
-            standing.fail(judgement, unsent=error.unsent)
+            breaker.fail(judgement, unsent=error.unsent)
             or error.unsent
             or limiter.silent_since is not None
         )
-        if standing.accepted and is_news:
-            limiter.failed(sent, several=error.unsent or standing.different > 1)
+        if breaker.accepted and is_news:
+            limiter.failed(sent, several=error.unsent or breaker.different > 1)
 
     def _wait(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         judgement: Judgement,
         error: ModelError,
         attempt: int,
@@ -357,54 +357,54 @@ class Sender:
         silent = limiter.silent_since
         if error.kind == "files":
             return (SOON if elapsed < self._retries.deadline else None), False
-        if error.kind == "auth" and error.status == 401 and standing.accepted:
+        if error.kind == "auth" and error.status == 401 and breaker.accepted:
             # A key that worked is refused: this once, or is it no longer good?
-            is_revoked = standing.refuses_key(judgement)
+            is_revoked = breaker.refuses_key(judgement)
             return (SOON if attempt == 1 and not is_revoked else None), True
         if silent is not None and error.retryable and error.kind != "rate_limit":
-            if now - silent >= self._believed(standing, judgement, error):
+            if now - silent >= self._believed(breaker, judgement, error):
                 return None, True
             return 0.0, False  # the limiter holds it back
         # The deadline of one call would be far longer: where requests time out, only the user knows
         # whether the server is that slow. It has a second request.
         has_had_enough = error.kind != "rate_limit" and (error.kind != "timeout" or attempt > 1)
-        if not standing.accepted and has_had_enough and elapsed >= self._retries.max_outage:
+        if not breaker.accepted and has_had_enough and elapsed >= self._retries.max_outage:
             return None, True
         wait = self._retries.wait(error, attempt, elapsed, self._chance)
-        if wait is not None and not standing.accepted and error.kind != "rate_limit":
+        if wait is not None and not breaker.accepted and error.kind != "rate_limit":
             wait = min(wait, max(SOON, self._retries.max_outage - elapsed))
         return wait, True
 
     async def _bring_others(
-        self, standing: Standing, judgement: Judgement, error: ModelError
+        self, breaker: CircuitBreaker, judgement: Judgement, error: ModelError
     ) -> None:
         """Have other judgements ask before it is said that no prompt gets through."""
         may_be_prompts = error.kind in ("server", "truncated", "connection", *UNANSWERED)
-        if may_be_prompts and not (standing.accepted or error.unsent) and judgement.look_ahead():
+        if may_be_prompts and not (breaker.accepted or error.unsent) and judgement.look_ahead():
             for _ in range(5):  # rounds of the loop, in which they begin
                 await asyncio.sleep(0)
 
-    def _believed(self, standing: Standing, judgement: Judgement, error: ModelError) -> float:
+    def _believed(self, breaker: CircuitBreaker, judgement: Judgement, error: ModelError) -> float:
         """Seconds for which what looks like an outage is waited for.
 
         Where every other prompt has been tried, failures that a prompt can cause are hardly an
         outage that began with the last of them.
         """
         most = self._retries.max_outage
-        return min(most, LAST_ONES) if self._may_be_prompts(standing, judgement, error) else most
+        return min(most, LAST_ONES) if self._may_be_prompts(breaker, judgement, error) else most
 
     @staticmethod
-    def _may_be_prompts(standing: Standing, judgement: Judgement, error: ModelError) -> bool:
+    def _may_be_prompts(breaker: CircuitBreaker, judgement: Judgement, error: ModelError) -> bool:
         """Whether prompts can be the cause of what failed last, and all others have been tried."""
         can_be = not error.unsent and (error.status in (None, 500) or error.status < 500)
         can_be = can_be and error.kind in ("server", "truncated", "connection")
-        return can_be and not standing.has_new and not judgement.look_ahead()
+        return can_be and not breaker.has_new and not judgement.look_ahead()
 
     async def _set_aside(
-        self, limiter: Limiter, standing: Standing, judgement: Judgement, wait: float
+        self, limiter: Limiter, breaker: CircuitBreaker, judgement: Judgement, wait: float
     ) -> None:
         """Let others work while a request waits to be sent again."""
-        if not standing.accepted or limiter.silent_since is not None:
+        if not breaker.accepted or limiter.silent_since is not None:
             judgement.look_ahead()
         judgement.aside(True)
         try:
@@ -415,7 +415,7 @@ class Sender:
     def _gave_up(
         self,
         limiter: Limiter,
-        standing: Standing,
+        breaker: CircuitBreaker,
         model: Model,
         judgement: Judgement,
         error: ModelError,
@@ -423,29 +423,29 @@ class Sender:
         silent = limiter.silent_since
         is_last = False
         if error.kind == "rate_limit" and limiter.asked_to_wait > self._retries.deadline:
-            standing.pause(error, model.endpoint, limiter.asked_to_wait)
+            breaker.pause(error, model.endpoint, limiter.asked_to_wait)
         elif silent is not None and error.retryable and error.kind != "rate_limit":
-            is_last = self._may_be_prompts(standing, judgement, error)
-            standing.is_silent(error, model.endpoint, time.monotonic() - silent)
+            is_last = self._may_be_prompts(breaker, judgement, error)
+            breaker.is_silent(error, model.endpoint, time.monotonic() - silent)
         else:
-            standing.give_up(judgement, error)
-        if standing.lost is None:
-            if not standing.accepted:
+            breaker.give_up(judgement, error)
+        if breaker.lost is None:
+            if not breaker.accepted:
                 judgement.look_ahead()
             return
-        self._lose(standing, (model.endpoint, model.name), ends_run=not is_last)
+        self._lose(breaker, (model.endpoint, model.name), ends_run=not is_last)
 
-    def _lose(self, standing: Standing, key: ModelKey, *, ends_run: bool) -> None:
+    def _lose(self, breaker: CircuitBreaker, key: ModelKey, *, ends_run: bool) -> None:
         """Send nothing more to a model, and, if the run has no sense without it, to none."""
-        if key in self.lost or standing.lost is None:
+        if key in self.lost or breaker.lost is None:
             return
-        self.lost[key] = standing.lost
-        sent_away = {key: standing}
+        self.lost[key] = breaker.lost
+        sent_away = {key: breaker}
         if self._goes_on_without(self.lost.keys()):
-            self._on_trouble(f"{key[1]} is given up, the others go on: {standing.lost}")
+            self._on_trouble(f"{key[1]} is given up, the others go on: {breaker.lost}")
         elif ends_run and self.stopped_by is None:
-            self.stopped_by = standing.lost
-            sent_away = self._standings
+            self.stopped_by = breaker.lost
+            sent_away = self._breakers
         for (endpoint, _), one in sent_away.items():
             one.open()
             if endpoint in self._limiters:
@@ -460,10 +460,10 @@ class Sender:
         return copy
 
 
-async def _open_late(standing: Standing) -> None:
+async def _open_late(breaker: CircuitBreaker) -> None:
     """Count the seconds that the first request goes alone from when it is on its way.
 
     What a model does before that, such as an import, blocks the loop, and this with it.
     """
     await asyncio.sleep(ALONE)
-    standing.open()
+    breaker.open()

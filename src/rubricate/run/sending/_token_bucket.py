@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["Bucket", "planned_by", "told"]
+__all__ = ["TokenBucket", "planned_by", "told"]
 
 
-class Bucket:
+class TokenBucket:
     """An allowance that fills at a rate, up to what a second brings (at least 1 unit)."""
 
     __slots__ = ("_at", "level", "rate", "size")
@@ -26,17 +26,17 @@ class Bucket:
         return max(0.0, (min(amount, self.size) - self.level) / self.rate)
 
 
-def told(bucket: Bucket | None, per_minute: list[float]) -> Bucket | None:
+def told(bucket: TokenBucket | None, per_minute: list[float]) -> TokenBucket | None:
     """The bucket for the lowest of these rates; the one there is where it has that rate."""
     if not per_minute:
         return None
     rate = min(per_minute) / 60.0
-    return bucket if bucket and bucket.rate == rate else Bucket(rate, level=max(1.0, rate))
+    return bucket if bucket and bucket.rate == rate else TokenBucket(rate, level=max(1.0, rate))
 
 
 def planned_by(
-    bucket: Bucket | None, quota: tuple[float, float, float] | None, in_flight: int
-) -> Bucket | None:
+    bucket: TokenBucket | None, quota: tuple[float, float, float] | None, in_flight: int
+) -> TokenBucket | None:
     """The bucket that keeps to what an endpoint says is left of an allowance.
 
     Args:
@@ -53,4 +53,4 @@ def planned_by(
     missing = limit - left
     if left > 0.5 * limit or missing <= 0 or full_in <= 0:
         return None
-    return Bucket(missing / full_in, level=left - in_flight, size=max(1.0, left))
+    return TokenBucket(missing / full_in, level=left - in_flight, size=max(1.0, left))

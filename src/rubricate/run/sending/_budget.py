@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rubricate.errors import InputError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._judgement import Judgement, SendFor
 from rubricate.run._progress import Progress
+from rubricate.run.sending._judgement import Judgement, SendFor
 
 __all__ = ["Budget", "RunEnds", "Spending"]
 

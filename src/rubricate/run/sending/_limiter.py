@@ -1,7 +1,7 @@
 """Lets requests through to endpoints: one limiter an endpoint, for all runs in the process.
 
-When a request may go is `Pacing`'s to say. Here they wait for it, first come, first served, in
-whatever loop and thread they are.
+When a request may go is `AdaptiveRate`'s to say. Here they wait for it, first come, first served,
+in whatever loop and thread they are.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from weakref import WeakSet
 
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
-from rubricate.run._latency import Latencies
-from rubricate.run._pacing import Limits, Pacing
+from rubricate.run.sending._adaptive_rate import AdaptiveRate, Limits
+from rubricate.run.sending._latency import Latencies
 
 __all__ = ["Limiter", "Limits", "limiter_of"]
 
@@ -29,17 +29,17 @@ class Limiter:
     `accepted`, `refused` and `failed`.
 
     Attributes:
-        pacing: what is known of the endpoint; to be changed under the limiter's lock alone.
+        rate: what is known of the endpoint; to be changed under the limiter's lock alone.
         latencies: how long answers take.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.pacing = Pacing()
+        self.rate = AdaptiveRate()
         self._lock = threading.RLock()
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
-        self.latencies: Latencies = self.pacing.latencies
+        self.latencies: Latencies = self.rate.latencies
         if limits is not None:
             self.join(limits)
 
@@ -48,51 +48,51 @@ class Limiter:
     def join(self, limits: Limits) -> None:
         """Take a run in: the highest concurrency and the lowest rates of all that run count."""
         with self._lock:
-            self.pacing.join(limits)
+            self.rate.join(limits)
             self._wake()
 
     def leave(self, limits: Limits) -> None:
         """Let a run go."""
         with self._lock:
-            self.pacing.leave(limits)
+            self.rate.leave(limits)
             self._wake()
 
     @property
     def is_joined(self) -> bool:
         """Whether a run asks this endpoint now."""
-        return self.pacing.is_joined
+        return self.rate.is_joined
 
     # Letting through
 
     @property
     def silent_since(self) -> float | None:
         """When an outage began (monotonic clock); None while there is none."""
-        return self.pacing.silent_since
+        return self.rate.silent_since
 
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
-        return self.pacing.tokens(characters)
+        return self.rate.tokens(characters)
 
     @property
     def counts_tokens(self) -> bool:
         """Whether `acquire` needs to know the tokens."""
-        return self.pacing.counts_tokens
+        return self.rate.counts_tokens
 
     @property
     def has_room(self) -> bool:
         """Whether one more request could go at once."""
         with self._lock:
-            return not self._waiting and self.pacing.wait(time.monotonic(), 0.0) == 0.0
+            return not self._waiting and self.rate.wait(time.monotonic(), 0.0) == 0.0
 
     @property
     def asked_to_wait(self) -> float:
         """Seconds for which nothing is let through because the endpoint has asked for it."""
-        return self.pacing.asked_to_wait
+        return self.rate.asked_to_wait
 
     @property
     def in_trouble(self) -> bool:
         """Whether the endpoint fails, or asks for a pause."""
-        return self.pacing.in_trouble
+        return self.rate.in_trouble
 
     async def acquire(
         self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
@@ -103,8 +103,8 @@ class Limiter:
         furthest from those that have failed.
         """
         with self._lock:
-            if not self._waiting and self.pacing.wait(time.monotonic(), tokens) == 0.0:
-                self.pacing.let(tokens)
+            if not self._waiting and self.rate.wait(time.monotonic(), tokens) == 0.0:
+                self.rate.let(tokens)
                 return True
             waiter = _Waiter(tokens, asker, is_new)
             self._waiting.append(waiter)
@@ -130,7 +130,7 @@ class Limiter:
     def release(self) -> None:
         """A request is not in flight any more."""
         with self._lock:
-            self.pacing.back()
+            self.rate.back()
             if self._waiting:
                 self._wake()
 
@@ -145,9 +145,9 @@ class Limiter:
             if first.is_gone:
                 self._waiting.popleft()
                 continue
-            if self.pacing.silent_since is not None:
+            if self.rate.silent_since is not None:
                 first = next((one for one in reversed(self._waiting) if one.may_tell), first)
-            wait = self.pacing.wait(now, first.tokens)
+            wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
                 return
             if wait > 0.0:
@@ -157,7 +157,7 @@ class Limiter:
                 self._waiting.popleft()
             else:
                 self._waiting.remove(first)
-            self.pacing.let(first.tokens)
+            self.rate.let(first.tokens)
             first.tell(True)
 
     def _look_again(
@@ -181,12 +181,12 @@ class Limiter:
     def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
         """A request sent then was answered; `expected` tokens were reckoned with."""
         with self._lock:
-            self.pacing.accepted(sent, usage, expected)
+            self.rate.accepted(sent, usage, expected)
 
     def refused(self, sent: float, wait: float | None) -> None:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
         with self._lock:
-            self.pacing.refused(sent, wait)
+            self.rate.refused(sent, wait)
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.
@@ -194,27 +194,27 @@ class Limiter:
         Only where `several` different prompts failed this may be an outage.
         """
         with self._lock:
-            self.pacing.failed(sent, several=several)
+            self.rate.failed(sent, several=several)
 
     def lacks_descriptors(self) -> None:
         """A request found no file descriptor: fewer may be in flight, for as long as runs last."""
         with self._lock:
-            self.pacing.lacks_descriptors()
+            self.rate.lacks_descriptors()
 
     def timed_out(self, sent: float, answered: int) -> None:
         """A request sent then had no answer in time; so many others were answered meanwhile."""
         with self._lock:
-            self.pacing.timed_out(sent, answered)
+            self.rate.timed_out(sent, answered)
 
     def is_alive(self) -> None:
         """The endpoint answered, be it with an error: there is no outage."""
         with self._lock:
-            self.pacing.is_alive()
+            self.rate.is_alive()
 
     def planned(self, quota: Quota) -> None:
         """Keep to what the endpoint's headers say is left."""
         with self._lock:
-            self.pacing.planned(quota)
+            self.rate.planned(quota)
 
 
 class _Waiter:

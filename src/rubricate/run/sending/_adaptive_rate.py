@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from rubricate.errors import InputError
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
-from rubricate.run._buckets import Bucket, planned_by, told
-from rubricate.run._latency import Latencies
+from rubricate.run.sending._latency import Latencies
+from rubricate.run.sending._token_bucket import TokenBucket, planned_by, told
 
-__all__ = ["Limits", "Pacing"]
+__all__ = ["AdaptiveRate", "Limits"]
 
 FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
 """How a run starts: so many requests at once, then so many a second, and such a share more for each
@@ -81,7 +81,7 @@ class Limits:
                 raise InputError(f"the {what} per minute must be more than 0, found {value}")
 
 
-class Pacing:
+class AdaptiveRate:
     """What is known of one endpoint: how many requests are in flight, and when one more may go.
 
     Attributes:
@@ -101,11 +101,11 @@ class Pacing:
         self._refused_sent: deque[float] = deque(maxlen=MOST_REFUSED)
         self._sent: deque[float] = deque(maxlen=4 * RECENT)
         # Given, learnt and planned allowances of requests, and those of tokens.
-        self._given: Bucket | None = None
-        self._pace: Bucket | None = None
-        self._planned: Bucket | None = None
-        self._tokens: Bucket | None = None
-        self._planned_tokens: Bucket | None = None
+        self._given: TokenBucket | None = None
+        self._pace: TokenBucket | None = None
+        self._planned: TokenBucket | None = None
+        self._tokens: TokenBucket | None = None
+        self._planned_tokens: TokenBucket | None = None
         self._reply_tokens = 100.0
         # What is learnt: the room for requests in flight, and from what.
         self._room = self._threshold = float("inf")
@@ -151,7 +151,7 @@ class Pacing:
         self._given = told(self._given, requests)
         self._tokens = told(self._tokens, tokens)
         if not self._started and self._pace is None:
-            self._pace = Bucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+            self._pace = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
 
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
@@ -312,7 +312,7 @@ class Pacing:
                 return
             self._measured = max(self._measured, count / elapsed)
             rate = max(count / elapsed, 0.5 * self._measured)
-        self._pace = Bucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
+        self._pace = TokenBucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
         self._mark, self._since_mark = now, 0
 
     def timed_out(self, sent: float, answered: int) -> None:

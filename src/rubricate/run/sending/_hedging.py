@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._limits import Limiter
+from rubricate.run.sending._limiter import Limiter
 
-__all__ = ["LostRequest", "Watchdog", "over_deadline"]
+__all__ = ["Hedging", "LostRequest", "over_deadline"]
 
 LOOK_EVERY = 0.25
 """Seconds between looks at the requests that wait."""
@@ -32,7 +32,7 @@ def over_deadline(seconds: float) -> ModelError:
     return ModelError("deadline", text)
 
 
-class Watchdog:
+class Hedging:
     """Asks models, and looks again and again at all requests that wait for their answers.
 
     Args:

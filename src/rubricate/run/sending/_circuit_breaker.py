@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 
 from rubricate.errors import ModelError
-from rubricate.run._judgement import Judgement
+from rubricate.run.sending._judgement import Judgement
 
-__all__ = ["Standing"]
+__all__ = ["CircuitBreaker"]
 
 DIFFERENT = 10
 """Items whose prompts have failed, with none accepted, before a model is taken for dead; fewer
@@ -28,7 +28,7 @@ FAILED_AGAIN = 100
 """As many judgements that had failed in an earlier run, too."""
 
 
-class Standing:
+class CircuitBreaker:
     """One model in one run.
 
     Attributes:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate.errors import JournalError
-from rubricate.run._journal import TROUBLE, DamagedJournal, Journal, read_row
+from rubricate.run.journal._journal import TROUBLE, DamagedJournal, Journal, read_row
 
 __all__ = ["open_journal"]
 

@@ -24,8 +24,8 @@ from typing import Any
 import orjson
 
 from rubricate.errors import JournalError
-from rubricate.run._exchanges import Transcript
-from rubricate.run._records import to_json
+from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._records import to_json
 
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "Journal", "read_row"]
 

@@ -1,0 +1,27 @@
+"""Sending: how a run's requests reach models.
+
+A `Sender` takes a request and gives its answer. An adaptive rate limiter lets it through
+(one an endpoint, for all runs in the process), a late request is hedged, a failed one is
+retried, and a circuit breaker stops what has no point. A budget bounds what it costs.
+"""
+
+from rubricate.run.sending._budget import Budget, RunEnds, Spending
+from rubricate.run.sending._judgement import Judgement, SendFor
+from rubricate.run.sending._limiter import Limits
+from rubricate.run.sending._retries import RetryPolicy
+from rubricate.run.sending._sender import ModelKey, Sender
+from rubricate.run.sending._single_flight import Locks, SingleFlight
+
+__all__ = [
+    "Budget",
+    "Judgement",
+    "Limits",
+    "Locks",
+    "ModelKey",
+    "RetryPolicy",
+    "RunEnds",
+    "SendFor",
+    "Sender",
+    "SingleFlight",
+    "Spending",
+]
