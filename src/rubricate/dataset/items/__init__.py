@@ -1,0 +1,67 @@
+"""Items: what is graded, with the labels that people gave.
+
+A `DataItem` is one submission; a `RubricDataset` holds items, their prompt and their rubric, and
+reads and writes files. `open_items` reads a table of any length, an item a row, without holding it.
+`read_document` makes text of PDF, HTML and DOCX; a `LabelFile` takes the labels of people at work.
+What is named here is loaded when it is first used.
+"""
+
+from typing import TYPE_CHECKING
+
+from rubricate._lazy import lazy_door
+
+if TYPE_CHECKING:
+    from rubricate.dataset.items._annotations import Annotations
+    from rubricate.dataset.items._chat_text import text_of_chat
+    from rubricate.dataset.items._columns import TableColumns
+    from rubricate.dataset.items._context import ContextDocument
+    from rubricate.dataset.items._conversion import Converter
+    from rubricate.dataset.items._documents import (
+        DOCUMENT_SUFFIXES,
+        read_document,
+        read_document_file,
+    )
+    from rubricate.dataset.items._entries import Entry, Gradable, Survey, survey_of
+    from rubricate.dataset.items._item import DataItem, GroundTruth
+    from rubricate.dataset.items._label_file import (
+        Adjudication,
+        Change,
+        LabelFile,
+        NewLabel,
+        open_label_file,
+    )
+    from rubricate.dataset.items._rubric_dataset import RubricDataset
+    from rubricate.dataset.items._table import ItemTable, is_table, open_items, table_name
+    from rubricate.dataset.items._transcript import Transcript, Turn, render_turns
+else:
+    __getattr__, __dir__ = lazy_door(__name__)
+
+__all__ = [
+    "DOCUMENT_SUFFIXES",
+    "Adjudication",
+    "Annotations",
+    "Change",
+    "ContextDocument",
+    "Converter",
+    "DataItem",
+    "Entry",
+    "Gradable",
+    "GroundTruth",
+    "ItemTable",
+    "LabelFile",
+    "NewLabel",
+    "RubricDataset",
+    "Survey",
+    "TableColumns",
+    "Transcript",
+    "Turn",
+    "is_table",
+    "open_items",
+    "open_label_file",
+    "read_document",
+    "read_document_file",
+    "render_turns",
+    "survey_of",
+    "table_name",
+    "text_of_chat",
+]

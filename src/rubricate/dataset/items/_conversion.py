@@ -1,0 +1,224 @@
+"""PDF, HTML and DOCX to Markdown, in a process of its own that has bounds.
+
+A document of a stranger may be a bomb: small, and of hundreds of megabytes or hours once unpacked.
+`Converter` hands documents to a child process that may use so much memory, and ends it where one
+takes too long; the next document gets a new one. `serve` is what runs there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from rubricate.errors import InputError
+
+__all__ = ["CONVERTERS", "Converted", "Converter", "serve"]
+
+SECONDS = 60.0
+"""How long one document may take."""
+MEMORY = 2 * 2**30
+"""Bytes that the child may use."""
+UNPACKED = 64 * 2**20
+"""Bytes that the parts of a DOCX file may have without its media."""
+MEDIA = 1024 * 2**20
+LONGEST = 20 * 10**6
+"""Characters of text that a document may have."""
+DEPTH = 5000
+"""Python's recursion limit in the child: converters go down a page's elements."""
+_START = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve()"
+
+
+class Converted(NamedTuple):
+    """A document's text, and how many characters of it the document hides (left out)."""
+
+    text: str
+    hidden: int
+
+
+class Converter:
+    """Converts documents; a context manager, so that its process ends with it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._too_long = False
+
+    def __enter__(self) -> Converter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+        process.wait()
+
+    def convert(self, suffix: str, content: bytes) -> Converted:
+        """The text of a document of the kind that a suffix names.
+
+        Raises:
+            InputError: it cannot be converted, or not within the bounds.
+        """
+        if self._process is None:
+            start = _START.format(path=sys.path, module=__name__)
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", start],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._too_long = False
+        timer = threading.Timer(SECONDS, self._end, [process])
+        timer.daemon = True
+        timer.start()
+        try:
+            header = {"suffix": suffix, "size": len(content)}
+            process.stdin.write(json.dumps(header).encode() + b"\n")
+            process.stdin.write(content)
+            process.stdin.flush()
+            size = int(process.stdout.readline())
+            found: dict[str, Any] = json.loads(process.stdout.read(size))
+        except (OSError, ValueError):
+            self.close()
+            why = "the converter ended; is it damaged?"
+            if self._too_long:
+                why = f"it takes more than {SECONDS:g} s"
+            raise _unconvertible(why) from None
+        except BaseException:  # Ctrl-C: an answer that nobody has read is not that to the next
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+        if "error" in found:
+            raise _unconvertible(found["error"])
+        return Converted(found["text"], found["hidden"])
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self._too_long = True
+        process.kill()
+
+
+def _unconvertible(why: str) -> InputError:
+    return InputError(f"cannot be converted to text: {why}")
+
+
+class _RefusedError(Exception):
+    """A document is not converted; says why."""
+
+
+def serve() -> None:
+    """Convert what comes on standard input: a line with suffix and size, then so many bytes."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what converters print is no answer
+    threading.stack_size(256 * 2**20)
+    sys.setrecursionlimit(DEPTH)
+    worker = threading.Thread(target=_serve, args=(answers,))
+    worker.start()
+    worker.join()
+
+
+def _serve(answers: io.BufferedWriter) -> None:
+    requests = sys.stdin.buffer
+    for line in iter(requests.readline, b""):
+        header = json.loads(line)
+        answer = _answer(header["suffix"], requests.read(header["size"]))
+        data = json.dumps(answer).encode()
+        answers.write(b"%d\n" % len(data) + data)
+        answers.flush()
+
+
+def _answer(suffix: str, content: bytes) -> dict[str, Any]:
+    try:
+        text, hidden = CONVERTERS[suffix][0](content)
+    except _RefusedError as error:
+        return {"error": str(error)}
+    except RecursionError:
+        return {"error": "it is nested too deeply"}
+    except MemoryError:
+        return {"error": f"it takes more than {MEMORY / 2**30:g} GB of memory"}
+    except Exception as error:  # each converter has its own errors for damaged files
+        return {"error": f"{type(error).__name__}: {error}"}
+    if len(text) > LONGEST:
+        return {"error": f"it has {len(text):,} characters of text, more than {LONGEST:,}"}
+    return {"text": text.encode("utf-8", "replace").decode(), "hidden": hidden}
+
+
+def _of_pdf(content: bytes) -> Converted:
+    from pypdf import PdfReader
+    from pypdf.errors import FileNotDecryptedError
+
+    try:
+        pages = PdfReader(io.BytesIO(content)).pages
+        return Converted("\n\n".join(page.extract_text() for page in pages), 0)
+    except FileNotDecryptedError:
+        raise _RefusedError("it is encrypted") from None
+
+
+def _of_docx(content: bytes) -> Converted:
+    import mammoth
+
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:  # reads no more than is declared
+        parts = archive.infolist()
+    media = sum(part.file_size for part in parts if "/media/" in part.filename)
+    size = sum(part.file_size for part in parts) - media
+    for found, most in ((size, UNPACKED), (media, MEDIA)):
+        if found > most:
+            raise _RefusedError(
+                f"unpacked it has {found / 2**20:,.0f} MB, more than {most / 2**20:,.0f}"
+            )
+    without_data = mammoth.images.img_element(lambda image: {"src": ""})
+    page = mammoth.convert_to_html(io.BytesIO(content), convert_image=without_data)
+    return _of_html(page.value.encode())
+
+
+def _of_html(content: bytes) -> Converted:
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    from rubricate.dataset.items._visible import leave_out_hidden
+
+    soup = BeautifulSoup(content, "html.parser")
+    hidden = leave_out_hidden(soup)
+    converter = MarkdownConverter(heading_style="ATX", bullets="-")
+    return Converted(str(converter.convert_soup(soup)), hidden)
+
+
+CONVERTERS: dict[str, tuple[Callable[[bytes], Converted], tuple[str, ...]]] = {
+    ".pdf": (_of_pdf, ("pypdf",)),
+    ".docx": (_of_docx, ("mammoth", "markdownify")),
+    ".html": (_of_html, ("markdownify",)),
+    ".htm": (_of_html, ("markdownify",)),
+}
+"""By suffix: what converts, and the packages that it takes."""

@@ -1,0 +1,139 @@
+"""Documents as text: Markdown and plain text as they are; PDF, HTML and DOCX converted, once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from contextlib import nullcontext, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from rubricate._files import user_path
+from rubricate.dataset.items._conversion import CONVERTERS, Converted, Converter
+from rubricate.errors import InputError, MissingExtraError, MissingFileError
+
+__all__ = ["DOCUMENT_SUFFIXES", "read_document", "read_document_file"]
+
+PLAIN = (".md", ".markdown", ".txt")
+MOST_BYTES = 200 * 2**20
+"""Bytes that a document's file may have."""
+RULES = 2
+"""Counted up where the same file becomes another text, so that no older one is taken."""
+MOST_GUESSED = 2**16
+"""Bytes that an encoding is guessed from."""
+_MAGIC = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive, such as DOCX", b"\x89PNG": "an image"}
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def read_document_file(path: str | Path, *, cache: str | Path | None = None) -> str:
+    """The text of a document; the arguments and errors are those of `read_document`."""
+    return read_document(path, cache=cache).text
+
+
+def read_document(
+    path: str | Path, *, cache: str | Path | None = None, converter: Converter | None = None
+) -> Converted:
+    """The text of a document, and how many characters of it an HTML page hides (left out).
+
+    PDF, HTML and DOCX are converted within bounds of time, memory and size (see `Converter`).
+
+    Args:
+        path: a file whose name ends in one of `DOCUMENT_SUFFIXES`.
+        cache: a folder where converted text is kept, by the hash of the file's content. Default:
+            nothing is kept.
+        converter: what converts; one for many documents saves starting its process anew.
+
+    Raises:
+        InputError: there is no such file, it is empty, binary or too large, its text is not UTF-8
+            (says what it seems to be), it cannot be converted, or it has no text.
+        MissingExtraError: its kind needs the extra `documents`.
+    """
+    path = user_path(path)
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise InputError("is no ordinary file", file=path)
+            if found.st_size > MOST_BYTES:
+                raise InputError(
+                    f"has {found.st_size / 2**20:,.0f} MB, more than {MOST_BYTES / 2**20:,.0f}",
+                    file=path,
+                )
+            content = file.read(MOST_BYTES)
+    except FileNotFoundError:
+        raise MissingFileError("file not found", file=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    suffix = path.suffix.lower()
+    if suffix in PLAIN:
+        read = Converted(_decoded(content, path), 0)
+    elif suffix in CONVERTERS:
+        folder = None if cache is None else user_path(cache)
+        read = _converted(content, suffix, path, folder, converter)
+    else:
+        raise InputError(f"not one of {', '.join(DOCUMENT_SUFFIXES)}", file=path)
+    if not read.text.strip():
+        raise InputError("there is no text in it", file=path)
+    return read
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    what = next((name for magic, name in _MAGIC.items() if content.startswith(magic)), None)
+    if what is not None:
+        raise InputError(f"is {what}, not text: name it by what it is", file=path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(_not_utf8(content, error.start), file=path) from None
+    if _CONTROL.search(content):
+        raise InputError("is a binary file, not text", file=path)
+    return text
+
+
+def _not_utf8(content: bytes, place: int) -> str:
+    from charset_normalizer import from_bytes
+
+    found = from_bytes(content[:MOST_GUESSED]).best()
+    if found is None:
+        return f"is a binary file, or text in no known encoding (byte {place} is not UTF-8)"
+    name = found.encoding
+    return (
+        f"is not UTF-8 text (byte {place}) but seems to be {name}: save it as UTF-8 "
+        f"(iconv -f {name} -t utf-8)"
+    )
+
+
+def _converted(
+    content: bytes, suffix: str, path: Path, cache: Path | None, converter: Converter | None
+) -> Converted:
+    packages = CONVERTERS[suffix][1]
+    try:
+        versions = [f"{package} {version(package)}" for package in packages]
+    except ImportError:
+        raise MissingExtraError(f"reading {suffix} files", "documents") from None
+    kept = None
+    if cache is not None:
+        digest = hashlib.blake2b(repr((RULES, suffix, versions)).encode(), digest_size=16)
+        digest.update(content)
+        kept = cache / f"{digest.hexdigest()}.json"
+        with suppress(OSError, ValueError, TypeError):
+            return Converted(**json.loads(kept.read_bytes()))
+    try:
+        with nullcontext(converter) if converter else Converter() as converting:
+            read = converting.convert(suffix, content)
+    except InputError as error:
+        raise error.within(file=path) from None
+    if kept is not None:
+        with suppress(OSError):
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part = kept.with_suffix(f".{os.getpid()}")
+            part.write_text(json.dumps(read._asdict()), encoding="utf-8")
+            part.replace(kept)
+    return read
+
+
+DOCUMENT_SUFFIXES = (*PLAIN, *CONVERTERS)
+"""What the names of documents that can be read end in."""

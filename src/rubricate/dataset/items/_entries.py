@@ -1,0 +1,201 @@
+"""Items on their way into a run: one after the other, each with all that judging it needs."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeGuard, runtime_checkable
+
+from rubricate.dataset.items._annotations import consensus
+from rubricate.dataset.items._item import DataItem
+from rubricate.errors import InputError
+from rubricate.rubric import CodeCriterion, Criterion, Rubric, Verdict
+
+__all__ = ["Entry", "Gradable", "ItemIds", "Survey", "survey_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item with what its dataset adds to it.
+
+    Attributes:
+        id: its identifier, which no other item of the dataset has.
+        item: the item.
+        rubric: its rubric: its own, or the dataset's.
+        prompt: what it answers: its own prompt, or the dataset's.
+        reference: an exemplary response, if there is one.
+        unreadable: why its submission cannot be read; every verdict on it has then failed.
+    """
+
+    id: str
+    item: DataItem
+    rubric: Rubric
+    prompt: str
+    reference: str | None
+    unreadable: str | None = None
+
+    def labels(self) -> dict[str, Verdict]:
+        """The human verdicts by criterion name; a criterion without one is missing.
+
+        They are the item's ground truth and, where that has no label, what its annotators say
+        together.
+
+        Raises:
+            InputError: the labels do not fit the rubric.
+        """
+        given = self.item.ground_truth
+        together = consensus(self.item.annotations, self.rubric) if self.item.annotations else {}
+        if given is None:
+            return together
+        if len(given) != len(self.rubric):
+            raise InputError(
+                f"Ground truth has {len(given)} values, but rubric has {len(self.rubric)} criteria",
+                path=("ground_truth",),
+            )
+        own = {
+            name: criterion.verdict(label, name=name)
+            for criterion, name, label in zip(self.rubric, self.rubric.names, given, strict=True)
+            if label is not None
+        }
+        return {**together, **own} if together else own
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a dataset has, counted without holding it.
+
+    Attributes:
+        items: how many items.
+        verdicts: how many criteria they have together.
+        asked: how many of those need a judge.
+        rubric: the rubric of all items; None where they differ.
+        named_code: the criteria whose code the rubrics only name.
+    """
+
+    items: int
+    verdicts: int
+    asked: int
+    rubric: Rubric | None
+    named_code: tuple[CodeCriterion, ...] = ()
+
+
+@runtime_checkable
+class Gradable(Protocol):
+    """What can be graded: a `RubricDataset`, or a table of `open_items`.
+
+    Attributes:
+        name: the dataset's name, if it has one.
+    """
+
+    name: str | None
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Read all items, the first `limit` of them if one is given, and check them.
+
+        Raises:
+            InputError: an item cannot be graded, or two share an id; says which.
+        """
+        ...
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """The items that `survey` has read, in the same order; can be asked for again."""
+        ...
+
+
+def survey_of(entries: Iterable[Entry]) -> Survey:
+    """Count and check entries.
+
+    Raises:
+        InputError: labels do not fit; with the item's place.
+    """
+    items = verdicts = asked = asked_each = 0
+    first: Rubric | None = None
+    last: Rubric | None = None
+    same = True
+    named: dict[CodeCriterion, None] = {}
+    for index, entry in enumerate(entries):
+        try:
+            entry.labels()
+        except InputError as error:
+            raise error.within(("items", index)) from None
+        if entry.rubric is not last:
+            asked_each = sum(criterion.needs_judge for criterion in entry.rubric)
+            named |= dict.fromkeys(c for c in entry.rubric if _is_named_code(c))
+        first, last = first or entry.rubric, entry.rubric
+        same = same and entry.rubric is first
+        items += 1
+        verdicts += len(entry.rubric)
+        asked += asked_each
+    return Survey(items, verdicts, asked, first if same else None, tuple(named))
+
+
+def _is_named_code(criterion: Criterion) -> TypeGuard[CodeCriterion]:
+    return isinstance(criterion, CodeCriterion) and isinstance(criterion.function, str)
+
+
+Names = Callable[[], Iterable[tuple[str, bool]]]
+"""Gives, from the start each time, each item's id and whether it is only its content's hash."""
+
+
+class ItemIds:
+    """Makes items' ids differ without holding them: eight bytes an item.
+
+    Items with the same content and no id of their own get `-2`, `-3`, ... behind the hash.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+        self._often: set[int] = set()
+        self._given: set[str] = set()
+
+    def add(self, name: str) -> None:
+        """Note an item's id or content hash."""
+        self._hashes.append(hash(name))
+
+    def settle(self, names: Names) -> None:
+        """Look again at those that seem to stand twice, once all are noted.
+
+        Raises:
+            InputError: two items were given the same id; names up to five such ids.
+        """
+        ordered = sorted(self._hashes)
+        self._often = {one for one, other in pairwise(ordered) if one == other}
+        if not self._often:
+            self._hashes = array("q")
+            return
+        self._hashes = array("q", ordered)
+        given = Counter(
+            name for name, is_hash in names() if not is_hash and hash(name) in self._often
+        )
+        if repeated := [name for name, count in given.items() if count > 1]:
+            shown = ", ".join(f"'{name}'" for name in repeated[:5])
+            raise InputError(f"items share an id: {shown}; give each item an id of its own")
+        self._given = set(given)
+
+    def assigner(self) -> Callable[[str, bool], str]:
+        """A function that gives each item its final id; to be called in the items' order."""
+        seen: Counter[str] = Counter()
+
+        def assign(name: str, is_hash: bool) -> str:
+            if not is_hash or hash(name) not in self._often:
+                return name
+            if not seen[name]:
+                seen[name] = 1
+                if name not in self._given:
+                    return name
+            while True:
+                seen[name] += 1
+                numbered = f"{name}-{seen[name]}"
+                if not self._is_noted(numbered):
+                    return numbered
+
+        return assign
+
+    def _is_noted(self, name: str) -> bool:
+        wanted = hash(name)
+        place = bisect_left(self._hashes, wanted)
+        return place < len(self._hashes) and self._hashes[place] == wanted

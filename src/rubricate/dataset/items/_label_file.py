@@ -1,0 +1,271 @@
+"""Labels that people give while they work, written back into a dataset's file.
+
+Each change is on disk before it counts as made. The file is replaced as a whole, so that a reader
+sees it before or after a change and a killed process leaves nothing half done. Whoever changes it
+holds a lock and takes up first what others have changed since, so that several processes can
+label one file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rubricate._documents import YAML_SUFFIXES
+from rubricate._files import not_written, user_path, write_text
+from rubricate.dataset.items._columns import TableColumns
+from rubricate.dataset.items._entries import Entry
+from rubricate.dataset.items._rubric_dataset import RubricDataset
+from rubricate.dataset.items._rubric_document import document_text, read_whole
+from rubricate.dataset.items._table import is_table, open_items, table_name
+from rubricate.errors import InputError
+from rubricate.rubric import Rubric
+
+__all__ = ["Adjudication", "LabelFile", "NewLabel", "open_label_file"]
+
+LOCK_SECONDS = 30.0
+"""How long a change waits for another process to end its own."""
+COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabel:
+    """What an annotator says of an item; None takes an earlier label back."""
+
+    item: str
+    annotator: str
+    criterion: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudication:
+    """The label that holds, whoever said what before; None takes an earlier decision back."""
+
+    item: str
+    annotator: str
+    criterion: str
+    label: str | None
+    reason: str = ""
+
+
+Change = NewLabel | Adjudication
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the file holds, as far as it has been read."""
+
+    dataset: RubricDataset
+    entries: list[Entry]
+    places: dict[str, int]
+
+
+class LabelFile:
+    """A dataset's file that labels are written into.
+
+    Changes may be made in one thread while others read.
+
+    Args:
+        path: a dataset in JSON, YAML or JSON Lines.
+        rubric: a rubric to use in place of the file's own.
+
+    Attributes:
+        path: the file.
+
+    Raises:
+        InputError: it is no dataset, or its folder cannot be written.
+    """
+
+    def __init__(self, path: str | Path, rubric: Rubric | None = None) -> None:
+        self.path = user_path(path)
+        self._rubric = rubric
+        self._seen: tuple[int, ...] | None = None
+        self._changing = threading.Lock()
+        self._held: _Held
+        self.refresh()
+        if not os.access(self.path.parent, os.W_OK) or not os.access(self.path, os.W_OK):
+            raise InputError("cannot be written: labels go back into it", file=self.path)
+
+    @property
+    def dataset(self) -> RubricDataset:
+        """What the file holds."""
+        return self._held.dataset
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Its items with their ids, rubrics, prompts and references."""
+        return self._held.entries
+
+    def refresh(self) -> None:
+        """Read the file again where somebody else has changed it; not while changes are made."""
+        if self._changing.acquire(blocking=False):
+            try:
+                self._refresh()
+            finally:
+                self._changing.release()
+
+    def _refresh(self) -> None:
+        seen = self._state()
+        if seen is not None and seen == self._seen:
+            return
+        self._document = read_whole(self.path)
+        try:
+            dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
+            entries = list(dataset.entries())
+        except InputError as error:
+            raise error.within(file=self.path) from None
+        places = {entry.id: index for index, entry in enumerate(entries)}
+        self._held, self._seen = _Held(dataset, entries, places), seen
+
+    def entry(self, item: str) -> Entry:
+        """The item with this id; `InputError` if there is none."""
+        held = self._held
+        if item not in held.places:
+            raise InputError(f"there is no item '{item}'", file=self.path)
+        return held.entries[held.places[item]]
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Make changes; they are on disk when this returns.
+
+        Raises:
+            InputError: an item or criterion is not there (any more), or the file cannot be written.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        try:
+            with self._changing, FileLock(lock, timeout=LOCK_SECONDS):
+                self._refresh()
+                touched = {self._changed(change) for change in changes}
+                before = self.path.read_text("utf-8-sig")
+                self._keep_comments(before)
+                write_text(
+                    self.path, document_text(self.path, self._document, before), durable=True
+                )
+                self._seen = self._state()
+                self._reread(touched)
+        except Timeout:
+            raise InputError(
+                f"another process has held it for {LOCK_SECONDS:g} seconds", file=self.path
+            ) from None
+        except OSError as error:
+            self._seen = None  # what is held is not what is there
+            raise not_written(self.path, error) from None
+        except InputError:
+            self._seen = None
+            raise
+
+    def _changed(self, change: Change) -> int:
+        """Make a change in the document; the place of its item."""
+        entry, place = self.entry(change.item), self._held.places[change.item]
+        if change.criterion not in entry.rubric.names:
+            raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
+        item: dict[str, Any] = self._document["items"][place]
+        if isinstance(change, NewLabel):
+            _put(item, "annotations", change.annotator, change.criterion, change.label)
+            return place
+        labels = item.get("ground_truth") or [None] * len(entry.rubric)
+        labels[entry.rubric.names.index(change.criterion)] = change.label
+        item["ground_truth"] = labels if any(label is not None for label in labels) else None
+        said = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
+        kept = None if change.label is None else {key: text for key, text in said.items() if text}
+        _put(item, "adjudications", change.criterion, None, kept)
+        return place
+
+    def _reread(self, touched: Iterable[int]) -> None:
+        """Take up changed items, without looking at the others again."""
+        for place in touched:
+            entry = self.entries[place]
+            part = {**self._document, "items": [self._document["items"][place]]}
+            item = RubricDataset.from_dict(part, rubric=self._rubric).items[0]
+            self.dataset.items[place] = item
+            self.entries[place] = Entry(entry.id, item, entry.rubric, entry.prompt, entry.reference)
+
+    @property
+    def loses_comments(self) -> bool:
+        """Whether it is YAML with comments, which the first label will leave out."""
+        is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
+        return is_yaml and COMMENT.search(self.path.read_text("utf-8-sig")) is not None
+
+    def _keep_comments(self, before: str) -> None:
+        """YAML is written without its comments: keep the file as it was, once, if it has some."""
+        copy = self.path.with_name(f"{self.path.name}.before-labels")
+        is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
+        if is_yaml and COMMENT.search(before) and not copy.exists():
+            write_text(copy, before, durable=True)
+
+    def _state(self) -> tuple[int, ...] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _put(
+    item: dict[str, Any], field: str, outer: str, inner: str | None, value: object | None
+) -> None:
+    """Set or take away `item[field][outer]`, or `[outer][inner]`; empty objects go."""
+    whole = item.get(field) or {}
+    if inner is not None:
+        part = dict(whole.get(outer) or {})
+        part.pop(inner, None)
+        if value is not None:
+            part[inner] = value
+        value = part or None
+    whole.pop(outer, None) if value is None else whole.__setitem__(outer, value)
+    if whole:
+        item[field] = whole
+    else:
+        item.pop(field, None)
+
+
+def open_label_file(
+    data: str, rubric: Rubric | None = None, columns: TableColumns | None = None
+) -> LabelFile:
+    """The file that labels for `data` go into.
+
+    A dataset's labels go back into its file. Those of a table go into a dataset beside it,
+    `NAME.labelled.json` (of an address or `hf:`, in the current folder), which is made when it is
+    not there; rows that it does not have yet are added to it.
+
+    Args:
+        data: what `rubricate grade` takes.
+        rubric: the rubric of a table, or one to use in place of a dataset's own.
+        columns: which column of a table is what.
+
+    Raises:
+        InputError: it cannot be read or written, or a table has no rubric.
+    """
+    if columns is None and not is_table(data):
+        return LabelFile(data, rubric)
+    local = user_path(data).exists()
+    folder = user_path(data).parent if local else Path()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", table_name(data)).strip("-.") or "table"
+    path = folder / f"{name}.labelled.json"
+    if rubric is None:
+        if not path.exists():
+            raise InputError("a table has no rubric: give --rubric", file=data)
+        rubric = RubricDataset.from_file(path).rubric
+    assert rubric is not None
+    table = open_items(data, rubric, columns)
+    items = [entry.item for entry in table.entries()]
+    if path.exists():
+        dataset = RubricDataset.from_file(path)
+        known = set(dataset.item_ids())
+        new = [item for item in items if item.id not in known]
+        dataset.items.extend(new)
+    else:
+        new = items
+        dataset = RubricDataset("", rubric, items, name)
+    if new or not path.exists():
+        text = json.dumps(dataset.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        write_text(path, text, durable=True)
+    return LabelFile(path)

@@ -1,0 +1,380 @@
+"""A dataset: a prompt, a rubric, and items with or without human labels."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from rubricate._documents import parse_json, with_one_line_errors
+from rubricate.dataset.items._annotations import Annotations, parse_annotations
+from rubricate.dataset.items._context import ContextDocument
+from rubricate.dataset.items._entries import Entry, ItemIds, Survey, survey_of
+from rubricate.dataset.items._from_samples import TargetUse, items_of
+from rubricate.dataset.items._item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset.items._rubric_document import arguments_from, read_arguments, write_document
+from rubricate.dataset.items._splitting import labels_by_criterion, stratified_split
+from rubricate.dataset.items._weighted_score import weighted_score
+from rubricate.dataset.samples._sample import Sample
+from rubricate.errors import InputError
+from rubricate.rubric import CriterionVerdict, Rubric
+
+__all__ = ["RubricDataset"]
+
+
+@with_one_line_errors
+@dataclass(config=ConfigDict(strict=True, defer_build=True))
+class RubricDataset:
+    """A collection of items tied to a prompt and a rubric.
+
+    Attributes:
+        prompt: what the items are responses to.
+        rubric: the rubric of all items that have none of their own.
+        items: the items to be graded.
+        name: the dataset's name.
+        reference_submission: an exemplary response for items that have none of their own.
+        metadata: anything else worth keeping.
+        extra: unknown keys of the file it came from; written back where they stood.
+
+    Raises:
+        ValueError: an item's labels do not fit its rubric.
+    """
+
+    prompt: str
+    rubric: Rubric | None = None
+    items: list[DataItem] = field(default_factory=list)
+    name: str | None = None
+    reference_submission: str | None = None
+    _: KW_ONLY
+    metadata: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for index, item in enumerate(self.items):
+            self._check_labels(item, ("items", index))
+
+    def _check_labels(self, item: DataItem, path: Sequence[str | int]) -> None:
+        rubric = item.rubric if item.rubric is not None else self.rubric
+        try:
+            if item.ground_truth is not None:
+                item.ground_truth = parse_ground_truth(item.ground_truth, rubric)
+            if item.annotations:
+                item.annotations = parse_annotations(item.annotations, rubric)
+        except InputError as error:
+            raise error.within(path) from None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[DataItem]:
+        return iter(self.items)
+
+    def __getitem__(self, index: int) -> DataItem:
+        return self.items[index]
+
+    # The rubric
+
+    def _global_rubric(self) -> Rubric:
+        if self.rubric is None:
+            raise InputError("the dataset has no global rubric; its items have their own")
+        return self.rubric
+
+    @property
+    def criterion_names(self) -> list[str]:
+        """The names of the global rubric's criteria. Raises ValueError without one."""
+        return self._global_rubric().names
+
+    @property
+    def num_criteria(self) -> int:
+        """The number of criteria in the global rubric. Raises ValueError without one."""
+        return len(self._global_rubric())
+
+    @property
+    def total_positive_weight(self) -> float:
+        """The sum of the global rubric's positive weights. Raises ValueError without one."""
+        return self._global_rubric().total_positive_weight
+
+    def get_item_rubric(self, idx: int) -> Rubric:
+        """The rubric of item `idx`: its own, else the global one.
+
+        Raises:
+            InputError (ValueError): there is neither.
+        """
+        rubric = self.items[idx].rubric
+        rubric = self.rubric if rubric is None else rubric
+        if rubric is None:
+            raise InputError(f"Item {idx} has no rubric and dataset has no global rubric")
+        return rubric
+
+    def get_item_reference_submission(self, idx: int) -> str | None:
+        """The reference of item `idx`: its own, else the global one, else None."""
+        reference = self.items[idx].reference_submission
+        return self.reference_submission if reference is None else reference
+
+    def get_item_prompt(self, idx: int) -> str:
+        """The prompt of item `idx`: its own, else the dataset's."""
+        prompt = self.items[idx].prompt
+        return self.prompt if prompt is None else prompt
+
+    def item_ids(self) -> list[str]:
+        """One identifier per item, in order, all different.
+
+        Items with the same content and no identifier of their own get `-2`, `-3`, … behind the
+        hash.
+
+        Raises:
+            InputError: two items were given the same identifier.
+        """
+        given = [item.id for item in self.items]
+        if len(set(given)) == len(given):
+            return given
+        names = [(item.id, item.id == item.content_id()) for item in self.items]
+        ids = ItemIds()
+        for name in given:
+            ids.add(name)
+        ids.settle(lambda: names)
+        return list(map(ids.assigner(), *zip(*names, strict=True)))
+
+    # On the way into a run
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Count the items, the first `limit` of them, and check that they can be graded.
+
+        Raises:
+            InputError: an item has no rubric, labels do not fit, or two items share an id.
+        """
+        return survey_of(self.entries(limit))
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """The items, the first `limit` of them, each with its rubric, prompt and reference."""
+        ids = self.item_ids()
+        for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
+            yield Entry(
+                name,
+                item,
+                self.get_item_rubric(index),
+                self.get_item_prompt(index),
+                self.get_item_reference_submission(index),
+            )
+
+    # Items and scores
+
+    def add_item(
+        self,
+        submission: str,
+        description: str = "",
+        ground_truth: GroundTruth | None = None,
+        rubric: Rubric | None = None,
+        reference_submission: str | None = None,
+        *,
+        annotations: Annotations | None = None,
+        id: str = "",
+        prompt: str | None = None,
+        context: Sequence[ContextDocument] = (),
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Add an item; the arguments are those of `DataItem`.
+
+        Raises:
+            InputError (ValueError): there is no rubric for it, or the labels do not fit the
+                rubric. The dataset is then as it was.
+        """
+        item = DataItem(
+            submission,
+            description,
+            ground_truth,
+            rubric,
+            reference_submission,
+            annotations=annotations or {},
+            id=id,
+            prompt=prompt,
+            context=list(context),
+            metadata=metadata or {},
+        )
+        if item.rubric is None and self.rubric is None:
+            raise InputError(
+                "Cannot add item: no per-item rubric provided and no global rubric set"
+            )
+        self._check_labels(item, ("items", len(self.items)))
+        self.items.append(item)
+
+    def compute_weighted_score(
+        self,
+        verdicts: Sequence[CriterionVerdict | str],
+        normalize: bool = True,
+        rubric: Rubric | None = None,
+    ) -> float:
+        """The score of one item's labels, such as its ground truth.
+
+        Args:
+            verdicts: one label per criterion.
+            normalize: the score in [0, 1]; False for the raw weighted sum.
+            rubric: the rubric of the labels; default the global one.
+
+        Returns:
+            The score. CANNOT_ASSESS and N/A options are left out; 0.0 where that leaves no
+            positive weight.
+
+        Raises:
+            InputError (ValueError): a label does not fit its criterion, the counts differ, or
+                there is no rubric.
+        """
+        rubric = self.rubric if rubric is None else rubric
+        if rubric is None:
+            raise InputError("Cannot compute score: no rubric provided and no global rubric set")
+        return weighted_score(verdicts, rubric, normalize=normalize)
+
+    # Files
+
+    def to_dict(self) -> dict[str, Any]:
+        """The dataset as it is written to a file."""
+        data: dict[str, Any] = {}
+        if self.name is not None:
+            data["name"] = self.name
+        data["prompt"] = self.prompt
+        data["rubric"] = None if self.rubric is None else self.rubric.to_dict()
+        if self.reference_submission is not None:
+            data["reference_submission"] = self.reference_submission
+        if self.metadata:
+            data["metadata"] = self.metadata
+        return {**data, "items": [item.to_dict() for item in self.items], **self.extra}
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The dataset as JSON text; `indent` None for one compact line."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the dataset: YAML for .yaml and .yml, JSON Lines for .jsonl, else JSON.
+
+        In JSON Lines the first line has the dataset's own fields, every other one an item. A file
+        that is there is replaced once the new one is whole on the disk.
+
+        Raises:
+            InputError (ValueError): it cannot be written.
+        """
+        write_document(path, self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Any, *, rubric: Rubric | None = None) -> RubricDataset:
+        """Build a dataset from loaded JSON or YAML.
+
+        Args:
+            data: an object with `prompt`, `rubric` (may be null) and `items`.
+            rubric: a rubric to use in place of the dataset's own; `rubric` may then be missing.
+
+        Raises:
+            InputError (ValueError): with the path inside the document of what is wrong.
+        """
+        return cls(**arguments_from(data, rubric))
+
+    @classmethod
+    def from_json(cls, json_string: str) -> RubricDataset:
+        """Build a dataset from JSON text; see `from_dict`."""
+        return cls.from_dict(parse_json(json_string))
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, rubric: Rubric | None = None) -> RubricDataset:
+        """Load a dataset written by `to_file`; the format goes by the suffix.
+
+        Args:
+            path: the file.
+            rubric: a rubric to use in place of the file's own.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is not a dataset; the message says where and why.
+        """
+        try:
+            return cls(**read_arguments(path, rubric))
+        except InputError as error:
+            raise error.within(file=path) from None
+
+    @classmethod
+    def from_samples(
+        cls,
+        dataset: Iterable[Sample],
+        *,
+        rubric: Rubric,
+        prompt: str = "",
+        submission: str | Callable[[Sample], str] = "submission",
+        target: TargetUse = "reference",
+        labels: Mapping[str, str] | None = None,
+        context: str | None = None,
+        name: str | None = None,
+    ) -> RubricDataset:
+        """A dataset of samples that have been answered.
+
+        A sample's input becomes the item's prompt; id and metadata are kept.
+
+        Args:
+            dataset: the samples, from a reader for instance.
+            rubric: what to judge them by.
+            prompt: what all of them are about; an item's own prompt goes before it.
+            submission: the key of a sample's metadata that holds the text to be graded, or a
+                function from the sample to that text.
+            target: what a sample's target is: an exemplary response (`reference`), the labels
+                (`ground_truth`: one for each criterion), or nothing of use (`ignore`).
+            labels: for criteria by name, the key of the metadata that holds the human label: a
+                label, or yes/no, true/false, 1/0 for a binary criterion.
+            context: the key of the metadata that holds the documents that the submission rests
+                on: texts, or `{title, text}`.
+            name: the dataset's name. Default: that of `dataset`.
+
+        Raises:
+            InputError (ValueError): two samples share an id, a sample has no submission, or a
+                label is none of its criterion's; names the sample.
+        """
+        items = items_of(
+            dataset,
+            rubric,
+            submission=submission,
+            target=target,
+            labels=labels or {},
+            context=context,
+        )
+        found = cls(prompt, rubric, items, name or getattr(dataset, "name", None))
+        found.item_ids()
+        return found
+
+    # Splitting
+
+    def split_train_test(
+        self, n_train: int, *, stratify: bool = True, seed: int | None = None
+    ) -> tuple[RubricDataset, RubricDataset]:
+        """Split at random into a training and a test set, sharing the items.
+
+        Args:
+            n_train: the exact number of items in the training set.
+            stratify: balance the labels of all criteria over both parts; every item keeps the
+                same chance of each part. Needs labels on every item.
+            seed: for a split that can be repeated.
+
+        Returns:
+            (training set, test set).
+
+        Raises:
+            InputError (ValueError): `n_train` does not fit the dataset, or labels are missing.
+        """
+        if n_train < 0:
+            raise InputError(f"n_train must be non-negative, got {n_train}")
+        if n_train > len(self.items):
+            raise InputError(f"n_train ({n_train}) exceeds dataset size ({len(self.items)})")
+        generator = random.Random(seed)
+        if stratify:
+            rubrics = map(self.get_item_rubric, range(len(self)))
+            labels = labels_by_criterion(zip(self.items, rubrics, strict=True))
+            train, test = stratified_split(labels, n_train, generator)
+        else:
+            order = list(range(len(self.items)))
+            generator.shuffle(order)
+            train, test = order[:n_train], order[n_train:]
+        return self._part(train), self._part(test)
+
+    def _part(self, indices: Sequence[int]) -> RubricDataset:
+        return replace(self, items=[self.items[index] for index in indices])

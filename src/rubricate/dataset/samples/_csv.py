@@ -1,0 +1,239 @@
+"""Reading samples from CSV."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from typing import Any
+
+from rubricate.dataset.samples._dataset import MemoryDataset
+from rubricate.dataset.samples._fields import (
+    DatasetRecord,
+    FieldMapper,
+    FieldSpec,
+    Record,
+    RecordToSample,
+    decoded,
+)
+from rubricate.dataset.samples._json import not_in_encoding, text_of
+from rubricate.dataset.samples._loading import Loading
+from rubricate.dataset.samples._opening import Source
+from rubricate.dataset.samples._rows import numbered_rows
+from rubricate.dataset.samples._skipping import OnError
+from rubricate.errors import InputError
+
+__all__ = ["csv_dataset", "csv_records"]
+
+Rows = Iterator[tuple[int | None, list[str]]]
+
+
+def csv_dataset(
+    csv_file: str | PathLike[str],
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    dialect: str = "unix",
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+    fieldnames: list[str] | None = None,
+    delimiter: str | None = None,
+    *,
+    on_error: OnError = "raise",
+    check: bool = False,
+) -> MemoryDataset:
+    """Read samples from a CSV file.
+
+    Cells are text of any length. An empty cell in an optional field (choices, id, metadata,
+    sandbox, files, setup) means that there is none. Blank rows are left out.
+
+    Args:
+        csv_file: a path or an address (`s3://`, `https://`). `.gz` and `.zst` are decompressed.
+        sample_fields: which field holds what; a function from a record to samples; or None where
+            the fields have a sample's own names.
+        auto_id: number the samples 1, 2, 3, ... in the file's order.
+        shuffle: shuffle the samples; a number is the seed.
+        seed: the seed of the shuffle. Default: the `random` module's state.
+        shuffle_choices: shuffle each sample's choices; a number is the seed.
+        limit: the most samples to give; without a shuffle, no further records are read.
+        dialect: `unix`, `excel`, `excel-tab`, or one registered with the `csv` module.
+        encoding: the text's encoding; a byte order mark is left out.
+        name: the dataset's name. Default: the file's, without its suffix.
+        fs_options: options of the file system of an address, such as `{"anon": True}`.
+        fieldnames: the fields' names, for a file whose first row is a record.
+        delimiter: what stands between cells. Default: the dialect's own, and a tab in files
+            named `.tsv`.
+        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
+        check: refuse ids that stand twice.
+
+    Raises:
+        MissingFileError (FileNotFoundError): there is no such file.
+        InputError (ValueError): an argument or a record cannot be used; names file, line, record,
+            field, what was found and which fields there are.
+    """
+    loading = Loading(
+        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, on_error, check
+    )
+    source = Source(csv_file, fs_options)
+    options = _options(dialect, delimiter, source)
+    with (
+        source.open() as file,
+        text_of(file, encoding, source) as text,
+        _cells_of_any_length(),
+    ):
+        try:
+            numbered = numbered_rows(text, options)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"delimiter {delimiter!r}: {error}") from None
+        rows = _rows(numbered, encoding, source)
+        names = fieldnames if fieldnames is not None else next((row for _, row in rows), [])
+        decode = _Cells(names, loading.mapper, source)
+        quick = (
+            loading.mapper.for_rows(decode.names)
+            if isinstance(loading.mapper, FieldMapper)
+            else None
+        )
+        return loading.dataset(rows, decode, source, name or source.name, source.location, quick)
+
+
+def _options(dialect: str, delimiter: str | None, source: Source) -> dict[str, Any]:
+    """The dialect and delimiter for `csv.reader`."""
+    try:
+        own = csv.get_dialect(dialect)
+    except (csv.Error, TypeError):
+        known = ", ".join(csv.list_dialects())
+        raise InputError(f"unknown dialect {dialect!r}; known are {known}") from None
+    if delimiter is None:
+        tabs = source.suffix == ".tsv" and own.delimiter == ","
+        delimiter = "\t" if tabs else own.delimiter
+    return {"dialect": dialect, "delimiter": delimiter}
+
+
+def _rows(numbered: Iterable[tuple[int, list[str]]], encoding: str, source: Source) -> Rows:
+    """The rows that are not blank, with the line on which each ends.
+
+    A row of blank cells that are fewer than those of the first row is no blank row: it is ragged.
+    """
+    line, width = 0, 0
+    try:
+        for line, row in numbered:
+            if row and ((row[0] and not row[0].isspace()) or "".join(row).strip()):
+                width = width or len(row)
+                yield line, row
+            elif 1 < len(row) < width:
+                yield line, row
+    except InputError as error:
+        raise error.within(file=source.shown) from None
+    except UnicodeError as error:
+        raise not_in_encoding(error, encoding, source, line + 1) from None
+
+
+class _Cells:
+    """Makes a record of a row. Columns without a name at the end of the header may be empty.
+
+    Raises:
+        InputError: a name stands twice in the header.
+    """
+
+    def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
+        self.names = list(names)
+        self._width = len(self.names)
+        while self.names and not self.names[-1].strip():
+            self.names.pop()
+        counts = Counter(filter(str.strip, self.names))
+        if repeated := [name for name, count in counts.items() if count > 1]:
+            raise InputError(
+                f"columns of the same name: {', '.join(map(repr, repeated))}; rename them, or "
+                "give fieldnames=",
+                file=source.shown,
+                line=1,
+            )
+        optional = mapper.columns if isinstance(mapper, FieldMapper) else []
+        self._optional = [name for name in optional if name in self.names]
+
+    def __call__(self, row: list[str]) -> DatasetRecord:
+        names = self.names
+        if len(row) != len(names):
+            beyond = row[len(names) :]
+            if not beyond or len(row) > self._width or "".join(beyond).strip():
+                raise self._ragged(row)
+            row = row[: len(names)]
+        record: DatasetRecord = dict(zip(names, row, strict=True))
+        for name in self._optional:
+            cell = record[name]
+            if not cell or cell.isspace():
+                record[name] = None
+        return record
+
+    def _ragged(self, row: list[str]) -> InputError:
+        names = self.names
+        if len(row) < len(names):
+            what = f"missing are {', '.join(map(repr, names[len(row) :]))}"
+        else:
+            what = f"extra are {', '.join(map(repr, row[len(names) : len(names) + 5]))}"
+        return InputError(
+            f"the row has {len(row)} cells and the header {len(names)} columns; {what}; the "
+            f"columns are {', '.join(map(repr, names))}"
+        )
+
+
+class _Ceiling:
+    """The `csv` module's ceiling of 131,072 characters a cell, lifted while files are read.
+
+    It is one for the whole process: the first reader lifts it, and the last one puts back what was.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._before = 0
+
+    @contextlib.contextmanager
+    def lifted(self) -> Iterator[None]:
+        with self._lock:
+            if not self._readers:
+                self._before = csv.field_size_limit(sys.maxsize)
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+                if not self._readers:
+                    csv.field_size_limit(self._before)
+
+
+_cells_of_any_length = _Ceiling().lifted
+
+
+AT_ONCE = 256
+"""Rows that are parsed in one go where they are read one after the other."""
+
+
+def csv_records(source: Source) -> Iterator[Record]:
+    """The records of a UTF-8 file with a header, one after the other.
+
+    Raises:
+        InputError: the file cannot be read on.
+    """
+    with source.open() as file, text_of(file, "utf-8", source) as text:
+        rows = _rows(numbered_rows(text, _options("unix", None, source)), "utf-8", source)
+        with _cells_of_any_length():
+            names = next((row for _, row in rows), [])
+        cells = _Cells(names, None, source)
+        while True:
+            with _cells_of_any_length():  # for all of this process, hence not while others run
+                batch = list(itertools.islice(rows, AT_ONCE))
+            if not batch:
+                return
+            for line, row in batch:
+                yield line, decoded(cells, row)

@@ -1,0 +1,281 @@
+"""Datasets of samples: the sequence that readers give, and what can be done with it."""
+
+from __future__ import annotations
+
+import abc
+import operator
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, overload
+
+from rubricate.dataset.samples._choices import shuffle_choices
+from rubricate.dataset.samples._sample import Sample, sample_input_len
+from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
+
+    from rubricate.dataset.samples._skipping import SkippedRecord
+
+__all__ = ["Dataset", "MemoryDataset", "SampleStore"]
+
+
+class Dataset(Sequence[Sample], abc.ABC):
+    """A sequence of samples, with what evaluations do to one."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str | None:
+        """The dataset's name."""
+
+    @property
+    @abc.abstractmethod
+    def location(self) -> str | None:
+        """Where it came from: an absolute path or an address."""
+
+    @property
+    @abc.abstractmethod
+    def shuffled(self) -> bool:
+        """Whether its order is a shuffled one."""
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+
+    @abc.abstractmethod
+    def __getitem__(self, index: int | slice) -> Sample | Dataset:
+        """A sample, or a dataset of a slice's samples (the same objects)."""
+
+    @abc.abstractmethod
+    def __len__(self) -> int:
+        """The number of samples."""
+
+    @abc.abstractmethod
+    def sort(
+        self,
+        reverse: bool = False,
+        key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
+    ) -> None:
+        """Sort in place, stably.
+
+        Args:
+            reverse: sort in descending order.
+            key: what to sort by; default the length of the input.
+        """
+
+    @abc.abstractmethod
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> Dataset:
+        """A dataset of the samples for which `predicate` is true, in order.
+
+        Args:
+            predicate: whether to keep a sample.
+            name: the new dataset's name; default this one's.
+        """
+
+    @abc.abstractmethod
+    def shuffle(self, seed: int | None = None) -> None:
+        """Shuffle the order in place, as `random.Random(seed).shuffle` does.
+
+        Args:
+            seed: for an order that can be repeated; None draws from the `random` module.
+        """
+
+    @abc.abstractmethod
+    def shuffle_choices(self, seed: int | None = None) -> None:
+        """Shuffle each sample's choices in place; targets follow.
+
+        Args:
+            seed: for orders that can be repeated; None draws from the `random` module.
+
+        Raises:
+            InputError (ValueError): a target is none of its sample's choices. Nothing is changed.
+        """
+
+    def check_ids(self) -> None:
+        """Raise `InputError` where two samples share an id, naming the ids."""
+        seen = Counter(str(sample.id) for sample in self if sample.id is not None)
+        if repeated := [name for name, count in seen.items() if count > 1]:
+            shown = ", ".join(repr(name) for name in repeated[:5])
+            more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
+            raise InputError(
+                f"samples share an id: {shown}{more}; give each an id of its own, or auto_id=True",
+                file=self.location,
+            )
+
+
+class SampleStore(Protocol):
+    """Records of which each becomes a sample when it is first asked for."""
+
+    def __len__(self) -> int:
+        """The number of records."""
+
+    def take(self, indices: Sequence[int]) -> list[Sample]:
+        """The samples of some records; a record's sample is always the same object."""
+
+
+_FIRST = Lock()
+"""Held where a dataset takes the list that one of several threads has made first."""
+BATCH = 2048
+"""Records that are turned into samples together when somebody iterates: few enough to be used while
+they are still in the processor's cache."""
+
+
+class MemoryDataset(Dataset):
+    """A dataset held in memory.
+
+    Its readers' kind holds records, and turns each into a `Sample` when it is first looked at.
+
+    Attributes:
+        skipped: the records that were left out, where the reader was told to skip such.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Sample],
+        name: str | None = None,
+        location: str | None = None,
+        shuffled: bool = False,
+    ) -> None:
+        """A dataset of the given samples.
+
+        Args:
+            samples: the samples; the dataset keeps a list of its own.
+            name: the dataset's name.
+            location: where it came from.
+            shuffled: whether the samples' order is a shuffled one.
+        """
+        self._samples: list[Sample] = list(samples)
+        self._unread: tuple[SampleStore, Sequence[int]] | None = None
+        self._name = name
+        self._location = location
+        self._shuffled = shuffled
+        self.skipped: Sequence[SkippedRecord] = ()
+
+    @classmethod
+    def over(
+        cls, store: SampleStore, order: Sequence[int], name: str | None, location: str | None
+    ) -> MemoryDataset:
+        """A dataset of the store's records in the given order."""
+        dataset = cls([], name, location)
+        dataset._unread = store, order
+        return dataset
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The dataset's own list of samples. Of a file, every record is read by now."""
+        if (unread := self._unread) is not None:
+            store, order = unread
+            samples = store.take(order)
+            with _FIRST:
+                if self._unread is unread:  # else another thread was first, and its list is ours
+                    self._samples, self._unread = samples, None
+        return self._samples
+
+    @samples.setter
+    def samples(self, samples: Iterable[Sample]) -> None:
+        with _FIRST:
+            self._samples, self._unread = list(samples), None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold: the samples, not the file's records."""
+        return {**self.__dict__, "_samples": [*self.samples], "_unread": None}
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    @property
+    def location(self) -> str | None:
+        return self._location
+
+    @property
+    def shuffled(self) -> bool:
+        return self._shuffled
+
+    def __len__(self) -> int:
+        return len(self._samples if (unread := self._unread) is None else unread[1])
+
+    def __iter__(self) -> Iterator[Sample]:
+        if (unread := self._unread) is None:
+            yield from self._samples
+            return
+        store, order = unread
+        for start in range(0, len(order), BATCH):
+            indices = order[start : start + BATCH]
+            try:
+                yield from store.take(indices)
+            except InputError:  # one by one, so that those before the error are given
+                for index in indices:
+                    yield from store.take((index,))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Sample: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> MemoryDataset: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Sample | MemoryDataset:
+        unread = self._unread
+        if isinstance(index, slice):
+            if unread is None:
+                return self._like(self._samples[index])
+            part = MemoryDataset.over(unread[0], unread[1][index], self.name, self.location)
+            part._shuffled = self.shuffled
+            return part
+        position = operator.index(index)
+        if unread is None:
+            if not -len(self._samples) <= position < len(self._samples):
+                raise IndexError("list index out of range")
+            return self._samples[position]
+        store, order = unread
+        if not -len(order) <= position < len(order):
+            raise IndexError("list index out of range")
+        return store.take([order[position]])[0]
+
+    def _like(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
+        return MemoryDataset(samples, name or self.name, self.location, self.shuffled)
+
+    def sort(
+        self,
+        reverse: bool = False,
+        key: Callable[[Sample], SupportsRichComparison] = sample_input_len,
+    ) -> None:
+        self.samples.sort(reverse=reverse, key=key)
+
+    def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> MemoryDataset:
+        return self._like([sample for sample in self if predicate(sample)], name)
+
+    def shuffle(self, seed: int | None = None) -> None:
+        unread = self._unread
+        order: list[Any] = self._samples if unread is None else list(unread[1])
+        if seed is None:
+            random.shuffle(order)
+        else:
+            _generator(seed).shuffle(order)
+        if unread is not None:
+            self._unread = unread[0], order
+        self._shuffled = True
+
+    def shuffle_choices(self, seed: int | None = None) -> None:
+        shuffle_choices(self.samples, None if seed is None else _generator(seed))
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} sample{'' if len(self) == 1 else 's'}"]
+        if self.name is not None:
+            parts.append(f"name={self.name!r}")
+        if self.location is not None:
+            parts.append(f"location={self.location.partition('?')[0]!r}")
+        if self.shuffled:
+            parts.append("shuffled")
+        if self.skipped:
+            parts.append(f"{len(self.skipped)} skipped")
+        return f"<MemoryDataset: {', '.join(parts)}>"
+
+
+def _generator(seed: Any) -> random.Random:
+    """The generator of a seed; a number of numpy's is the number."""
+    return random.Random(operator.index(seed) if hasattr(seed, "__index__") else seed)

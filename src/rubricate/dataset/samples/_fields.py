@@ -1,0 +1,356 @@
+"""From a record of a data source to a sample: by field names, or by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from rubricate.dataset.samples._json_text import without_nan
+from rubricate.dataset.samples._sample import Sample, check_frozen, plain_sample, plain_samples
+from rubricate.dataset.samples._values import (
+    READERS,
+    read_choices,
+    read_files,
+    read_id,
+    read_input,
+    read_metadata,
+    read_metadata_model,
+    read_sandbox,
+    read_setup,
+    read_target,
+)
+from rubricate.errors import InputError
+
+__all__ = [
+    "DatasetRecord",
+    "FieldSpec",
+    "Record",
+    "RecordToSample",
+    "Resolve",
+    "decoded",
+    "sample_mapper",
+]
+
+DatasetRecord = dict[str, Any]
+"""A record as the data source has it: values by field name."""
+
+Record = tuple[int | None, "DatasetRecord | InputError"]
+"""The line on which a record ends, where the file has lines, and the record or what is wrong."""
+
+RecordToSample = Callable[[DatasetRecord], "Sample | list[Sample]"]
+"""A function from a record to its sample, or to any number of them (none skips the record)."""
+
+Resolve = Callable[[Sample], None]
+"""Puts absolute paths in place of a sample's relative ones."""
+
+_TEXT = {str}
+_TEXT_OR_NUMBER = {str, int}
+_OBJECT_OR_NONE = {dict, type(None)}
+
+
+def decoded(decode: Callable[[Any], DatasetRecord], raw: Any) -> DatasetRecord | InputError:
+    """The record that a reader's `decode` makes, or the error that says why it makes none."""
+    try:
+        return decode(raw)
+    except InputError as error:
+        return error
+
+
+@dataclass
+class FieldSpec:
+    """Which field of a record holds what.
+
+    Attributes:
+        input: the field with the input.
+        target: the field with the ideal answer.
+        choices: the field with the answers to choose from.
+        id: the field with the identifier.
+        metadata: the names of fields to keep as metadata, or a model (with `frozen=True`) that
+            names and checks them. None for a field `metadata` that holds an object; an empty list
+            for no metadata.
+        sandbox: the field with the sandbox.
+        files: the field with the files.
+        setup: the field with the script to run before the sample.
+    """
+
+    input: str = "input"
+    target: str = "target"
+    choices: str = "choices"
+    id: str = "id"
+    metadata: list[str] | type[BaseModel] | None = None
+    sandbox: str = "sandbox"
+    files: str = "files"
+    setup: str = "setup"
+
+
+def sample_mapper(
+    sample_fields: FieldSpec | RecordToSample | None,
+) -> FieldMapper | FunctionMapper:
+    """What `sample_fields` of a reader asks for.
+
+    Raises:
+        InputError: it is neither a `FieldSpec`, a function nor None, or names a metadata model
+            that is not frozen.
+    """
+    if sample_fields is None:
+        return FieldMapper(FieldSpec())
+    if isinstance(sample_fields, FieldSpec):
+        return FieldMapper(sample_fields)
+    if isinstance(sample_fields, type) and issubclass(sample_fields, FieldSpec):
+        raise InputError("sample_fields is the class FieldSpec: pass an instance, FieldSpec(...)")
+    if isinstance(sample_fields, type) or not callable(sample_fields):
+        name = sample_fields if isinstance(sample_fields, type) else type(sample_fields)
+        raise InputError(
+            "sample_fields must be a FieldSpec, a function from a record to samples, or None; "
+            f"found {name.__name__}"
+        )
+    return FunctionMapper(sample_fields)
+
+
+class FieldMapper:
+    """Maps a record by field names. One record is one sample."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._spec = spec
+        metadata = spec.metadata
+        self._model: type[BaseModel] | None = None
+        self._names: list[str] | None = None
+        if isinstance(metadata, type):
+            check_frozen(metadata)
+            self._model = metadata
+        elif isinstance(metadata, str):
+            raise InputError(f"metadata must be a list of field names, found {metadata!r}")
+        elif metadata is not None:
+            self._names = list(metadata)
+        self.quick = _quick_mapping(spec, self._names, self._model)
+        """As a call, but errors do not name the field."""
+
+    def plain(self, records: Sequence[DatasetRecord]) -> list[Sample] | None:
+        """The samples of records that all are as most are; None where some are not.
+
+        Those have text as input and target, text or numbers other than 0 as id, an object or
+        nothing as metadata, and no other fields of a sample. Going by columns takes less time.
+        """
+        spec = self._spec
+        fields = set().union(*records)
+        if self._model or fields & {spec.choices, spec.sandbox, spec.files, spec.setup}:
+            return None
+        try:
+            inputs = list(map(itemgetter(spec.input), records))
+            targets: Iterable[Any] = [""] * len(records)
+            if spec.target in fields:
+                targets = list(map(itemgetter(spec.target), records))
+            ids: Iterable[Any] = repeat(None)
+            if spec.id in fields:
+                ids = list(map(itemgetter(spec.id), records))
+                if not all(ids) or not set(map(type, ids)) <= _TEXT_OR_NUMBER:
+                    return None
+            metadata: Iterable[Any] = repeat(None)
+            if self._names:
+                metadata = [_named(record, self._names) for record in records]
+            elif self._names is None and "metadata" in fields:
+                metadata = [record.get("metadata") for record in records]
+                if not set(map(type, metadata)) <= _OBJECT_OR_NONE:
+                    return None
+        except KeyError:
+            return None
+        if not all(inputs) or set(map(type, inputs)) != _TEXT or set(map(type, targets)) != _TEXT:
+            return None
+        return plain_samples(inputs, targets, ids, metadata)
+
+    def for_rows(self, names: Sequence[str]) -> Callable[[list[str]], Sample | None] | None:
+        """For text cells under these names, a quick function from a row to its sample.
+
+        It gives None for a row without input or of another length. There is no such function
+        (None) where the columns hold more than input, target, id and named metadata.
+        """
+        spec = self._spec
+        others = {spec.choices, spec.sandbox, spec.files, spec.setup}
+        if self._names is None:
+            others.add("metadata")
+        kept = self._names or []
+        needed = [spec.input, *kept]
+        if self._model or others & {*names} or not {*needed} <= {*names}:
+            return None
+        input_, *rest = map(names.index, needed)
+        target, id_ = (names.index(n) if n in names else None for n in (spec.target, spec.id))
+        width = len(names)
+        columns = list(zip(kept, rest, strict=True))
+
+        def mapped(row: list[str]) -> Sample | None:
+            if len(row) != width or not row[input_]:
+                return None
+            metadata: dict[str, Any] | None = None
+            if columns:
+                metadata = {}
+                for name, index in columns:
+                    metadata[name] = row[index]
+            return plain_sample(
+                row[input_],
+                None,
+                "" if target is None else row[target],
+                None if id_ is None else row[id_] or None,
+                metadata,
+            )
+
+        return mapped
+
+    @property
+    def columns(self) -> list[str]:
+        """The fields whose empty cells, in a file of text cells, mean that there is no value."""
+        spec = self._spec
+        own = [] if self._names is not None else ["metadata"]
+        return [spec.choices, spec.id, spec.sandbox, spec.files, spec.setup, *own]
+
+    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> Sample:
+        """The record's sample.
+
+        Args:
+            record: the fields.
+            resolve: called with a sample that may name files.
+
+        Raises:
+            InputError: a value cannot be read; names the field, what was found and which fields
+                the record has.
+        """
+        try:
+            return self.quick(record, resolve)
+        except (InputError, ValidationError):
+            raise self._explained(record) from None
+
+    def _explained(self, record: DatasetRecord) -> InputError:
+        """The first thing wrong with the record, with its field."""
+        has = f"; the record has the fields {', '.join(map(repr, record)) or '(none)'}"
+        for field, read in READERS.items():
+            name = getattr(self._spec, field)
+            try:
+                read(record.get(name))
+            except (InputError, ValidationError) as error:
+                return _at_field(error, name, " (there is no such field)", name in record, has)
+        try:
+            if self._model is not None:
+                read_metadata_model(record, "metadata", self._model)
+            else:
+                read_metadata(record.get("metadata"))
+        except (InputError, ValidationError) as error:
+            return _at_field(error, "metadata", "", True, has)
+        return InputError(f"cannot be read{has}")
+
+
+def _quick_mapping(
+    spec: FieldSpec, names: list[str] | None, model: type[BaseModel] | None
+) -> Callable[[DatasetRecord, Resolve | None], Sample]:
+    """A function from record to sample. What is as it should be is taken without a further call."""
+    input_name, target_name, choices_name, id_name = spec.input, spec.target, spec.choices, spec.id
+    sandbox_name, files_name, setup_name = spec.sandbox, spec.files, spec.setup
+
+    def mapped(record: DatasetRecord, resolve: Resolve | None) -> Sample:
+        get = record.get
+        input_ = get(input_name)
+        if type(input_) is not str or not input_:
+            input_ = read_input(input_)
+        target = get(target_name)
+        if type(target) is not str:
+            target = read_target(target)
+        choices = get(choices_name)
+        if choices is not None:
+            choices = read_choices(choices)
+        id_ = get(id_name)
+        if (type(id_) is not str and id_ is not None) or id_ == "":
+            id_ = read_id(id_)
+        if names is not None:
+            metadata = _named(record, names) if names else None
+        elif model is not None:
+            metadata = read_metadata_model(record, "metadata", model)
+        else:
+            metadata = get("metadata")
+            if type(metadata) is not dict and metadata is not None:
+                metadata = read_metadata(metadata)
+        sample = plain_sample(input_, choices, target, id_, metadata)
+        sandbox, files, setup = get(sandbox_name), get(files_name), get(setup_name)
+        if sandbox is files is setup is None and type(input_) is str:
+            return sample
+        sample.sandbox = read_sandbox(sandbox)
+        sample.files = read_files(files)
+        sample.setup = read_setup(setup)
+        if resolve is not None:
+            resolve(sample)
+        return sample
+
+    return mapped
+
+
+def _named(record: DatasetRecord, names: Sequence[str]) -> dict[str, Any]:
+    """The fields of these names; a NaN in a list of them is None."""
+    found = {}
+    for name in names:
+        value = record.get(name)
+        found[name] = without_nan(value) if type(value) is list else value
+    return found
+
+
+def _at_field(
+    error: InputError | ValidationError, name: str, absent: str, present: bool, has: str
+) -> InputError:
+    from rubricate._documents import input_error  # its models would make each import slower
+
+    found = error if isinstance(error, InputError) else input_error(error)
+    place = ", ".join([f"field '{name}'", *map(str, found.path)])
+    return InputError(f"{place}: {found.message}{'' if present else absent}{has}")
+
+
+class FunctionMapper:
+    """Maps a record by a function, to any number of samples."""
+
+    def __init__(self, function: Callable[[DatasetRecord], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: DatasetRecord, resolve: Resolve | None = None) -> list[Sample]:
+        """The record's samples.
+
+        Args:
+            record: the fields.
+            resolve: called with each sample.
+
+        Raises:
+            InputError: the function raised an error (its `__cause__`), or did not return samples.
+        """
+        try:
+            returned = self._function(record)
+            samples: list[Any] | None = None
+            if isinstance(returned, Sample):
+                samples = [returned]
+            elif isinstance(returned, Iterable) and not isinstance(
+                returned, str | Mapping | BaseModel
+            ):
+                samples = list(returned)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"the record function raised {type(error).__name__}: {error}; the record has the "
+                f"fields {', '.join(map(repr, record)) or '(none)'}"
+            ) from error
+        if samples is None:
+            raise InputError(
+                "the record function must return a Sample or several, and returned "
+                f"{'None' if returned is None else type(returned).__name__}"
+            )
+        for sample in samples:
+            if not isinstance(sample, Sample):
+                raise InputError(
+                    "the record function must return Samples, and returned "
+                    f"{_a_list_with(samples, sample)}"
+                )
+            if resolve is not None:
+                resolve(sample)
+        return samples
+
+
+def _a_list_with(samples: Sequence[Any], wrong: Any) -> str:
+    return f"{len(samples)} values, one of them a {type(wrong).__name__}"

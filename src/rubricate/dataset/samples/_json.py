@@ -1,0 +1,278 @@
+"""Reading samples from JSON and JSON Lines."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any, BinaryIO
+
+from rubricate.dataset.samples._dataset import MemoryDataset
+from rubricate.dataset.samples._fields import (
+    DatasetRecord,
+    FieldSpec,
+    Record,
+    RecordToSample,
+    decoded,
+)
+from rubricate.dataset.samples._json_text import parse_json_bytes, parse_object, without_nan
+from rubricate.dataset.samples._lines import BOM, HeldLines
+from rubricate.dataset.samples._loading import Loading
+from rubricate.dataset.samples._opening import Source
+from rubricate.dataset.samples._skipping import OnError
+from rubricate.dataset.samples._values import shown
+from rubricate.errors import InputError
+
+__all__ = ["json_dataset", "json_records"]
+
+HEAD = 1 << 16
+"""Bytes of a document that are read first where a few records are wanted."""
+_BEFORE_OBJECT = (re.compile(r"\s*\[\s*(?=\{)"), re.compile(r"\s*,\s*(?=\{)"))
+"""What stands before an array's first object, and before the others."""
+LINES = frozenset({".jsonl", ".ndjson"})
+
+
+def json_dataset(
+    json_file: str | PathLike[str],
+    sample_fields: FieldSpec | RecordToSample | None = None,
+    auto_id: bool = False,
+    shuffle: bool | int = False,
+    seed: int | None = None,
+    shuffle_choices: bool | int | None = None,
+    limit: int | None = None,
+    encoding: str = "utf-8",
+    name: str | None = None,
+    fs_options: dict[str, Any] | None = None,
+    *,
+    on_error: OnError = "raise",
+    check: bool = False,
+) -> MemoryDataset:
+    """Read samples from a JSON file (an array of objects) or a JSON Lines file.
+
+    A JSON Lines file's first 10,000 records are read at once, the others when they are first
+    looked at: a long file opens quickly, and an error in a late record comes when it is reached.
+
+    Args:
+        json_file: a path or an address (`s3://`, `https://`). `.jsonl` and `.ndjson` have one
+            object a line; anything else is one document. `.gz` and `.zst` are decompressed.
+        sample_fields: which field holds what; a function from a record to samples; or None where
+            the fields have a sample's own names.
+        auto_id: number the samples 1, 2, 3, ... in the file's order.
+        shuffle: shuffle the samples; a number is the seed.
+        seed: the seed of the shuffle. Default: the `random` module's state.
+        shuffle_choices: shuffle each sample's choices; a number is the seed.
+        limit: the most samples to give; without a shuffle, no further records are read.
+        encoding: the text's encoding; a byte order mark is left out.
+        name: the dataset's name. Default: the file's, without its suffix.
+        fs_options: options of the file system of an address, such as `{"anon": True}`.
+        on_error: `skip` leaves out records that do not fit; they are in the dataset's `skipped`.
+        check: read every record now, and refuse ids that stand twice.
+
+    Raises:
+        MissingFileError (FileNotFoundError): there is no such file.
+        InputError (ValueError): an argument or a record cannot be used; names file, line, record,
+            field, what was found and which fields there are.
+    """
+    loading = Loading(
+        sample_fields, auto_id, shuffle, seed, shuffle_choices, limit, on_error, check
+    )
+    source = Source(json_file, fs_options)
+    title = name or source.name
+    with source.open() as file:
+        if source.suffix in LINES:
+            if loading.mapped_one_to_one:
+                lines = _held(file, encoding, loading.reads, source)
+                return loading.dataset_of_lines(lines, parse_object, source, title)
+            rows = _numbered_lines(file, encoding, source)
+            return loading.dataset(rows, parse_object, source, title, source.location)
+        records = _document(file, encoding, loading.reads, source)
+    entries = ((None, entry) for entry in enumerate(records))
+    return loading.dataset(entries, _object, source, title, source.location)
+
+
+def _numbered_lines(
+    file: BinaryIO, encoding: str, source: Source
+) -> Iterator[tuple[int | None, bytes]]:
+    """The lines that are not blank, as UTF-8, with their numbers."""
+    for number, line in enumerate(_lines(file, encoding, source), start=1):
+        if not line.isspace():
+            yield number, line.removeprefix(BOM) if number == 1 else line
+
+
+def _held(file: BinaryIO, encoding: str, reads: int | None, source: Source) -> HeldLines:
+    """As `_numbered_lines`, at most `reads` of them, held for later."""
+    if reads is None and is_utf8(encoding):
+        return HeldLines(file)
+    wanted: list[bytes] = []
+    lines = _lines(file, encoding, source)
+    while reads is None or reads > 0:
+        if (line := next(lines, None)) is None:
+            break
+        wanted.append(line)
+        if reads is not None and not line.isspace():
+            reads -= 1
+    return HeldLines(io.BytesIO(b"".join(wanted)))
+
+
+def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
+    if is_utf8(encoding):
+        yield from file
+        return
+    number = 0
+    try:
+        with text_of(file, encoding, source) as text:
+            for line in text:
+                number += 1
+                yield line.encode("utf-8", "surrogatepass")
+    except UnicodeError as error:
+        raise not_in_encoding(error, encoding, source, number + 1) from None
+
+
+def _document(file: BinaryIO, encoding: str, reads: int | None, source: Source) -> list[Any]:
+    """The records of a document; only its first part is read where that has `reads` of them."""
+    content = b""
+    if reads is not None and is_utf8(encoding):
+        content, head = _array_head(file, reads)
+        if head is not None:
+            return [_without_nan(record) for record in head]
+    content += file.read()
+    if not is_utf8(encoding):
+        content = b"".join(_lines(io.BytesIO(content), encoding, source))
+    content = content.removeprefix(BOM)
+    if not content.strip():
+        return []
+    try:
+        data = parse_json_bytes(content)
+    except InputError as error:
+        if _looks_like_lines(content):
+            raise InputError(
+                "this looks like JSON Lines (one object a line): name the file .jsonl",
+                file=source.shown,
+            ) from None
+        raise error.within(file=source.shown) from None
+    if isinstance(data, dict):
+        data = [data]
+    if not isinstance(data, list):
+        raise InputError(
+            "Could not read json into a supported type: expected an array of objects, found "
+            f"{shown(data)}",
+            file=source.shown,
+        )
+    return [_without_nan(record) for record in data] if b"NaN" in content else data
+
+
+def _without_nan(record: Any) -> Any:
+    if not isinstance(record, dict):
+        return record
+    return {key: without_nan(value, top=True) for key, value in record.items()}
+
+
+def _array_head(file: BinaryIO, count: int) -> tuple[bytes, list[dict[str, Any]] | None]:
+    """The first objects of an array, read no further than that takes.
+
+    Returns:
+        What was read, and `count` objects; None for them where the array has fewer, or where
+        anything is not as it should be: reading all of it then says what.
+    """
+    decode, text_of_bytes = (
+        json.JSONDecoder().raw_decode,
+        codecs.getincrementaldecoder("utf-8-sig")(),
+    )
+    read, text, position, size = b"", "", 0, HEAD
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        if match := _BEFORE_OBJECT[bool(found)].match(text, position):
+            try:
+                record, position = decode(text, match.end())
+            except (json.JSONDecodeError, RecursionError):
+                pass  # it goes on in the next part, or is not to be read
+            else:
+                found.append(record)
+                continue
+        part = file.read(size)
+        read += part
+        size *= 2
+        try:
+            text += text_of_bytes.decode(part)
+        except UnicodeDecodeError:
+            return read, None
+        if not part:
+            return read, None
+    return read, found
+
+
+def _looks_like_lines(content: bytes) -> bool:
+    first, _, rest = content.lstrip().partition(b"\n")
+    try:
+        parse_object(first)
+    except InputError:
+        return False
+    return bool(rest.strip())
+
+
+def _object(row: tuple[int, Any]) -> DatasetRecord:
+    index, record = row
+    if not isinstance(record, dict):
+        raise InputError(
+            f"expected an object at index {index} of the array, found {shown(record)} "
+            f"({type(record).__name__})"
+        )
+    return record
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is UTF-8, with or without a byte order mark."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+@contextlib.contextmanager
+def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIOWrapper]:
+    """A file's text, its line ends as they are.
+
+    Raises:
+        InputError: the encoding is not known.
+    """
+    wanted = "utf-8-sig" if is_utf8(encoding) else encoding
+    try:
+        text = io.TextIOWrapper(file, encoding=wanted, newline="")
+    except LookupError:
+        raise InputError(f"unknown encoding '{encoding}'", file=source.shown) from None
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
+    """What to raise where `line` or one of the next lines is not in the encoding."""
+    reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
+    return InputError(
+        f"is not {encoding} text from about this line on ({reason}); save it as "
+        "UTF-8, or in Python give its encoding=",
+        file=source.shown,
+        line=line,
+    )
+
+
+def json_records(source: Source, wanted: int | None) -> Iterator[Record]:
+    """The records of a UTF-8 file: of JSON Lines one after the other, of one document all at once.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at; None for all.
+
+    Raises:
+        InputError: the file cannot be read on.
+    """
+    with source.open() as file:
+        if source.suffix in LINES:
+            for number, line in _numbered_lines(file, "utf-8", source):
+                yield number, decoded(parse_object, line)
+            return
+        records = _document(file, "utf-8", wanted, source)
+    for entry in enumerate(records):
+        yield None, decoded(_object, entry)

@@ -1,0 +1,300 @@
+"""From a file's records to a dataset: the order of work that all readers share.
+
+Map each record, number the samples, find relative files, shuffle, shuffle choices, cut at the
+limit. Where nothing is shuffled, reading stops at the limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from rubricate.dataset.samples._dataset import MemoryDataset
+from rubricate.dataset.samples._fields import (
+    DatasetRecord,
+    FieldMapper,
+    FieldSpec,
+    FunctionMapper,
+    RecordToSample,
+    sample_mapper,
+)
+from rubricate.dataset.samples._lines import HeldLines
+from rubricate.dataset.samples._opening import Source
+from rubricate.dataset.samples._relative import RelativeFiles
+from rubricate.dataset.samples._sample import Sample
+from rubricate.dataset.samples._skipping import OnError, SkippedRecord, check_on_error
+from rubricate.errors import InputError
+
+__all__ = ["Loading", "located"]
+
+CHECKED = 10_000
+"""Records of a JSON Lines file that are read when it is opened; the others, when looked at."""
+
+AT_ONCE = 512
+"""Lines that become samples together: few enough to stay in the processor's cache."""
+
+YOUNG = 1000
+"""Objects made while collection paused from which they are declared old."""
+
+Decode = Callable[[Any], DatasetRecord]
+"""From what a reader has of a record to its fields; raises `InputError`."""
+
+
+@dataclass
+class Loading:
+    """What a reader was asked for. The fields are the parameters that all readers have.
+
+    Raises:
+        InputError: one of them is not what it should be.
+    """
+
+    sample_fields: FieldSpec | RecordToSample | None = None
+    auto_id: bool = False
+    shuffle: bool | int = False
+    seed: int | None = None
+    shuffle_choices: bool | int | None = None
+    limit: int | None = None
+    on_error: OnError = "raise"
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        self.mapper: FieldMapper | FunctionMapper = sample_mapper(self.sample_fields)
+        self.skip = check_on_error(self.on_error)
+        if self.limit is not None:
+            self.limit = whole_number(self.limit, "limit must be None or a number from 0")
+            if self.limit < 0:
+                raise InputError(f"limit must be None or a number from 0, found {self.limit}")
+        if self.seed is not None:
+            self.seed = whole_number(self.seed, "seed must be None or a whole number")
+        if not isinstance(self.shuffle, bool):
+            seed = whole_number(self.shuffle, "shuffle must be true, false or a seed")
+            if self.seed is not None:
+                raise InputError("shuffle is a seed and there is seed= too: give one of them")
+            self.seed, self.shuffle = seed, True
+        if not isinstance(self.shuffle_choices, bool | None):
+            self.shuffle_choices = whole_number(
+                self.shuffle_choices, "shuffle_choices must be true, false or a seed"
+            )
+
+    @property
+    def reads(self) -> int | None:
+        """Samples after which no more need be read; None for all."""
+        return None if self.shuffle else self.limit
+
+    @property
+    def mapped_one_to_one(self) -> bool:
+        """Whether the n-th record is the n-th sample, so that mapping it can wait."""
+        return isinstance(self.mapper, FieldMapper) and not self.skip
+
+    def dataset(
+        self,
+        rows: Iterable[tuple[int | None, Any]],
+        decode: Decode,
+        source: Source | None,
+        name: str | None,
+        location: str | None,
+        quick: Callable[[Any], Sample | None] | None = None,
+        records: list[int] | None = None,
+    ) -> MemoryDataset:
+        """A dataset of records that are all mapped now.
+
+        Args:
+            rows: each record as the reader has it, with the line on which it ends.
+            decode: what makes fields of it.
+            source: the file, beside which relative files are looked for; None for none.
+            name: the dataset's name.
+            location: where it came from.
+            quick: makes a sample of what is as it should be, and None of the rest.
+            records: gets the number of each sample's record, from 1.
+
+        Raises:
+            InputError: a record does not fit; names file, record, line, field.
+        """
+        resolve = None if source is None else RelativeFiles(source).resolve
+        shown = location if source is None else source.shown
+        samples: list[Sample] = []
+        skipped: list[SkippedRecord] = []
+        mapper, reads = self.mapper, self.reads
+        with gc_paused() if isinstance(mapper, FieldMapper) else contextlib.nullcontext():
+            for number, (line, raw) in enumerate(rows if reads != 0 else (), start=1):
+                new: Sequence[Sample]
+                try:
+                    sample = None if quick is None else quick(raw)
+                    if sample is None:
+                        mapped = mapper(decode(raw), resolve)
+                        new = (mapped,) if isinstance(mapped, Sample) else mapped
+                    else:
+                        new = (sample,)
+                except InputError as error:
+                    place = located(error, shown, number, line)
+                    if not self.skip:
+                        raise place from error.__cause__
+                    skipped.append(SkippedRecord(number, line, error.message))
+                    continue
+                for sample in new:
+                    if self.auto_id:
+                        sample.id = len(samples) + 1
+                    samples.append(sample)
+                if records is not None:
+                    records += [number] * len(new)
+                if reads is not None and len(samples) >= reads:
+                    break
+        dataset = MemoryDataset(samples, name, location)
+        dataset.skipped = skipped
+        return self.arranged(dataset)
+
+    def dataset_of_lines(
+        self,
+        lines: HeldLines,
+        decode: Callable[[bytes], DatasetRecord],
+        source: Source,
+        name: str,
+    ) -> MemoryDataset:
+        """A dataset of lines that are mapped when they are first looked at.
+
+        The first 10,000 are looked at now. For `mapped_one_to_one` only.
+
+        Args:
+            lines: each record's line.
+            decode: what makes fields of a line.
+            source: the file.
+            name: the dataset's name.
+        """
+        assert isinstance(self.mapper, FieldMapper)
+        store = _LineStore(lines, decode, self.mapper, source, self.auto_id)
+        store.take(range(min(CHECKED, len(lines))))
+        return self.arranged(MemoryDataset.over(store, range(len(lines)), name, source.location))
+
+    def arranged(self, dataset: MemoryDataset) -> MemoryDataset:
+        """A dataset whose ids are checked, and that is shuffled and cut, as was asked for."""
+        if self.check:
+            dataset.check_ids()
+        if self.shuffle:
+            dataset.shuffle(self.seed)
+        if self.limit is not None and self.limit < len(dataset):
+            # Choices are shuffled in the dataset's order, so those behind the limit change none.
+            skipped, dataset = dataset.skipped, dataset[: self.limit]
+            dataset.skipped = skipped
+        if self.shuffle_choices is not None and self.shuffle_choices is not False:
+            seed = self.seed if self.shuffle_choices is True else self.shuffle_choices
+            try:
+                dataset.shuffle_choices(seed)
+            except InputError as error:
+                raise error.within(file=dataset.location) from None
+        return dataset
+
+
+def whole_number(value: Any, expected: str) -> int:
+    """Whatever is a whole number, numpy's too, as an `int`; `InputError` for anything else."""
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{expected}, found {value!r}")
+
+
+def located(error: InputError, file: str | None, number: int, line: int | None) -> InputError:
+    """The error with file, line and the record's number."""
+    return InputError(
+        error.message,
+        file=file,
+        path=(f"record {number}", *error.path),
+        line=line,
+        column=error.column,
+    )
+
+
+@contextlib.contextmanager
+def gc_paused() -> Iterator[None]:
+    """No cyclic garbage collection while samples are made in bulk.
+
+    They have no cycles, and walking over a million of them costs more than making them. What was
+    made meanwhile counts as old afterwards, so that it is not walked over at once either (without
+    that, reading 300,000 records takes about an eighth longer).
+
+    What other parts of the program see of it: no collection while a reader makes samples, in any
+    thread; and cycles that were young then wait for a full collection. A program that has paused
+    collection, or has frozen objects of its own, keeps both as they are.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            if gc.get_count()[0] > YOUNG and not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+class _LineStore:
+    """Lines that become samples when they are first asked for, whichever thread asks."""
+
+    def __init__(
+        self,
+        lines: HeldLines,
+        decode: Callable[[bytes], DatasetRecord],
+        mapper: FieldMapper,
+        source: Source,
+        auto_id: bool,
+    ) -> None:
+        self._lines = lines
+        self._samples: list[Sample | None] = [None] * len(lines)
+        self._decode = decode
+        self._mapper = mapper
+        self._source = source
+        self._files = RelativeFiles(source)
+        self._auto_id = auto_id
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def take(self, indices: Sequence[int]) -> list[Sample]:
+        samples = self._samples
+        with self._lock, gc_paused():
+            for start in range(0, len(indices), AT_ONCE):
+                part = indices[start : start + AT_ONCE]
+                self._make([index for index in part if samples[index] is None])
+        return [samples[index] for index in indices]  # type: ignore[misc]
+
+    def _make(self, indices: Sequence[int]) -> None:
+        """Turn lines into samples, and give their memory back."""
+        made = 0
+        try:
+            for index, sample in zip(indices, self._mapped(indices), strict=True):
+                if self._auto_id:
+                    sample.id = index + 1
+                self._samples[index] = sample
+                made += 1
+        except ValueError:
+            raise self._error(indices[made]) from None
+        finally:
+            self._lines.used(indices[:made])
+
+    def _mapped(self, indices: Sequence[int]) -> Iterable[Sample]:
+        """The lines' samples: together where all fit, else one by one up to one that does not."""
+        lines = self._lines.unused(indices)
+        decode, mapper, resolve = self._decode, self._mapper, self._files.resolve
+        try:
+            samples = mapper.plain(list(map(decode, lines)))
+        except ValueError:
+            samples = None
+        if samples is not None:
+            return samples
+        return (mapper.quick(decode(line), resolve) for line in lines)
+
+    def _error(self, index: int) -> InputError:
+        try:
+            (line,) = self._lines.unused((index,))
+            self._mapper(self._decode(line), self._files.resolve)
+        except InputError as error:
+            return located(error, self._source.shown, index + 1, self._lines.numbers[index])
+        raise AssertionError("a record that could not be read can be read")

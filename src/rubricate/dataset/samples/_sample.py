@@ -1,0 +1,258 @@
+"""One sample: an input, what is ideally answered, and what goes with them."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
+
+from rubricate.dataset.samples._chat import ChatMessage
+from rubricate.errors import InputError
+
+__all__ = [
+    "Sample",
+    "SandboxEnvironmentSpec",
+    "SandboxEnvironmentType",
+    "metadata_model",
+    "plain_sample",
+    "plain_samples",
+    "sample_input_len",
+]
+
+
+class SandboxEnvironmentSpec(BaseModel):
+    """A sandbox: its type and, optionally, its configuration (mostly a file).
+
+    A configuration that is a pydantic model becomes an object when it is written as JSON. What is
+    read back has that object, which has no class to become again, and equals what was written.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    type: str
+    config: Any = None
+
+    def __init__(self, type: str, config: Any = None) -> None:
+        super().__init__(type=type, config=config)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SandboxEnvironmentSpec):
+            return NotImplemented
+        if self.type != other.type:
+            return False
+        return bool(self.config == other.config or _as_json(self.config) == _as_json(other.config))
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+
+def _as_json(config: Any) -> Any:
+    return config.model_dump(mode="json") if isinstance(config, BaseModel) else config
+
+
+SandboxEnvironmentType = (
+    SandboxEnvironmentSpec | str | tuple[str, str] | tuple[str, BaseModel] | Mapping[str, JsonValue]
+)
+"""A sandbox as people give it: a type, (type, configuration), a specification, or its JSON."""
+
+MT = TypeVar("MT", bound=BaseModel)
+
+
+class Sample(BaseModel):
+    """A sample of an evaluation.
+
+    Attributes:
+        input: what a model is asked: text, or a list of chat messages.
+        choices: the answers to choose from, for multiple-choice questions.
+        target: the ideal answer or answers, or text for a grader to go by.
+        id: its identifier.
+        metadata: anything else worth keeping.
+        sandbox: where its files and script belong.
+        files: what goes along with it, by name: paths, inline text, or data URIs.
+        setup: a script to run before it: a path, inline text, or a data URI.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    input: str | list[ChatMessage]
+    choices: list[str] | None = None
+    target: str | list[str] = ""
+    id: int | str | None = None
+    metadata: dict[str, Any] | None = None
+    sandbox: SandboxEnvironmentSpec | None = None
+    files: dict[str, str] | None = None
+    setup: str | None = None
+
+    def __init__(
+        self,
+        input: str | list[ChatMessage],
+        choices: list[str] | None = None,
+        target: str | list[str] = "",
+        id: int | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        sandbox: SandboxEnvironmentType | None = None,
+        files: dict[str, str] | None = None,
+        setup: str | None = None,
+    ) -> None:
+        """Create a sample; the arguments are its attributes.
+
+        `sandbox` may be a type, a pair of type and configuration, or an object with these keys.
+
+        Raises:
+            pydantic.ValidationError (ValueError): a value is not of the field's type.
+        """
+        super().__init__(
+            input=input,
+            choices=choices,
+            target=target,
+            id=id,
+            metadata=metadata,
+            sandbox=sandbox,
+            files=files,
+            setup=setup,
+        )
+
+    @field_validator("target", mode="before")
+    @classmethod
+    def _numbers_as_text(cls, value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        return value
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _no_truth_as_id(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError(f"an id is text or a whole number, not {value}")
+        return value
+
+    @field_validator("sandbox", mode="before")
+    @classmethod
+    def _sandbox_in_any_form(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return SandboxEnvironmentSpec(value)
+        if isinstance(value, Mapping):
+            if set(value) - {"type", "config"} or "type" not in value:
+                raise ValueError("an object for 'sandbox' has the keys type and config")
+            return SandboxEnvironmentSpec(**value)
+        if isinstance(value, Sequence):
+            if len(value) != 2:
+                raise ValueError(
+                    f"Invalid 'sandbox' value: {value!r}. Sandbox must be string or 2-item list"
+                )
+            return SandboxEnvironmentSpec(*value)
+        return value
+
+    def metadata_as(self, metadata_cls: type[MT]) -> MT:
+        """The metadata as a model of the given class; keys that it does not name are left out.
+
+        Args:
+            metadata_cls: a pydantic model with `frozen=True`, so that nobody takes it for the
+                metadata itself.
+
+        Raises:
+            InputError (ValueError): there is no metadata, the class is not frozen, or the values
+                do not fit it.
+        """
+        if self.metadata is None:
+            raise InputError("Sample does not have metadata")
+        return metadata_model(self.metadata, metadata_cls)
+
+
+def metadata_model(values: Mapping[str, Any], metadata_cls: type[MT], *, whole: bool = False) -> MT:
+    """Build a metadata model; see `Sample.metadata_as`. `whole` hands it unknown keys too."""
+    check_frozen(metadata_cls)
+    if not whole:
+        values = {name: values[name] for name in metadata_cls.model_fields if name in values}
+    try:
+        return metadata_cls(**values)
+    except ValidationError as error:
+        raise InputError(
+            f"Could not parse metadata into {metadata_cls.__name__}: {error}"
+        ) from error
+
+
+def check_frozen(metadata_cls: type[BaseModel]) -> None:
+    """Raise `InputError` unless the model is frozen."""
+    if not metadata_cls.model_config.get("frozen"):
+        raise InputError(f"Metadata model {metadata_cls.__name__} must have frozen=True")
+
+
+def sample_input_len(sample: Sample) -> int:
+    """The characters of a sample's input; for messages, of all their texts together."""
+    if isinstance(sample.input, str):
+        return len(sample.input)
+    return sum(len(message.text) for message in sample.input)
+
+
+_ALL_FIELDS = set(Sample.model_fields)
+# One set for all plain samples: `__init__` too sets every field, so that pydantic, which adds a
+# field's name when it is assigned to, has nothing to add.
+_new = object.__new__
+_dict_of = attrgetter("__dict__")
+_set_values = BaseModel.__dict__["__dict__"].__set__
+_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+
+
+class _Values:
+    """A sample's values. Instances of a plain class share the table of their attributes' names,
+    so that their `__dict__` takes half the memory of a dictionary written out."""
+
+    def __init__(self, input: Any, choices: Any, target: Any, id: Any, metadata: Any) -> None:
+        self.input = input
+        self.choices = choices
+        self.target = target
+        self.id = id
+        self.metadata = metadata
+        self.sandbox = self.files = self.setup = None
+
+
+def plain_sample(
+    input: str | list[ChatMessage],
+    choices: list[str] | None,
+    target: str | list[str],
+    id: int | str | None,
+    metadata: dict[str, Any] | None,
+) -> Sample:
+    """A sample of values that are known to have the fields' types, without validating them.
+
+    It equals `Sample(input, choices, target, id, metadata)` and costs about a tenth of it, which
+    is what makes reading a million records quick. Containers are taken over, not copied.
+    """
+    sample = _new(Sample)
+    _set_values(sample, _Values(input, choices, target, id, metadata).__dict__)
+    _set_fields_set(sample, _ALL_FIELDS)
+    _set_extra(sample, None)
+    _set_private(sample, None)
+    return sample
+
+
+def plain_samples(
+    inputs: Sequence[str],
+    targets: Iterable[str],
+    ids: Iterable[int | str | None],
+    metadata: Iterable[dict[str, Any] | None],
+) -> list[Sample]:
+    """As `plain_sample` for each, without choices; the loops are the interpreter's own."""
+    samples = [*map(_new, repeat(Sample, len(inputs)))]
+    values = map(_Values, inputs, repeat(None), targets, ids, metadata)
+    deque(map(_set_values, samples, map(_dict_of, values)), maxlen=0)
+    for set_slot, value in (
+        (_set_fields_set, _ALL_FIELDS),
+        (_set_extra, None),
+        (_set_private, None),
+    ):
+        deque(map(set_slot, samples, repeat(value)), maxlen=0)
+    return samples
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

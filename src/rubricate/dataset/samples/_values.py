@@ -1,0 +1,269 @@
+"""Reading a record's values into the types of a sample's fields.
+
+Each function takes what the data source gave and returns what the field holds. What cannot be read
+is an `InputError` that says what was found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from rubricate.dataset.samples._chat import ChatMessage
+from rubricate.dataset.samples._json_text import parse_json_bytes, without_nan
+from rubricate.dataset.samples._sample import (
+    SandboxEnvironmentSpec,
+    is_missing,
+    metadata_model,
+)
+from rubricate.errors import InputError
+
+__all__ = [
+    "read_choices",
+    "read_files",
+    "read_id",
+    "read_input",
+    "read_messages",
+    "read_metadata",
+    "read_sandbox",
+    "read_setup",
+    "read_target",
+]
+
+ROLES = ("system", "user", "assistant", "tool")
+
+
+def shown(value: Any) -> str:
+    """A value for a message: as JSON, at most 60 characters."""
+    if isinstance(value, float):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_input(value: Any) -> str | list[ChatMessage]:
+    """Text, a number as text, or a list of chat messages."""
+    if isinstance(value, str) and value:
+        return value
+    if is_missing(value) or value in ("", []) or value is False:
+        raise InputError(f"No input in dataset: found {shown(value)}")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, list):
+        raise InputError(
+            f"expected text or a list of chat messages, found {shown(value)} "
+            f"({type(value).__name__})"
+        )
+    return read_messages(value)
+
+
+def read_messages(values: Iterable[Any]) -> list[ChatMessage]:
+    """Chat messages out of objects with a role and content, OpenAI's among them.
+
+    Raises:
+        InputError: there is none, or one has another form; says which.
+    """
+    if read := [_message(item, index) for index, item in enumerate(values)]:
+        return read
+    raise InputError("expected chat messages, found none")
+
+
+_messages: TypeAdapter[ChatMessage] | None = None
+
+
+def _message(value: Any, index: int) -> ChatMessage:
+    where = (f"message {index + 1}",)
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    if not isinstance(value, Mapping):
+        raise InputError(f"expected a chat message (an object), found {shown(value)}", path=where)
+    role, content = value.get("role"), value.get("content")
+    if role not in ROLES:
+        found = "" if role is None else f": found {shown(role)}, known are {', '.join(ROLES)}"
+        raise InputError(f"role not specified for chat input in dataset{found}", path=where)
+    if content is None and role == "assistant" and value.get("tool_calls"):
+        content = ""  # OpenAI's messages that only call tools
+    if content is None:
+        raise InputError("content not specified for chat input in dataset", path=where)
+    fields = {
+        key: inner
+        for key, inner in value.items()
+        if inner is not None and key not in ("source", "tool_calls")
+    }
+    fields["content"] = content
+    if role == "assistant" and value.get("tool_calls"):
+        fields["tool_calls"] = [_tool_call(call, where) for call in value["tool_calls"]]
+    global _messages  # noqa: PLW0603 - built when first needed: most datasets have no messages
+    if _messages is None:
+        _messages = TypeAdapter(ChatMessage)
+    try:
+        return _messages.validate_python({**fields, "source": "input"})
+    except ValidationError as error:
+        from rubricate._documents import input_error
+
+        raise input_error(error, where) from None
+
+
+def _tool_call(call: Any, where: tuple[str, ...]) -> Any:
+    """A tool call in this package's form; OpenAI's nests name and arguments as `function`."""
+    if not isinstance(call, Mapping):
+        return call
+    call = dict(call)
+    if isinstance(function := call.get("function"), Mapping):
+        call |= {"function": function.get("name"), "arguments": function.get("arguments")}
+    if isinstance(call.get("arguments"), str):
+        try:
+            call["arguments"] = parse_json_bytes(call["arguments"] or "{}")
+        except InputError as error:
+            raise InputError(f"tool call's arguments: {error.message}", path=where) from None
+    return call
+
+
+def read_target(value: Any) -> str | list[str]:
+    """Text; of a list, the text of each item; an empty text for a missing value."""
+    if type(value) is str:
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, list):
+        return [str(item) for item in value if item is None or not is_missing(item)]
+    return str(value)
+
+
+def read_choices(value: Any) -> list[str] | None:
+    """A list; a JSON list in text; or text split at commas, else at spaces.
+
+    None where missing, blank or `null`.
+    """
+    if _is_none(value):
+        return None
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            try:
+                parsed = parse_json_bytes(value.strip())
+            except InputError:
+                parsed = None  # text that only begins with a bracket
+            if isinstance(parsed, list):
+                return read_choices(parsed)
+        pieces = value.split(",")
+        if len(pieces) == 1:
+            pieces = value.split()
+        return [piece.strip() for piece in pieces if piece.strip()]
+    if isinstance(value, Sequence):
+        texts = [str(item) for item in value if item is None or not is_missing(item)]
+        return [text for text in texts if text.strip()]
+    return [str(value)]
+
+
+def read_id(value: Any) -> int | str | None:
+    """A whole number or text; None where missing or empty."""
+    if is_missing(value) or value == "":
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InputError(f"expected text or a whole number, found {shown(value)}")
+    return value
+
+
+def read_metadata(value: Any) -> dict[str, Any] | None:
+    """An object, or one as JSON text; None where missing, blank or `null`."""
+    if _is_none(value):
+        return None
+    if isinstance(value, str):
+        value = without_nan(_parsed(value))
+    if not isinstance(value, dict):
+        raise InputError(
+            f"Unexpected type for 'metadata' field: {type(value)}; expected an object, found "
+            f"{shown(value)}"
+        )
+    return value
+
+
+def read_metadata_model(
+    record: Mapping[str, Any], name: str, model: type[BaseModel]
+) -> dict[str, Any]:
+    """Metadata as the given model sees it, from its own column or from the record's fields."""
+    own = read_metadata(record.get(name))
+    values = without_nan(dict(record)) if own is None else own
+    found = metadata_model(values, model, whole=own is not None)
+    return found.model_dump()
+
+
+def read_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
+    """A type, a list of type and configuration (or one as JSON text), or an object of both."""
+    if _is_none(value):
+        return None
+    given = value
+    if isinstance(value, str):
+        if not value.lstrip().startswith(("[", "{")):
+            return SandboxEnvironmentSpec(value)
+        value = _parsed(value)
+    if isinstance(value, Mapping):
+        if "type" not in value or set(value) - {"type", "config"}:
+            raise InputError(
+                f"Unexpected type for 'sandbox' field: an object with the keys "
+                f"{', '.join(map(str, value))}; expected type and config"
+            )
+        value = [value["type"], value.get("config")]
+    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], str):
+        raise InputError(
+            f"Invalid 'sandbox' value: {shown(given)}. Sandbox must be string or 2-item list"
+        )
+    return SandboxEnvironmentSpec(value[0], value[1])
+
+
+def read_files(value: Any) -> dict[str, str] | None:
+    """An object of texts by name, or one as JSON text; None where missing, blank or `null`."""
+    if _is_none(value):
+        return None
+    if isinstance(value, str):
+        value = _parsed(value)
+    if not isinstance(value, dict):
+        raise InputError(
+            f"Unexpected type for 'files' field: {type(value)}; expected an object of texts"
+        )
+    for key, text in value.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f"Unexpected type for 'files' field: {type(value)}; '{key}' is not text but "
+                f"{shown(text)}"
+            )
+    return value
+
+
+def read_setup(value: Any) -> str | None:
+    """Text, or a number as text; None where missing."""
+    if is_missing(value):
+        return None
+    if isinstance(value, list | Mapping):
+        raise InputError(f"expected text, found {shown(value)}")
+    return str(value)
+
+
+def _is_none(value: Any) -> bool:
+    """Whether there is no value in a field that text holds as JSON."""
+    return is_missing(value) or (isinstance(value, str) and value.strip() in ("", "null"))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse_json_bytes(text)
+    except InputError as error:
+        raise InputError(f"{error.message} (in {shown(text)})") from None
+
+
+Reader = Callable[[Any], Any]
+READERS: dict[str, Reader] = {
+    "input": read_input,
+    "target": read_target,
+    "choices": read_choices,
+    "id": read_id,
+    "sandbox": read_sandbox,
+    "files": read_files,
+    "setup": read_setup,
+}
+"""How each field but metadata is read, in the order in which problems are reported."""
