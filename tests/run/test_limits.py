@@ -34,11 +34,11 @@ def test_a_pause_holds_back_all_and_can_grow():
             passed.append(time.monotonic() - begin)
             limiter.release()
 
-        limiter.pacing.pause(0.05)
+        limiter.rate.pause(0.05)
         tasks = [asyncio.create_task(send()) for _ in range(4)]
         await asyncio.sleep(0.02)
-        limiter.pacing.pause(0.1)
-        limiter.pacing.pause(0.01)
+        limiter.rate.pause(0.1)
+        limiter.rate.pause(0.01)
         await asyncio.gather(*tasks)
         return passed
 
@@ -68,7 +68,7 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
 def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
     async def main() -> tuple[list[bool], bool]:
         limiter, one, other = Limiter(Limits(8)), object(), object()
-        limiter.pacing.pause(60.0)
+        limiter.rate.pause(60.0)
         waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
         stays = asyncio.create_task(limiter.acquire(0.0, other))
         await asyncio.sleep(0)
@@ -157,7 +157,7 @@ def test_a_request_that_waits_in_one_loop_is_let_through_by_another():
 
 def test_a_pause_ends_for_those_in_another_loop_too():
     limiter = Limiter(Limits(2))
-    limiter.pacing.pause(0.2)
+    limiter.rate.pause(0.2)
 
     async def ask() -> bool:
         async with asyncio.timeout(10):
@@ -239,7 +239,7 @@ def test_isolated_refusals_that_no_rate_explains_slow_nothing_down(make_dataset,
             limiter = limiter_of(f"{endpoint.url}")
 
             def look(progress: rubricate.Progress) -> None:
-                learnt.append(limiter.pacing._started and limiter.pacing._pace is not None)
+                learnt.append(limiter.rate._started and limiter.rate._pace is not None)
 
             return await rubricate.agrade(
                 make_dataset(240), "m", base_url=endpoint.url, concurrency=100, on_progress=look
@@ -317,7 +317,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
             limiter.release()
         assert limiter.silent_since is not None
         assert not limiter.has_room
-        limiter.pacing._paused_until = 0.0
+        limiter.rate._paused_until = 0.0
         await limiter.acquire()
         assert not limiter.has_room
         limiter.release()
