@@ -9,9 +9,9 @@
 What is named here is loaded when it is first used, so that importing the package is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rubricate._lazy import lazy_door
 from rubricate._version import __version__
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ if TYPE_CHECKING:
     )
     from rubricate.run import FinishedRun, ItemResult, Progress, Result, read_run
     from rubricate.streaming import ResultStream
+else:
+    __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "BuiltinJudge",
@@ -165,98 +167,3 @@ __all__ = [
     "read_run",
     "redteam",
 ]
-
-_ROOMS = {
-    "rubricate.comparing": (
-        "PairReport",
-        "PairStream",
-        "acompare_pair",
-        "acompare_pair_stream",
-        "aestimate_pair",
-        "compare_pair",
-        "compare_pair_stream",
-        "estimate_pair",
-    ),
-    "rubricate.dataset": (
-        "ContextDocument",
-        "DataItem",
-        "Dataset",
-        "FieldSpec",
-        "MemoryDataset",
-        "RecordToSample",
-        "RubricDataset",
-        "Sample",
-        "Transcript",
-        "csv_dataset",
-        "file_dataset",
-        "hf_dataset",
-        "json_dataset",
-        "parquet_dataset",
-    ),
-    "rubricate.errors": (
-        "InputError",
-        "MissingKeyError",
-        "ModelError",
-        "RubricateError",
-        "RunStopped",
-    ),
-    "rubricate.grading": (
-        "aestimate",
-        "agrade",
-        "agrade_stream",
-        "estimate",
-        "grade",
-        "grade_stream",
-    ),
-    "rubricate.judge": (
-        "BuiltinJudge",
-        "Cascade",
-        "HTTPModel",
-        "Judge",
-        "Model",
-        "ModelJudge",
-        "Panel",
-        "People",
-        "PythonModel",
-    ),
-    "rubricate.redteaming": (
-        "RedTeamReport",
-        "aestimate_redteam",
-        "aredteam",
-        "estimate_redteam",
-        "redteam",
-    ),
-    "rubricate.reward": ("RewardFunction",),
-    "rubricate.rubric": (
-        "CodeCriterion",
-        "CounterCriterion",
-        "Criterion",
-        "CriterionOption",
-        "CriterionVerdict",
-        "Evidence",
-        "LengthPenalty",
-        "MetricCriterion",
-        "RegexCriterion",
-        "Rubric",
-        "ScaleCriterion",
-        "Score",
-        "Usage",
-        "Verdict",
-    ),
-    "rubricate.run": ("FinishedRun", "ItemResult", "Progress", "Result", "read_run"),
-    "rubricate.streaming": ("ResultStream",),
-}
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    room = _ROOM_OF.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(room), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

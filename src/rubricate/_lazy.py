@@ -12,12 +12,10 @@ Where each name comes from is read from those imports, so that it is written onc
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from inspect import getsource
 from typing import Any
 
 __all__ = ["lazy_door"]
@@ -33,7 +31,9 @@ def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
     @cache
     def homes() -> dict[str, str]:
-        return dict(_imports_for_types(getsource(module)))
+        from inspect import getsource
+
+        return _imports_for_types(getsource(module))
 
     def load(name: str) -> Any:
         home = None if name.startswith("_") else homes().get(name)
@@ -46,13 +46,15 @@ def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
     return load, lambda: sorted(module.__all__)
 
 
-def _imports_for_types(source: str) -> list[tuple[str, str]]:
+def _imports_for_types(source: str) -> dict[str, str]:
     """Each name that a module imports in `if TYPE_CHECKING`, and the module that it is in."""
-    return [
-        (alias.name, imported.module or "")
+    import ast  # late, as `inspect` is: importing the package loads neither
+
+    return {
+        alias.name: imported.module or ""
         for block in ast.parse(source).body
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for imported in block.body
         if isinstance(imported, ast.ImportFrom)
         for alias in imported.names
-    ]
+    }

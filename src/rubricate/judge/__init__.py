@@ -1,7 +1,8 @@
 """Who grades: from (item, criterion) to a verdict."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rubricate._lazy import lazy_door
 from rubricate.judge._attacks import (
     AttackedQuestion,
     AttackFamily,
@@ -73,6 +74,8 @@ from rubricate.judge.models import (
 
 if TYPE_CHECKING:
     from rubricate.judge._builtin import BuiltinJudge
+else:  # its classifier's code is loaded when somebody asks for it
+    __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "ABSTAINED",
@@ -152,11 +155,3 @@ __all__ = [
     "split_document",
     "without_leading_reasoning",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "BuiltinJudge":  # loads its classifier's code only when somebody asks for it
-        from rubricate.judge._builtin import BuiltinJudge
-
-        return BuiltinJudge
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

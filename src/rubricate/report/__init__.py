@@ -1,8 +1,8 @@
 """What people see: the summary, as data and on a terminal, tables, and reports on finished runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rubricate._lazy import lazy_door
 from rubricate.report._confidence import confidence
 from rubricate.report._conversation import conversation_lines
 from rubricate.report._estimate import estimate_figures, estimate_text
@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from rubricate.report._pairs import PairResult, PairVerdict, finished_pairs, pair_result
     from rubricate.report._plots import Plots
     from rubricate.report._variance import CriterionVariance, VarianceReport, variance_report
+else:
+    __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "ITEM_COLUMNS",
@@ -170,55 +172,3 @@ __all__ = [
     "variance_report",
     "write_report",
 ]
-
-_MODULES = {  # loaded when the first of them is asked for: most need numpy or jinja2
-    "_attacks": (
-        "RIGHT",
-        "WRONG",
-        "AttackFigures",
-        "ControlFigures",
-        "Defence",
-        "DefenceFigures",
-        "Form",
-        "RedTeamReport",
-    ),
-    "_agreement": ("AgreementReport", "CriterionAgreement", "agreement_report"),
-    "_annotators": ("AnnotatorsTogether", "CriterionAnnotators"),
-    "_calibration": (
-        "CalibrationMethod",
-        "Calibrator",
-        "FittedCalibration",
-        "HeldOut",
-        "fit_calibration",
-        "read_calibration",
-    ),
-    "_cascade": ("CascadePoint", "CascadeReport", "cascade_report"),
-    "_certificate": ("Certificate", "certify", "check_certificate", "read_certificate"),
-    "_comparison": ("CriterionComparison", "Flip", "RunComparison", "compare_runs"),
-    "_notebook": ("item_html", "result_html"),
-    "_page": ("ReportPage", "write_report"),
-    "_page_parts": ("page_part", "page_policy", "page_templates"),
-    "_plots": ("Plots",),
-    "_few_labels": ("CriterionMean", "FewLabelsReport", "few_labels_report"),
-    "_judged": ("JudgedReport",),
-    "_kept_report": ("keep_report", "kept_report"),
-    "_pair_figures": (
-        "PairFigures",
-        "PairReport",
-        "PairSummary",
-        "PairTallies",
-        "PositionFigures",
-    ),
-    "_pairs": ("PairResult", "PairVerdict", "finished_pairs", "pair_result"),
-    "_variance": ("CriterionVariance", "VarianceReport", "variance_report"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value

@@ -6,9 +6,9 @@ Functions on sequences of labels or numbers, `None` where there is none. A figur
 What is named here is loaded when it is first used, so that numpy and scipy are too.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rubricate._lazy import lazy_door
 from rubricate.stats._agreement import SAME_STEP, Agreement, agreement_of_counts, stratified
 from rubricate.stats._estimate import Estimate
 
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._strata import StratifiedAgreement, stratified_agreement
     from rubricate.stats._variance import VarianceComponents, variance_components
+else:
+    __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "SAME_STEP",
@@ -128,57 +130,3 @@ __all__ = [
     "wilcoxon_test",
     "wilson_interval",
 ]
-
-_MODULES = {
-    "_annotators": (
-        "AnnotatorAgreement",
-        "Level",
-        "annotator_agreement",
-        "fleiss_kappa",
-        "intraclass_correlation",
-        "krippendorff_alpha",
-    ),
-    "_asymmetry": ("asymmetry",),
-    "_calibration": (
-        "Calibration",
-        "CalibrationMap",
-        "IsotonicMap",
-        "PlattMap",
-        "ReliabilityBin",
-        "calibration",
-        "read_calibration_map",
-    ),
-    "_cascade": ("ThresholdChoice", "ThresholdPoint", "choose_threshold", "threshold_point"),
-    "_comparison": ("PairedComparison", "compare_paired"),
-    "_dawid_skene": ("DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"),
-    "_few_labels": ("CorrectedMean", "LabelPlan", "corrected_mean", "next_to_label"),
-    "_intervals": ("MeanEstimate", "clustered_mean", "clustered_share", "wilson_interval"),
-    "_labels": ("LabelAgreement", "Undecided", "decided_pairs", "label_agreement"),
-    "_means": ("bootstrapped_mean",),
-    "_resampling": ("Bootstrap",),
-    "_scores": ("ScoreAgreement", "score_agreement"),
-    "_significance": (
-        "PairedTest",
-        "holm",
-        "mcnemar_test",
-        "permutation_test",
-        "smallest_detectable_difference",
-        "wilcoxon_test",
-    ),
-    "_strata": ("StratifiedAgreement", "stratified_agreement"),
-    "_variance": ("VarianceComponents", "variance_components"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -11,8 +11,9 @@ labels of your own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rubricate._lazy import lazy_door
 from rubricate.judge.builtin._classifier import Classifier
 from rubricate.judge.builtin._features import FEATURE_NAMES
 from rubricate.judge.builtin._inputs import Estimate, Inputs, Labelled, Option
@@ -20,6 +21,8 @@ from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport, fit, refit
+else:  # numpy comes with what fits
+    __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "FEATURE_NAMES",
@@ -33,12 +36,3 @@ __all__ = [
     "refit",
     "unseen_figures",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import what fits, and numpy with it, when it is first asked for."""
-    if name in ("FitReport", "fit", "refit"):
-        from rubricate.judge.builtin import _fit
-
-        return getattr(_fit, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

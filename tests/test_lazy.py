@@ -1,0 +1,48 @@
+"""Doors that load a name when somebody first asks for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import rubricate
+
+SOURCE = Path(rubricate.__file__).parent
+DOORS = sorted(
+    ".".join(("rubricate", *path.relative_to(SOURCE).parts[:-1]))
+    for path in SOURCE.rglob("__init__.py")
+    if "lazy_door(" in path.read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_lazy_door_has_every_name_that_it_lists(door):
+    module = import_module(door)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    assert dir(module) == sorted(module.__all__)
+
+
+def test_a_lazy_door_loads_a_name_when_it_is_asked_for():
+    program = (
+        "import sys, rubricate.stats as door\n"
+        "module = 'rubricate.stats._dawid_skene'\n"
+        "print(module in sys.modules, 'dawid_skene' in vars(door))\n"
+        "from rubricate.stats import dawid_skene\n"
+        "print(module in sys.modules, vars(door)['dawid_skene'] is dawid_skene)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False", "True", "True"]
+
+
+def test_a_name_that_a_lazy_door_does_not_have_is_told():
+    with pytest.raises(AttributeError, match=r"module 'rubricate' has no attribute 'grada'"):
+        rubricate.grada  # noqa: B018
+    with pytest.raises(ImportError, match=r"cannot import name 'Nothing' from 'rubricate.stats'"):
+        exec("from rubricate.stats import Nothing")
