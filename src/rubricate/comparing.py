@@ -40,7 +40,7 @@ from rubricate.report import (
     keep_report,
 )
 from rubricate.rubric import Rubric
-from rubricate.run import Estimate, ItemResult
+from rubricate.run import ItemResult, RunEstimate
 from rubricate.streaming import ResultStream, Stream
 
 __all__ = [
@@ -211,7 +211,7 @@ def compare_pair_stream(
 
 async def aestimate_pair(
     first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> Estimate:
+) -> RunEstimate:
     """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
 
     A pair is two items, one for each order.
@@ -230,7 +230,7 @@ async def aestimate_pair(
 
 def estimate_pair(
     first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> Estimate:
+) -> RunEstimate:
     """`aestimate_pair` for plain code."""
     return run_sync(lambda: aestimate_pair(first, second, **options))
 

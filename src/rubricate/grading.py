@@ -42,11 +42,11 @@ from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import (
     CACHE_NAME,
     JOURNAL_NAME,
-    Estimate,
     ItemResult,
     Outcome,
     Progress,
     Result,
+    RunEstimate,
 )
 from rubricate.run import estimate as estimate_run
 from rubricate.streaming import ResultStream, agrade_stream
@@ -285,7 +285,7 @@ def _existing(folder: str | Path | None, name: str) -> Path | None:
 
 async def aestimate(
     dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]
-) -> Estimate:
+) -> RunEstimate:
     """What `agrade` with these arguments would take; sends nothing and writes nothing.
 
     Tokens are guessed from the length of the prompts, and each call is taken to be answered at
@@ -313,7 +313,7 @@ async def aestimate(
 
 def estimate(
     dataset: Gradable, judge: JudgesLike = None, **options: Unpack[GradingOptions]
-) -> Estimate:
+) -> RunEstimate:
     """`aestimate` for plain code."""
     return run_sync(lambda: aestimate(dataset, judge, **options))
 

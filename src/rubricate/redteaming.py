@@ -45,7 +45,7 @@ from rubricate.judge import (
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
 from rubricate.report import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
-from rubricate.run import Estimate, ItemResult, Outcome
+from rubricate.run import ItemResult, Outcome, RunEstimate
 
 __all__ = [
     "RedTeamOptions",
@@ -142,7 +142,7 @@ def redteam(
 
 async def aestimate_redteam(
     judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> Estimate:
+) -> RunEstimate:
     """What `aredteam` with these arguments would take; sends nothing and writes nothing.
 
     Raises:
@@ -158,7 +158,7 @@ async def aestimate_redteam(
 
 def estimate_redteam(
     judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> Estimate:
+) -> RunEstimate:
     """`aestimate_redteam` for plain code."""
     return run_sync(lambda: aestimate_redteam(judge, limit=limit, **options))
 

@@ -54,7 +54,7 @@ from rubricate.report import (
     compare_runs,
     write_report,
 )
-from rubricate.run import Estimate, read_run
+from rubricate.run import RunEstimate, read_run
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, assert_rubric
 
@@ -164,8 +164,8 @@ Criterion(name="c", requirement="x", note="y")
 pairs = rubricate.compare_pair("a", "b", rubric=rubric, judge=["openai/gpt", answer], replicates=2)
 assert_type(pairs, PairReport)
 assert_type(pairs.overall.win_rate, float | None)
-assert_type(rubricate.estimate_pair("a", "b", rubric=rubric, judge=answer), Estimate)
-assert_type(rubricate.estimate_redteam("m", limit=1), Estimate)
+assert_type(rubricate.estimate_pair("a", "b", rubric=rubric, judge=answer), RunEstimate)
+assert_type(rubricate.estimate_redteam("m", limit=1), RunEstimate)
 for pair in rubricate.compare_pair_stream(dataset, dataset, judge=answer, run_dir="run"):
     assert_type(pair, PairResult)
 assert_type(rubricate.compare_pair(dataset, dataset, judge=answer).pairs, int)

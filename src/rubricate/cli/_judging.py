@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rubricate.cli._progress import ProgressView
     from rubricate.judge import Weights
     from rubricate.report import JudgedReport
-    from rubricate.run import Estimate
+    from rubricate.run import RunEstimate
 
 __all__ = [
     "NO_JUDGE",
@@ -94,7 +94,7 @@ def exit_code(
     return 1
 
 
-def print_estimate(estimate: Estimate, json_output: bool, pairs: int | None = None) -> None:
+def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None = None) -> None:
     """Print what a run would take.
 
     Args:

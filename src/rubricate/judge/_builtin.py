@@ -12,8 +12,8 @@ from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._probability import Mode
 from rubricate.judge.builtin import (
+    Classification,
     Classifier,
-    Estimate,
     Inputs,
     Labelled,
     Option,
@@ -136,7 +136,7 @@ class BuiltinJudge:
         )
 
     def _with_probabilities(
-        self, criterion: Criterion, estimate: Estimate, evidence: tuple[Evidence, ...]
+        self, criterion: Criterion, estimate: Classification, evidence: tuple[Evidence, ...]
     ) -> Verdict:
         label, probability = estimate.label or "", estimate.probability or 0.0
         shares = dict(estimate.shares or ((label, probability),))

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from rubricate._terminal import one_line
-from rubricate.run import Estimate, Range
+from rubricate.run import Range, RunEstimate
 
 __all__ = ["estimate_figures", "estimate_text"]
 
 
-def estimate_figures(estimate: Estimate) -> dict[str, Any]:
+def estimate_figures(estimate: RunEstimate) -> dict[str, Any]:
     """The estimate as JSON values; ranges are objects with `low` and `high`."""
     figures = asdict(estimate)
     for name in ("input_tokens", "output_tokens", "cost"):
@@ -20,7 +20,7 @@ def estimate_figures(estimate: Estimate) -> dict[str, Any]:
     return figures
 
 
-def estimate_text(estimate: Estimate) -> str:
+def estimate_text(estimate: RunEstimate) -> str:
     """The estimate in four lines, five with long documents."""
     models = ", ".join(f"{count} of {name}" for name, count in estimate.models.items())
     requests = f"{estimate.requests}"

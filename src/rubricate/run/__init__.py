@@ -2,7 +2,7 @@
 
 from rubricate.run._channel import Channel
 from rubricate.run._documents import DocumentWork
-from rubricate.run._estimate import Estimate, Range, estimate
+from rubricate.run._estimate import Range, RunEstimate, estimate
 from rubricate.run._executor import OnVerdict
 from rubricate.run._finished import FinishedRun, RowVerdict, read_run
 from rubricate.run._finished_exchanges import Conversation, Conversations
@@ -33,7 +33,6 @@ __all__ = [
     "Conversation",
     "Conversations",
     "DocumentWork",
-    "Estimate",
     "Exchange",
     "FinishedItem",
     "FinishedRun",
@@ -47,6 +46,7 @@ __all__ = [
     "Result",
     "RetryPolicy",
     "RowVerdict",
+    "RunEstimate",
     "RunFolder",
     "Sender",
     "Tabular",

@@ -21,7 +21,7 @@ from rubricate.run._documents import DocumentWork
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, Journal, verdict_from_record
 
-__all__ = ["Estimate", "Range", "estimate"]
+__all__ = ["Range", "RunEstimate", "estimate"]
 
 BYTES_PER_TOKEN = (5.0, 3.0)
 """Of a prompt's UTF-8, in words of few tokens and of many."""
@@ -41,7 +41,7 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RunEstimate:
     """What a run would take, were every request answered at the first time.
 
     Attributes:
@@ -131,7 +131,7 @@ async def estimate(
     limit: int | None,
     calibrate: Calibrate | None,
     allow_code: bool,
-) -> Estimate:
+) -> RunEstimate:
     """Go through a run without sending or writing anything; the arguments are those of `run`.
 
     `journal` and `cache` are files that are there, or None.
@@ -180,7 +180,7 @@ async def estimate(
                             documents.add(verdict)
     low, high = sure.low, sure.high + possible.high
     priced = low.cost is not None and high.cost is not None
-    return Estimate(
+    return RunEstimate(
         plan.items,
         bench.judgements(plan) + further,
         known,

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
         calibration,
         read_calibration_map,
     )
-    from rubricate.stats._cascade import (
-        ThresholdChoice,
-        ThresholdPoint,
-        choose_threshold,
-        threshold_point,
+    from rubricate.stats._comparison import (
+        PairedComparison,
+        PairedTest,
+        compare_paired,
+        holm,
+        mcnemar_test,
+        permutation_test,
+        smallest_detectable_difference,
+        wilcoxon_test,
     )
-    from rubricate.stats._comparison import PairedComparison, compare_paired
     from rubricate.stats._dawid_skene import (
         DawidSkene,
         accuracy_weights,
@@ -52,23 +55,21 @@ if TYPE_CHECKING:
     )
     from rubricate.stats._intervals import (
         MeanEstimate,
+        bootstrapped_mean,
         clustered_mean,
         clustered_share,
         wilson_interval,
     )
     from rubricate.stats._labels import LabelAgreement, Undecided, decided_pairs, label_agreement
-    from rubricate.stats._means import bootstrapped_mean
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
-    from rubricate.stats._significance import (
-        PairedTest,
-        holm,
-        mcnemar_test,
-        permutation_test,
-        smallest_detectable_difference,
-        wilcoxon_test,
-    )
     from rubricate.stats._strata import StratifiedAgreement, stratified_agreement
+    from rubricate.stats._threshold import (
+        ThresholdChoice,
+        ThresholdPoint,
+        choose_threshold,
+        threshold_point,
+    )
     from rubricate.stats._variance import VarianceComponents, variance_components
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -1,4 +1,4 @@
-"""Means and proportions with intervals that need no resampling."""
+"""Means and proportions with their intervals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from scipy import special
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._numbers import numbers
-from rubricate.stats._resampling import Floats, Groups, Integers, check_confidence, cluster_indices
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    bootstrap_totals,
+    check_confidence,
+    cluster_indices,
+    groups_at,
+)
 
 __all__ = [
     "MeanEstimate",
+    "bootstrapped_mean",
     "clustered_mean",
     "clustered_share",
     "clustered_variance",
@@ -97,6 +107,34 @@ def clustered_mean(
     error = math.sqrt(clustered_variance(every, clusters))
     half = t_quantile((1 + confidence) / 2, count - 1) * error
     return MeanEstimate(len(every), count, Estimate(mean, mean - half, mean + half), error)
+
+
+def bootstrapped_mean(
+    values: Sequence[float | None],
+    *,
+    groups: Groups = None,
+    bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
+) -> Estimate:
+    """The mean with a clustered bootstrap interval (Efron 1979; Field and Welsh 2007).
+
+    Args:
+        values: numbers; None for a missing one, which is left out.
+        groups: the cluster of each value. Default: each by itself.
+        bootstrap: how the interval is made; None for none.
+
+    Raises:
+        InputError: something is no number, or there are not as many groups as values.
+    """
+    every = numbers(values, "values")
+    places = np.flatnonzero(~np.isnan(every))
+    kept = every[places]
+    found = bootstrap_totals(
+        np.column_stack([kept, np.ones(len(kept))]),
+        lambda totals: {"mean": totals[:, 0] / totals[:, 1]},
+        groups=groups_at(groups, places),
+        bootstrap=bootstrap,
+    )
+    return found["mean"].estimate("there are no values")
 
 
 def clustered_share(

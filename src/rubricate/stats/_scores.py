@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,15 @@ from rubricate.stats._estimate import Estimate
 from rubricate.stats._intervals import clustered_mean, wilson_interval
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers, same_length
-from rubricate.stats._pairs import Pairs
-from rubricate.stats._resampling import Bootstrap, Groups, bootstrap_totals, cells, groups_at
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    bootstrap_totals,
+    cells,
+    groups_at,
+)
 
 __all__ = ["ScoreAgreement", "score_agreement"]
 
@@ -98,7 +106,7 @@ def score_agreement(
     x, y = x[places], y[places]
     kept = groups_at(groups, places)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
-    pairs = Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
+    pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
     spreads = bootstrap_totals(
         cells(index.reshape(-1), len(distinct)),
         pairs.statistics,
@@ -129,3 +137,148 @@ def score_agreement(
         figures=figures,
         not_decided={cause: count for cause, count in causes.items() if count},
     )
+
+
+class _Pairs:
+    """Distinct pairs (x, y), x the judge's number and y a person's; a resample only weights them.
+
+    So everything that needs an order is sorted once. A statistic takes weights (b, p) and gives
+    (b,), NaN where it is undefined.
+
+    Args:
+        x, y: (p,) each.
+        steps: whether the numbers are steps of a scale, which adds exact and within-one accuracy
+            and quadratic kappa.
+    """
+
+    def __init__(self, x: Floats, y: Floats, *, steps: bool) -> None:
+        self.x, self.y, self.steps = x, y, steps
+        _, self._of_x = np.unique(x, return_inverse=True)
+        _, self._of_y = np.unique(y, return_inverse=True)
+        self._x_cells = cells(self._of_x, int(self._of_x.max(initial=-1)) + 1)
+        self._y_cells = cells(self._of_y, int(self._of_y.max(initial=-1)) + 1)
+        pooled, place = np.unique(np.concatenate([x, y]), return_inverse=True)
+        self._gaps = np.diff(pooled)
+        of_x, of_y = (cells(part, len(pooled)) for part in (place[: len(x)], place[len(x) :]))
+        self._pooled, self._step = of_x + of_y, of_x - of_y
+        self._concordant = _ConcordantPairs(x, y)
+
+    def statistics(self, weights: Floats) -> dict[str, Floats]:
+        """All statistics of each weighting, (b, p)."""
+        n = weights.sum(1)
+        difference = self.x - self.y
+        of_x, of_y = _sums(weights, self._x_cells), _sums(weights, self._y_cells)
+        constant = np.where(((of_x > 0).sum(1) < 2) | ((of_y > 0).sum(1) < 2), np.nan, 1.0)
+        found = {
+            "bias": weights @ difference / n,
+            "mae": weights @ np.abs(difference) / n,
+            "rmse": np.sqrt(weights @ difference**2 / n),
+            "pearson": constant * _correlation(weights, self.x, self.y),
+            "spearman": constant
+            * _correlation(weights, _midranks(of_x)[:, self._of_x], _midranks(of_y)[:, self._of_y]),
+            "kendall_tau_b": constant * self._kendall(weights, of_x, of_y),
+            **self._two_raters(weights),
+            **self._distances(weights),
+        }
+        if self.steps:
+            found["exact_accuracy"] = weights @ (np.abs(difference) < SAME_STEP) / n
+            found["within_one_accuracy"] = weights @ (np.abs(difference) <= 1) / n
+        return found
+
+    def _two_raters(self, weights: Floats) -> dict[str, Floats]:
+        """Coefficients that take the two sides as two raters, from moments."""
+        n = weights.sum(1)
+        mean_x, mean_y = weights @ self.x / n, weights @ self.y / n
+        dx, dy = self.x - mean_x[:, None], self.y - mean_y[:, None]
+        xx = (weights * dx * dx).sum(1) / n
+        yy = (weights * dy * dy).sum(1) / n
+        xy = (weights * dx * dy).sum(1) / n
+        shift = (mean_x - mean_y) ** 2
+        apart = weights @ (self.x - self.y) ** 2 / n
+        # Shrout and Fleiss (1979), k = 2: mean squares of items, of raters and of what is left.
+        items = n / (n - 1) * (xx + yy + 2 * xy) / 2
+        rest = n / (n - 1) * (xx + yy - 2 * xy) / 2
+        raters = n * shift / 2
+        single = (items - rest) / (items + rest + 2 * (raters - rest) / n)
+        mean = (items - rest) / (items + (raters - rest) / n)
+        # Krippendorff (2011) with interval distances; 2 n values are pooled.
+        pooled = (xx + yy) / 2 + shift / 4
+        same = (_sums(weights, self._pooled) > 0).sum(1) < 2
+        pooled[same] = np.nan
+        found = {
+            "icc_2_1": np.where(same, np.nan, single),
+            "icc_2_k": np.where(same, np.nan, mean),
+            "krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / (2 * pooled),
+        }
+        if self.steps:  # Cohen (1968) with squared distances, by moments
+            found["quadratic_kappa"] = np.where(same, np.nan, 1 - apart / (xx + yy + shift))
+        return found
+
+    def _kendall(self, weights: Floats, of_x: Floats, of_y: Floats) -> Floats:
+        n = weights.sum(1)
+        every = n * (n - 1) / 2
+        ties_x, ties_y, ties_both = (
+            (count * (count - 1) / 2).sum(1) for count in (of_x, of_y, weights)
+        )
+        concordant = self._concordant.count(weights)
+        discordant = every - ties_x - ties_y + ties_both - concordant
+        below = np.sqrt((every - ties_x) * (every - ties_y))
+        return np.asarray((concordant - discordant) / below)
+
+    def _distances(self, weights: Floats) -> dict[str, Floats]:
+        """How far the two distributions are apart, whichever number belongs to which."""
+        n = weights.sum(1)
+        apart = np.abs(np.cumsum(_sums(weights, self._step), axis=1))
+        return {"wasserstein": apart[:, :-1] @ self._gaps / n, "ks": apart.max(1, initial=0.0) / n}
+
+
+class _ConcordantPairs:
+    """Counts pairs that both sides put in the same order, ties on neither side.
+
+    A merge sort (Knight 1966) whose steps are the same for every weighting: at each level, of the
+    left and right halves of every block, it counts left ones with a smaller y than right ones.
+    """
+
+    def __init__(self, x: Floats, y: Floats) -> None:
+        self._order = np.lexsort((-y, x))  # ties of x from the highest y, so that they never count
+        height = y[self._order]
+        self._levels: list[tuple[Integers, Floats, Integers]] = []
+        places = np.arange(len(x))
+        width = 1
+        while width < len(x):
+            block, left = places // (2 * width), (places // width) % 2 == 0
+            merged = np.lexsort((left, height, block))
+            starts = (places // (2 * width)) * 2 * width
+            self._levels.append((merged, left[merged].astype(np.float64), starts))
+            width *= 2
+
+    def count(self, weights: Floats) -> Floats:
+        """The weight of concordant pairs of each weighting, (b,)."""
+        ordered = weights[:, self._order]
+        found = np.zeros(len(weights))
+        for merged, left, starts in self._levels:
+            here = ordered[:, merged]
+            lower = here * left
+            until = np.cumsum(lower, axis=1)
+            before = (until - lower)[:, starts]  # the left weight of the blocks before
+            found += ((here - lower) * (until - before)).sum(1)
+        return found
+
+
+def _sums(weights: Floats, groups: Any) -> Floats:
+    return np.ascontiguousarray((groups.T @ weights.T).T)
+
+
+def _midranks(counts: Floats) -> Floats:
+    """The rank of each value in order, ties in the middle; counts (b, values)."""
+    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)
+
+
+def _correlation(weights: Floats, x: Floats, y: Floats) -> Floats:
+    """Pearson's; x and y are (p,) or (b, p)."""
+    n = weights.sum(1)
+    dx = x - ((weights * x).sum(1) / n)[:, None]
+    dy = y - ((weights * y).sum(1) / n)[:, None]
+    above = (weights * dx * dy).sum(1)
+    found = above / np.sqrt((weights * dx * dx).sum(1) * (weights * dy * dy).sum(1))
+    return np.asarray(np.clip(found, -1.0, 1.0))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rubricate import agrade
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
@@ -26,6 +25,7 @@ from rubricate.dialects.karenina._writing import (
     Writer,
 )
 from rubricate.errors import InputError, RunStopped
+from rubricate.grading import agrade
 from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult, Result

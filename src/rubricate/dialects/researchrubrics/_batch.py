@@ -30,7 +30,7 @@ from rubricate.run import Limits, Progress, RetryPolicy, Sender
 
 if TYPE_CHECKING:
     from rubricate.report import Summary
-    from rubricate.run import Estimate
+    from rubricate.run import RunEstimate
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -135,7 +135,7 @@ def _one(model: Any, options: JudgeOptions, *, alone: bool) -> Judge:
 
 async def aestimate_reports(
     reports: Reports, judge: GroupJudge | Panel, **options: Any
-) -> Estimate:
+) -> RunEstimate:
     """What grading reports would take; nothing is sent or written. Options: `run_dir`, `cache`,
     `fresh` and `limit`, as for `grade_reports`."""
     from rubricate.grading import aestimate

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 from rubricate.judge.builtin._classifier import Classifier
 from rubricate.judge.builtin._features import FEATURE_NAMES
-from rubricate.judge.builtin._inputs import Estimate, Inputs, Labelled, Option
+from rubricate.judge.builtin._inputs import Classification, Inputs, Labelled, Option
 from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ else:  # numpy comes with what fits
 
 __all__ = [
     "FEATURE_NAMES",
+    "Classification",
     "Classifier",
-    "Estimate",
     "FitReport",
     "Inputs",
     "Labelled",

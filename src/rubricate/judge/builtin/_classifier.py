@@ -13,10 +13,10 @@ from typing import Any
 
 from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon, Match, compare, target
 from rubricate.judge.builtin._inputs import (
-    Estimate,
+    Classification,
     Inputs,
     Option,
-    Question,
+    Target,
     is_blank,
     option_text,
     question,
@@ -119,11 +119,11 @@ class Classifier:
         text = json.dumps(self._numbers, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def estimate(self, inputs: Inputs) -> Estimate:
+    def estimate(self, inputs: Inputs) -> Classification:
         """Judge one submission by one criterion; no text makes it raise."""
         asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
         if asked.abstention:
-            return Estimate(None, None, None, asked.abstention, None)
+            return Classification(None, None, None, asked.abstention, None)
         if asked.options:
             return self._by_option_texts(inputs, asked)
         match: Match | None = None
@@ -142,7 +142,7 @@ class Classifier:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
         shares = (("MET", met), ("UNMET", 1.0 - met))
-        return Estimate(label, max(met, 1.0 - met), met, reason, evidence, shares)
+        return Classification(label, max(met, 1.0 - met), met, reason, evidence, shares)
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
         """Compare the submission with a requirement, or else with a reference or an option."""
@@ -160,7 +160,7 @@ class Classifier:
         reason: str,
         evidence: tuple[int, int] | None,
         match: Match | None,
-    ) -> Estimate:
+    ) -> Classification:
         """Map the probability of the best option to an option of an ordered scale."""
         live = [option for option in inputs.options if not option.na]
         levels = sorted({option.value or 0.0 for option in live})
@@ -172,7 +172,7 @@ class Classifier:
         if len(tied) > 1:
             reason += f" Options of equal value: {', '.join(option.label for option in tied)}."
         each = self._shares(live, levels, shares, match)
-        return Estimate(chosen.label, shares[level] * part, met, reason, evidence, each)
+        return Classification(chosen.label, shares[level] * part, met, reason, evidence, each)
 
     def _shares(
         self,
@@ -201,10 +201,10 @@ class Classifier:
             return contradicting[0], share / len(contradicting)
         return others[0], (1.0 - share) / len(others)
 
-    def _by_option_texts(self, inputs: Inputs, asked: Question) -> Estimate:
+    def _by_option_texts(self, inputs: Inputs, asked: Target) -> Classification:
         """Choose between options without an order by what their texts say."""
         if is_blank(inputs.submission):
-            return Estimate(
+            return Classification(
                 None,
                 None,
                 None,
@@ -215,7 +215,7 @@ class Classifier:
         odds = [math.exp(min(40.0, self.logit(match))) if match.found else 0.0 for match in matches]
         best = max(range(len(odds)), key=odds.__getitem__)
         if not odds[best] or odds.count(odds[best]) > 1:
-            return Estimate(
+            return Classification(
                 None,
                 None,
                 None,
@@ -229,7 +229,7 @@ class Classifier:
         reason = f"Of the options' texts, {asked.options[best].label!r} matches best. " + _words(
             match, asked
         )
-        return Estimate(
+        return Classification(
             asked.options[best].label,
             probability,
             None,
@@ -265,7 +265,7 @@ def is_contradiction(option: Option) -> bool:
     return any(word in option_text(option).lower() for word in _CONTRADICTION)
 
 
-def _words(match: Match, asked: Question) -> str:
+def _words(match: Match, asked: Target) -> str:
     """The reason: how many of the words looked for appear, and which do not."""
     total = len(match.found) + len(match.missing)
     whose = {"reference": "reference", "option": "option"}.get(asked.source, "criterion")
