@@ -44,6 +44,10 @@ PLAIN = {"COLUMNS": "100", "NO_COLOR": "1"}
 KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--renew-snapshots", action="store_true", help="write tests/snapshots anew")
+
+
 def _needs(error: BaseException | None) -> str | None:
     """The package of an extra that an error says is not installed."""
     while error is not None:
