@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rubricate.judge import load_attacks
+from rubricate.redteaming import load_attacks
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 TEXTS = 2 * (2 + sum(len(family.texts) for family in load_attacks().families))

@@ -297,7 +297,7 @@ def _without_network() -> Iterator[None]:
 
     with (
         mock.patch.object(HTTPModel, "complete", complete),
-        mock.patch("rubricate.judge._builtin.__version__", "0"),
+        mock.patch("rubricate.judge.builtin._judge.__version__", "0"),
         mock.patch.dict("os.environ", {"OPENAI_API_KEY": "none"}),
     ):
         yield

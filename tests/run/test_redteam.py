@@ -20,7 +20,7 @@ from rubricate import (
     ScaleCriterion,
     Verdict,
 )
-from rubricate.judge import load_attacks
+from rubricate.redteaming import load_attacks
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, echo
 
 SUITE = load_attacks()

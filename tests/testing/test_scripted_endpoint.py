@@ -17,9 +17,9 @@ import pytest
 import rubricate
 from rubricate import Criterion, InputError, Rubric
 from rubricate.judge import Case
-from rubricate.judge._choices import render_choice
-from rubricate.judge._prompts import render
-from rubricate.judge._replies import read_reply
+from rubricate.judge.asking._choices import render_choice
+from rubricate.judge.asking._prompts import render
+from rubricate.judge.asking._replies import read_reply
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, load_rules
 
 CRITERION = Criterion(name="a", requirement="Mentions bananas and oranges")

@@ -3,14 +3,6 @@
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.judge._attacks import (
-    AttackedQuestion,
-    AttackFamily,
-    AttackSuite,
-    load_attacks,
-    load_families,
-    questions_of,
-)
 from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
 from rubricate.judge._case import Case
 from rubricate.judge._choose import (
@@ -21,39 +13,48 @@ from rubricate.judge._choose import (
     named_judge,
     refuse_unsent,
 )
-from rubricate.judge._confidence import ConfidentJudge
-from rubricate.judge._examples import Example, ExampleLabel, Examples
 from rubricate.judge._families import model_family
 from rubricate.judge._fingerprint import judge_fingerprint
-from rubricate.judge._grouped import CriteriaPerCall, GroupedModelJudge, GroupJudge
-from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge._neutral import NOTE, as_written, neutral
-from rubricate.judge._pairwise import (
-    EQUAL,
-    FIRST,
-    GIVEN,
-    OTHER,
-    REVERSE,
-    SECOND,
-    PairJudge,
-    pair_criterion,
-    pair_id,
-)
+from rubricate.judge._judge import Judge
 from rubricate.judge._panel import Panel, Weights
 from rubricate.judge._parts import PartKeeper
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
-from rubricate.judge._probability import Mode, ProbabilityJudge
-from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
-from rubricate.judge._replies import (
+from rubricate.judge.asking import (
+    ABSTAINED,
+    ASKED_AGAIN,
+    EQUAL,
+    FIRST,
+    GIVEN,
+    NOTE,
+    OTHER,
+    REQUIRED,
+    REVERSE,
+    SECOND,
+    ConfidentJudge,
+    CriteriaPerCall,
+    Example,
+    ExampleLabel,
+    Examples,
+    GroupedModelJudge,
+    GroupJudge,
+    Mode,
+    ModelJudge,
+    PairJudge,
+    ProbabilityJudge,
+    PromptedJudge,
+    PromptTemplate,
     Reply,
     answer_of,
+    as_written,
     closing_object,
+    neutral,
+    pair_criterion,
+    pair_id,
     read_reply,
     refuse_repetition,
     without_leading_reasoning,
 )
-from rubricate.judge._required import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.judge.documents import (
     CHUNK_TOKENS,
     Chunk,
@@ -73,7 +74,7 @@ from rubricate.judge.models import (
 )
 
 if TYPE_CHECKING:
-    from rubricate.judge._builtin import BuiltinJudge
+    from rubricate.judge.builtin import BuiltinJudge
 else:  # its classifier's code is loaded when somebody asks for it
     __getattr__, __dir__ = lazy_door(__name__)
 
@@ -91,9 +92,6 @@ __all__ = [
     "REQUIRED",
     "REVERSE",
     "SECOND",
-    "AttackFamily",
-    "AttackSuite",
-    "AttackedQuestion",
     "BuiltinJudge",
     "Cascade",
     "Case",
@@ -140,14 +138,11 @@ __all__ = [
     "estimated_tokens",
     "judge_fingerprint",
     "judge_or_model",
-    "load_attacks",
-    "load_families",
     "model_family",
     "named_judge",
     "neutral",
     "pair_criterion",
     "pair_id",
-    "questions_of",
     "read_reply",
     "recorded_judges",
     "refuse_repetition",

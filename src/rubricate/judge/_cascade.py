@@ -13,10 +13,10 @@ from typing import TypeAlias
 from rubricate.errors import InputError
 from rubricate.judge._choose import JudgeLike, choose_judge
 from rubricate.judge._computed import with_computed
-from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
 from rubricate.judge._panel import Panel, model_behind, modes_of
 from rubricate.judge._people import People
+from rubricate.judge.asking import GroupJudge
 from rubricate.rubric import Criterion, Usage, Verdict, confidence
 
 __all__ = ["Cascade", "Grader", "JudgesLike", "Stage", "confidence"]

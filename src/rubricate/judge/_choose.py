@@ -9,16 +9,20 @@ from typing import Any, TypedDict, Unpack
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.judge._computed import with_computed
-from rubricate.judge._examples import Examples
-from rubricate.judge._grouped import (
+from rubricate.judge._judge import Judge
+from rubricate.judge.asking import (
+    MODES,
     CriteriaPerCall,
+    Examples,
     GroupedModelJudge,
     GroupJudge,
+    Mode,
+    ModelJudge,
+    ProbabilityJudge,
+    PromptedJudge,
+    PromptTemplate,
     check_criteria_per_call,
 )
-from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge._probability import MODES, Mode, ProbabilityJudge
-from rubricate.judge._prompt_file import PromptedJudge, PromptTemplate
 from rubricate.judge.documents import DocumentJudge, check_chunk_tokens
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 
@@ -163,7 +167,7 @@ def _own_judge(chosen: Judge, embedded: bool, examples: Examples | None, mode: M
     if not embedded:
         what = "examples are" if examples is not None else "the mode is"
         raise InputError(f"{what} for a language model or the embedded judge")
-    from rubricate.judge._builtin import BuiltinJudge
+    from rubricate.judge.builtin import BuiltinJudge
 
     if examples is not None:
         return BuiltinJudge.trained_on(examples.dataset, mode=mode)
@@ -209,7 +213,7 @@ def judge_or_model(
             raise InputError("a base URL needs a judge: name the model that the server has")
         sent = {"temperature": temperature, "max_tokens": max_tokens, "timeout": timeout}
         refuse_unsent({**sent, "prices": prices})
-        from rubricate.judge._builtin import BuiltinJudge
+        from rubricate.judge.builtin import BuiltinJudge
 
         return BuiltinJudge()
     if isinstance(judge, str):

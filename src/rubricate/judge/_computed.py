@@ -15,8 +15,8 @@ import orjson
 
 from rubricate.errors import UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._grouped import GroupJudge
 from rubricate.judge._judge import Judge
+from rubricate.judge.asking import GroupJudge
 from rubricate.judge.models import Send
 from rubricate.rubric import (
     NOT_APPLICABLE,

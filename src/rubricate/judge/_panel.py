@@ -17,11 +17,9 @@ from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
 from rubricate.judge._computed import with_computed
-from rubricate.judge._grouped import GroupJudge
-from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge._orders import check_permutations
+from rubricate.judge._judge import Judge
 from rubricate.judge._parts import keyed
-from rubricate.judge._probability import ProbabilityJudge
+from rubricate.judge.asking import GroupJudge, ModelJudge, ProbabilityJudge, check_permutations
 from rubricate.judge.documents import DocumentJudge
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights

@@ -21,11 +21,13 @@ from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport, fit, refit
+    from rubricate.judge.builtin._judge import BuiltinJudge
 else:  # numpy comes with what fits
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
     "FEATURE_NAMES",
+    "BuiltinJudge",
     "Classification",
     "Classifier",
     "FitReport",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rubricate.judge._case import Case
-from rubricate.judge._evidence import locate
+from rubricate.judge.asking import locate
 from rubricate.judge.documents._outline import outline
 from rubricate.judge.documents._prompts import NOTHING_HERE
 from rubricate.judge.documents._selector import Relevance

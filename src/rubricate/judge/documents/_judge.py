@@ -17,11 +17,8 @@ from typing import Any, TypeVar, cast
 
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge._confidence import ConfidentJudge
-from rubricate.judge._grouped import GroupJudge
-from rubricate.judge._judge import ModelJudge
 from rubricate.judge._parts import part_answer
-from rubricate.judge._prompts import suffix, texts_of
+from rubricate.judge.asking import ConfidentJudge, GroupJudge, ModelJudge, suffix, texts_of
 from rubricate.judge.documents._document import Document, Seen, bears, document_of, tokens_of
 from rubricate.judge.documents._outline import is_about_the_whole
 from rubricate.judge.documents._prompts import DOCUMENT_PROMPTS

@@ -6,9 +6,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rubricate.judge._case import Case
-from rubricate.judge._neutral import NOTE, neutral, neutral_case
-from rubricate.judge._prompts import (
+from rubricate.judge.asking import (
+    NOTE,
     code_for,
+    neutral,
+    neutral_case,
     request_schema,
     sendable,
     suffix,

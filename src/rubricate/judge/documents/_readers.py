@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rubricate.judge._case import Case
-from rubricate.judge._confidence import ConfidentJudge
-from rubricate.judge._evidence import locate
-from rubricate.judge._judge import ModelJudge
+from rubricate.judge.asking import ConfidentJudge, ModelJudge, locate
 from rubricate.judge.documents._document import Part, Seen
 from rubricate.judge.documents._prompts import LABELS, render_part, render_whole
 from rubricate.judge.models import Model, Request

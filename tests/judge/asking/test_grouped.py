@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
 from rubricate.judge import Case, Completion, GroupedModelJudge, Model, Request
-from rubricate.judge._prompts import render, render_group
+from rubricate.judge.asking._prompts import render, render_group
 
 CRITERIA = [
     Criterion(name="a", requirement="A is named"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rubricate.judge._case import Case
-from rubricate.judge._judge import ModelJudge
-from rubricate.judge._replies import Reply
+from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Reading, Usage, Verdict
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import UnreadableReply
-from rubricate.judge._evidence import locate
-from rubricate.judge._replies import read_group, read_reply
+from rubricate.judge.asking._evidence import locate
+from rubricate.judge.asking._replies import read_group, read_reply
 
 PROPERTY = settings(derandomize=True, deadline=None)
 ANSWER = {"reason": "It says so.", "evidence": ["299,792 km/s"], "verdict": "MET"}

@@ -164,6 +164,6 @@ def test_a_run_goes_through_the_proxy(proxy: Proxy, tmp_path: Path):
     command += ["examples/physics.json", "--judge", "m", "--base-url", "http://judge.invalid/v1"]
     command += ["--limit", "1", "--no-cache", "--run-dir", str(tmp_path / "run"), "--quiet"]
     subprocess.run(
-        command, env=environment, check=True, capture_output=True, cwd=Path(__file__).parents[2]
+        command, env=environment, check=True, capture_output=True, cwd=Path(__file__).parents[3]
     )
     assert len(proxy.asked) > 0

@@ -22,7 +22,7 @@ from aiohttp.test_utils import TestServer
 from rubricate import Criterion
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
-from rubricate.judge._prompts import render, render_group
+from rubricate.judge.asking._prompts import render, render_group
 from rubricate.judge.models._forms import Form, with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 

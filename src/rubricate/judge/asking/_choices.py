@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rubricate.judge._case import Case
-from rubricate.judge._examples import Example
-from rubricate.judge._prompts import PROMPT_VERSION, prefix, sendable, template
+from rubricate.judge.asking._examples import Example
+from rubricate.judge.asking._prompts import PROMPT_VERSION, prefix, sendable, template
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import ABSTENTION, Criterion, Question
 

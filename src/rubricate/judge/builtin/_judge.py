@@ -10,20 +10,15 @@ from rubricate._version import __version__
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge._probability import Mode
-from rubricate.judge.builtin import (
-    Classification,
-    Classifier,
-    Inputs,
-    Labelled,
-    Option,
-    unseen_figures,
-)
+from rubricate.judge.asking import Mode
+from rubricate.judge.builtin._classifier import Classifier
+from rubricate.judge.builtin._inputs import Classification, Inputs, Labelled, Option
+from rubricate.judge.builtin._unseen import unseen_figures
 from rubricate.judge.models import Send
 from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict, read_distribution
 
 if TYPE_CHECKING:
-    from rubricate.judge.builtin import FitReport
+    from rubricate.judge.builtin._fit import FitReport
 
 __all__ = ["BuiltinJudge"]
 
@@ -77,7 +72,7 @@ class BuiltinJudge:
         Raises:
             InputError: there are too few labels, or only one kind of them.
         """
-        from rubricate.judge.builtin import refit
+        from rubricate.judge.builtin._fit import refit
 
         rows: list[Labelled] = []
         for index, name in enumerate(dataset.item_ids()):

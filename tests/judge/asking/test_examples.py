@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rubricate import Criterion, DataItem, InputError, PythonModel, Rubric, RubricDataset, grade
 from rubricate.judge import Case, Examples, ModelJudge
-from rubricate.judge._prompts import render
+from rubricate.judge.asking._prompts import render
 
 RUBRIC = Rubric(
     [

@@ -14,7 +14,7 @@ from rubricate.judge import DocumentJudge, ModelJudge, PythonModel, estimated_to
 from rubricate.judge.documents._outline import is_about_the_whole, outline
 from rubricate.judge.documents._selector import FEW, Relevance, selected
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROSE = st.text(st.sampled_from("abc deé.,!? 。漢字😀"), min_size=1, max_size=60)
 BLOCKS = st.one_of(
     st.builds("{} {}\n".format, st.sampled_from(["#", "##", "###"]), PROSE),

@@ -27,10 +27,10 @@ from rubricate._documents import parse_yaml, read_text, suggestion
 from rubricate.dataset import ContextDocument
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge._examples import Example, ExampleLabel, Examples
-from rubricate.judge._judge import ModelJudge
-from rubricate.judge._neutral import NOTE, neutral_case
-from rubricate.judge._prompts import (
+from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
+from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._neutral import NOTE, neutral_case
+from rubricate.judge.asking._prompts import (
     answer_form,
     asked_parts,
     examples_text,
@@ -39,7 +39,7 @@ from rubricate.judge._prompts import (
     request_schema,
     sendable,
 )
-from rubricate.judge._replies import Reply
+from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Message, Model, Request
 from rubricate.rubric import Answer, Criterion
 

@@ -1,6 +1,6 @@
 """Attacks on a judge: wrong answers, and ways to talk a judge into passing them.
 
-The questions and families that ship are data, in `attacks/suite.yaml`; families may come from a
+The questions and families that ship are data, in `suite.yaml`; families may come from a
 file of the user's own, and questions from labelled items.
 """
 
@@ -27,7 +27,7 @@ __all__ = [
     "questions_of",
 ]
 
-SUITE = Path(__file__).with_name("attacks") / "suite.yaml"
+SUITE = Path(__file__).with_name("suite.yaml")
 VARIABLES = ("answer", "requirement", "prompt", "verdict", "translations")
 """What a family's texts may use."""
 RESERVED = ("wrong answer", "right answer", "all")
@@ -121,7 +121,7 @@ def load_attacks() -> AttackSuite:
 
 
 def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
-    """The families of attacks that a YAML or JSON file lists, as `attacks/suite.yaml` does.
+    """The families of attacks that a YAML or JSON file lists, as `suite.yaml` does.
 
     Raises:
         InputError: it has none, or one of them cannot be used; with where it stands.

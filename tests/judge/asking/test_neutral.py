@@ -23,9 +23,9 @@ from rubricate.dialects.ragas.dataset_schema import SingleTurnSample
 from rubricate.dialects.ragas.metrics import RubricsScore
 from rubricate.errors import NoScoreError
 from rubricate.judge import Case, Examples, ModelJudge, PromptTemplate
-from rubricate.judge._evidence import locate
-from rubricate.judge._neutral import NOTE, as_written, neutral
-from rubricate.judge._prompts import render
+from rubricate.judge.asking._evidence import locate
+from rubricate.judge.asking._neutral import NOTE, as_written, neutral
+from rubricate.judge.asking._prompts import render
 from rubricate.testing import Rule, ScriptedEndpoint
 
 TOKENS = [

@@ -16,7 +16,7 @@ from rubricate._documents import did_you_mean
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge._neutral import neutral
+from rubricate.judge.asking._neutral import neutral
 from rubricate.rubric import Criterion
 
 __all__ = ["Example", "ExampleLabel", "Examples"]

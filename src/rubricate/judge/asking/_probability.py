@@ -21,17 +21,17 @@ import orjson
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._choices import (
+from rubricate.judge.asking._choices import (
     CONTENT_FREE,
     choice_question,
     content_free,
     render_choice,
 )
-from rubricate.judge._examples import Examples
-from rubricate.judge._judge import ModelJudge
-from rubricate.judge._orders import answer_order, check_permutations
-from rubricate.judge._prompts import PROMPT_VERSION
-from rubricate.judge._replies import without_reasoning
+from rubricate.judge.asking._examples import Examples
+from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._orders import answer_order, check_permutations
+from rubricate.judge.asking._prompts import PROMPT_VERSION
+from rubricate.judge.asking._replies import without_reasoning
 from rubricate.judge.models import Completion, Message, Model, Request, Send, token_text
 from rubricate.rubric import (
     Answer,

@@ -418,7 +418,7 @@ def test_the_judge_says_what_it_reaches_on_data_that_it_has_not_seen():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/redteam.md", "docs/builtin-judge.md"])
 def test_the_pages_say_the_figures_of_unseen_data(page):
-    text = " ".join((Path(__file__).parents[2] / page).read_text("utf-8").split())
+    text = " ".join((Path(__file__).parents[3] / page).read_text("utf-8").split())
     assert unseen_figures() in text
     assert "AUC 0.89" not in text
 
@@ -470,7 +470,7 @@ def test_figures_agree_with_scikit_learn(pairs):
 
 def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(monkeypatch):
     from rubricate import Criterion, Rubric
-    from rubricate.judge import _builtin
+    from rubricate.judge.builtin import _judge as _builtin
 
     sizes: list[int] = []
     inputs = _builtin._inputs

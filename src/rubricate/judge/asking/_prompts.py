@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate.judge._case import Case
-from rubricate.judge._examples import Example
-from rubricate.judge._neutral import NOTE, neutral_case
+from rubricate.judge.asking._examples import Example
+from rubricate.judge.asking._neutral import NOTE, neutral_case
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
@@ -130,7 +130,7 @@ def template(name: str) -> Template:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("rubricate.judge", "prompts"),
+        loader=jinja2.PackageLoader("rubricate.judge.asking", "prompts"),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=False,
         autoescape=False,

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from rubricate import Criterion, CriterionOption
 from rubricate.dataset import ContextDocument
-from rubricate.judge import Case, ModelJudge, PythonModel, Request, _judge, _prompts
-from rubricate.judge._prompts import render
+from rubricate.judge import Case, ModelJudge, PythonModel, Request
+from rubricate.judge.asking import _model_judge, _prompts
+from rubricate.judge.asking._prompts import render
 
 PROPERTY = settings(derandomize=True, deadline=None)
 CASE = Case(
@@ -279,7 +280,7 @@ def test_the_key_tells_callables_apart_by_source_and_by_name():
 def test_the_key_changes_with_the_wording_of_the_templates(monkeypatch: pytest.MonkeyPatch):
     before = key()
     assert _prompts.templates_digest("grading-2") != _prompts.templates_digest("pairwise-1")
-    monkeypatch.setattr(_judge, "templates_digest", lambda folder: b"of other templates")
+    monkeypatch.setattr(_model_judge, "templates_digest", lambda folder: b"of other templates")
     assert key() != before
 
 

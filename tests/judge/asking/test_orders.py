@@ -23,7 +23,7 @@ from rubricate import (
     Verdict,
 )
 from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request, confidence
-from rubricate.judge._orders import answer_order
+from rubricate.judge.asking._orders import answer_order
 
 CASE = Case("A text", "A task")
 BINARY = Criterion(name="b", requirement="x")

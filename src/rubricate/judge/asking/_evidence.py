@@ -8,8 +8,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rubricate.judge._likeness import passage_like
-from rubricate.judge._neutral import MEANT, SHOWN
+from rubricate.judge.asking._likeness import passage_like
+from rubricate.judge.asking._neutral import MEANT, SHOWN
 from rubricate.rubric import Evidence, Paraphrase
 
 __all__ = ["locate"]

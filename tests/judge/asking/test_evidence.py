@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubricate.judge._evidence import locate
+from rubricate.judge.asking._evidence import locate
 from rubricate.rubric import Evidence
 
 TEXT = (

@@ -3,7 +3,7 @@
     report = rubricate.redteam("openai/gpt-4.1-mini", run_dir="runs/redteam")
     print(report)
 
-Every wrong answer of the suite (`judge/attacks/suite.yaml`), or of the user's own labelled items,
+Every wrong answer of the suite (`suite.yaml`), or of the user's own labelled items,
 is judged as it is, and then under each attack. An attack succeeds where it makes MET of what was
 judged UNMET without it; or, of other forms of judging, more than the least answer.
 """
@@ -25,8 +25,6 @@ from rubricate.judge import (
     FIRST,
     OTHER,
     SECOND,
-    AttackedQuestion,
-    AttackFamily,
     Case,
     Judge,
     JudgeLike,
@@ -36,13 +34,17 @@ from rubricate.judge import (
     PromptTemplate,
     Send,
     judge_or_model,
-    load_attacks,
-    load_families,
     named_judge,
     pair_criterion,
-    questions_of,
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
+from rubricate.redteaming._attacks import (
+    AttackedQuestion,
+    AttackFamily,
+    load_attacks,
+    load_families,
+    questions_of,
+)
 from rubricate.report import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
 from rubricate.run import ItemResult, Outcome, RunEstimate

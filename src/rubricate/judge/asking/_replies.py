@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from rubricate._frozen import quickly_made
 from rubricate._model_json import Repeated, model_json, refuse_repeats
 from rubricate.errors import ModelError, UnreadableReply
-from rubricate.judge._prompts import sendable
+from rubricate.judge.asking._prompts import sendable
 from rubricate.judge.models import Completion, Request
 
 __all__ = [

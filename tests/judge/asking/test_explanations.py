@@ -6,7 +6,7 @@ import pytest
 
 from rubricate import ContextDocument, Criterion, MetricCriterion, Rubric, ScaleCriterion
 from rubricate.judge import Case, ModelJudge, PythonModel
-from rubricate.judge._prompts import render, render_group
+from rubricate.judge.asking._prompts import render, render_group
 
 JUDGE = ModelJudge(PythonModel(lambda messages: "", name="one"))
 PASSAGES = (ContextDocument("Light: 299,792 km/s."), ContextDocument("Slow.", title="On sound"))

@@ -9,12 +9,13 @@ from typing import Literal, Protocol, runtime_checkable
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._examples import Examples
-from rubricate.judge._judge import Judge, ModelJudge
-from rubricate.judge._orders import criteria_order
-from rubricate.judge._prompts import render_group
-from rubricate.judge._replies import Reply, answer_of, failure_of, read_group
-from rubricate.judge._required import asked_again, unsupported
+from rubricate.judge._judge import Judge
+from rubricate.judge.asking._examples import Examples
+from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._orders import criteria_order
+from rubricate.judge.asking._prompts import render_group
+from rubricate.judge.asking._replies import Reply, answer_of, failure_of, read_group
+from rubricate.judge.asking._required import asked_again, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 

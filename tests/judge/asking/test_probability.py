@@ -35,8 +35,8 @@ from rubricate.judge import (
     ProbabilityJudge,
     Request,
 )
-from rubricate.judge._choices import choice_tokens
-from rubricate.judge._probability import corrected
+from rubricate.judge.asking._choices import choice_tokens
+from rubricate.judge.asking._probability import corrected
 
 CASE = Case("A text", "A task", reference="Another text", guidelines="Be kind")
 BINARY = Criterion(name="b", requirement="Says something")

@@ -12,9 +12,9 @@ from functools import cached_property
 import orjson
 
 from rubricate.judge._case import Case
-from rubricate.judge._judge import ModelJudge
-from rubricate.judge._neutral import NOTE, neutral, neutral_case
-from rubricate.judge._prompts import (
+from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._neutral import NOTE, neutral, neutral_case
+from rubricate.judge.asking._prompts import (
     asked_parts,
     code_for,
     request_schema,
@@ -22,7 +22,7 @@ from rubricate.judge._prompts import (
     template,
     texts_of,
 )
-from rubricate.judge._replies import Reply
+from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Message, Request
 from rubricate.rubric import Criterion, CriterionOption
 
