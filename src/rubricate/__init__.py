@@ -15,6 +15,7 @@ from rubricate._lazy import lazy_door
 from rubricate._version import __version__
 
 if TYPE_CHECKING:
+    from rubricate.analysis import FinishedRun, Result, read_run
     from rubricate.comparing import (
         PairReport,
         PairStream,
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
         Usage,
         Verdict,
     )
-    from rubricate.run import FinishedRun, ItemResult, Progress, Result, read_run
+    from rubricate.run import ItemResult, Progress
     from rubricate.streaming import ResultStream
 else:
     __getattr__, __dir__ = lazy_door(__name__)

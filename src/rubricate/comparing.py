@@ -15,6 +15,14 @@ from typing import Any, Unpack, cast
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._sync import BackgroundLoop, run_sync, running_loop
+from rubricate.analysis import (
+    PairReport,
+    PairResult,
+    PairSummary,
+    PairTallies,
+    finished_pairs,
+    keep_report,
+)
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import aestimate
@@ -31,14 +39,6 @@ from rubricate.judge import (
 )
 from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
 from rubricate.pairing import Pairs, pairs_of
-from rubricate.report import (
-    PairReport,
-    PairResult,
-    PairSummary,
-    PairTallies,
-    finished_pairs,
-    keep_report,
-)
 from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, RunEstimate
 from rubricate.streaming import ResultStream, Stream

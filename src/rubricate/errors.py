@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rubricate.analysis import PairReport, RedTeamReport, Result
     from rubricate.judge import Message
-    from rubricate.report import PairReport, RedTeamReport
     from rubricate.rubric import Verdict
-    from rubricate.run import Result
 
 __all__ = [
     "InputError",

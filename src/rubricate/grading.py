@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from rubricate._files import user_path
 from rubricate._sync import BackgroundLoop, run_sync
+from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
 from rubricate.judge import (
@@ -39,20 +40,12 @@ from rubricate.options import (
     chosen_judge,
 )
 from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
-from rubricate.run import (
-    CACHE_NAME,
-    JOURNAL_NAME,
-    ItemResult,
-    Outcome,
-    Progress,
-    Result,
-    RunEstimate,
-)
+from rubricate.run import CACHE_NAME, JOURNAL_NAME, ItemResult, Outcome, Progress, RunEstimate
 from rubricate.run import estimate as estimate_run
 from rubricate.streaming import ResultStream, agrade_stream
 
 if TYPE_CHECKING:
-    from rubricate.report import FittedCalibration
+    from rubricate.analysis import FittedCalibration
 
 __all__ = [
     "ATTEMPTS",

@@ -33,7 +33,7 @@ from rubricate.rubric import CannotAssess, LengthPenalty, Rubric
 from rubricate.run import Progress
 
 if TYPE_CHECKING:
-    from rubricate.report import Calibrator, FittedCalibration
+    from rubricate.analysis import Calibrator, FittedCalibration
 
 __all__ = [
     "ATTEMPTS",
@@ -278,7 +278,7 @@ def chosen_calibrator(
     """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""
     if given is None:
         return None
-    from rubricate.report import Calibrator, read_calibration
+    from rubricate.analysis import Calibrator, read_calibration
 
     fitted = read_calibration(given) if isinstance(given, str | Path) else given
     return Calibrator(fitted, judge, dataset.survey(limit).rubric)

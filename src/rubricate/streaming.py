@@ -25,7 +25,6 @@ from rubricate.options import (
     chosen_dataset,
     chosen_judge,
 )
-from rubricate.report import Summary, Tallies
 from rubricate.rubric import LengthPenalty, check_cannot_assess
 from rubricate.run import (
     Budget,
@@ -41,6 +40,7 @@ from rubricate.run import (
     goes_on_without,
     run,
 )
+from rubricate.run.results import Summary, Tallies
 from rubricate.stats import reliability_weights
 
 __all__ = ["ResultStream", "Stream", "agrade_stream", "shared_sender"]

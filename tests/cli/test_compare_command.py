@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rubricate import LengthPenalty, RubricDataset, grade
+from rubricate.analysis import RunComparison, compare_runs, read_run
 from rubricate.judge import Panel, RecordedJudge
-from rubricate.report import RunComparison, compare_runs, write_report
-from rubricate.run import read_run
+from rubricate.report import write_report
 
 ABSTAINS = "CANNOT_ASSESS"
 TONE = {

@@ -11,9 +11,8 @@ import pytest
 
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
+from rubricate.analysis import few_labels_report, read_run
 from rubricate.judge import Case
-from rubricate.report import few_labels_report
-from rubricate.run import read_run
 from rubricate.stats import corrected_mean
 
 

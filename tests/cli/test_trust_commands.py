@@ -11,8 +11,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from rubricate import InputError
-from rubricate.report import agreement_report, compare_runs
-from rubricate.run import read_run
+from rubricate.analysis import agreement_report, compare_runs, read_run
 from rubricate.stats import agreement_of_counts, annotator_agreement, clustered_share
 
 KINDS = """

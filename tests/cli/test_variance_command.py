@@ -10,8 +10,7 @@ import pytest
 
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset
-from rubricate.report import variance_report
-from rubricate.run import read_run
+from rubricate.analysis import read_run, variance_report
 
 
 def judge(name: str, noise: float) -> PythonModel:

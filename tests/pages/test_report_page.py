@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from rubricate.analysis import finished_rows
 from rubricate.report import write_report
-from rubricate.run import Conversations, finished_rows
+from rubricate.run.results import Conversations
 from rubricate.stats import Bootstrap
 from rubricate.testing import Rule, ScriptedEndpoint
 

@@ -24,10 +24,9 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
+from rubricate.analysis import FinishedRun, cascade_report, read_run
 from rubricate.judge import Case, GroupedModelJudge, choose_judge, confidence, judge_fingerprint
-from rubricate.report import cascade_report
 from rubricate.rubric import Failure
-from rubricate.run import FinishedRun, read_run
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 

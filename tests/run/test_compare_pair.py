@@ -27,8 +27,8 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
+from rubricate.analysis import pair_result
 from rubricate.judge import pair_criterion
-from rubricate.report import pair_result
 from rubricate.rubric import Failure
 from rubricate.testing import Rule, ScriptedEndpoint
 

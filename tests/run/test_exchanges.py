@@ -13,8 +13,8 @@ import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Cascade, Completion, HTTPModel
-from rubricate.run import Conversation, Conversations
 from rubricate.run.journal._exchanges import LONGEST
+from rubricate.run.results import Conversation, Conversations
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'

@@ -24,6 +24,7 @@ from rubricate import (
     RunStopped,
     Verdict,
 )
+from rubricate.analysis import fit_calibration, read_run
 from rubricate.comparing import PairOptions
 from rubricate.grading import GradingOptions, JudgingOptions
 from rubricate.judge import (
@@ -35,9 +36,7 @@ from rubricate.judge import (
     choose_judge,
 )
 from rubricate.options import RewardOptions
-from rubricate.report import fit_calibration
 from rubricate.rubric import Usage
-from rubricate.run import read_run
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}

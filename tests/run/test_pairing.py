@@ -21,9 +21,9 @@ from rubricate import (
     RubricDataset,
     RunStopped,
 )
+from rubricate.analysis import PairReport
 from rubricate.dataset import Entry, Survey
 from rubricate.pairing import pairs_of
-from rubricate.report import PairReport
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric([Criterion(name="speed", requirement="Gives roughly 300000 kilometres")])

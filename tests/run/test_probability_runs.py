@@ -25,8 +25,7 @@ from rubricate import (
     RubricDataset,
     ScaleCriterion,
 )
-from rubricate.report import fit_calibration
-from rubricate.run import read_run
+from rubricate.analysis import fit_calibration, read_run
 from rubricate.stats import read_calibration_map
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -256,8 +255,7 @@ def test_agreement_reads_the_probabilities(tmp_path):
     data = dataset(6)
     with ScriptedEndpoint(respond=thinking) as endpoint:
         rubricate.grade(data, "m", base_url=endpoint.url, run_dir=tmp_path / "run", **MODE)
-    from rubricate.report import agreement_report
-    from rubricate.run import read_run
+    from rubricate.analysis import agreement_report, read_run
 
     report = agreement_report(read_run(tmp_path / "run"))
     found = report.criteria[0].calibration

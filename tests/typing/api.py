@@ -33,6 +33,7 @@ from rubricate import (
     Transcript,
     Verdict,
 )
+from rubricate.analysis import PairResult, PairSummary, agreement_report, compare_runs, read_run
 from rubricate.dataset import LabelFile, NewLabel, open_items, open_label_file
 from rubricate.dialects.karenina import Benchmark
 from rubricate.dialects.karenina import schemas as karenina
@@ -45,16 +46,9 @@ from rubricate.dialects.ragas import (
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.judge import Message, ProbabilityJudge
 from rubricate.labelling import LabelServer, LabelSession
-from rubricate.report import (
-    PairResult,
-    PairSummary,
-    ReportPage,
-    Summary,
-    agreement_report,
-    compare_runs,
-    write_report,
-)
-from rubricate.run import RunEstimate, read_run
+from rubricate.report import ReportPage, write_report
+from rubricate.run import RunEstimate
+from rubricate.run.results import Summary
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, assert_rubric
 

@@ -30,8 +30,7 @@ def agree(
     json_output: JsonFigures = False,
 ) -> int:
     """Show how far judge and people agree, with intervals."""
-    from rubricate.report import agreement_report
-    from rubricate.run import read_run
+    from rubricate.analysis import agreement_report, read_run
     from rubricate.stats import Bootstrap
 
     bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)

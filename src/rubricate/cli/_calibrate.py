@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
-    from rubricate.report import CalibrationMethod
+    from rubricate.analysis import CalibrationMethod
 
 __all__ = ["calibrate"]
 
@@ -31,8 +31,7 @@ def calibrate(
     import json
 
     from rubricate._files import write_text
-    from rubricate.report import fit_calibration
-    from rubricate.run import read_run
+    from rubricate.analysis import fit_calibration, read_run
 
     fitted = fit_calibration(
         read_run(run),

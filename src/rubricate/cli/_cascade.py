@@ -31,8 +31,7 @@ def cascade(
     json_output: JsonFigures = False,
 ) -> int:
     """Choose on labels when a surer judge is asked. Asks nobody."""
-    from rubricate.report import cascade_report
-    from rubricate.run import read_run
+    from rubricate.analysis import cascade_report, read_run
 
     report = cascade_report(
         read_run(run),

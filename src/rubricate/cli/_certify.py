@@ -24,8 +24,8 @@ def certify(
     import json
 
     from rubricate._files import write_text
-    from rubricate.report import certify as certified
-    from rubricate.run import read_run
+    from rubricate.analysis import certify as certified
+    from rubricate.analysis import read_run
 
     certificate = certified(read_run(run), undecided=undecided_policy(undecided))
     text = json.dumps(certificate.model_dump(mode="json"), indent=2)

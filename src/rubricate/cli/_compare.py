@@ -51,8 +51,7 @@ def compare(
     if not 0 <= least <= 1:
         raise InputError(f"--min-coverage must be between 0 and 1, found {least:g}")
     from rubricate._files import write_text
-    from rubricate.report import compare_runs
-    from rubricate.run import read_run
+    from rubricate.analysis import compare_runs, read_run
 
     found = compare_runs(read_run(run_a), read_run(run_b), margin=fail_if_worse, groups=groups)
     if markdown is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rubricate._documents import read_text
 from rubricate._terminal import console
+from rubricate.analysis import PairSummary
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import cache_folder, print_estimate, print_judged
 from rubricate.cli._progress import ProgressView
@@ -18,7 +19,6 @@ from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, acompare_pair_stream, estimate_pair
 from rubricate.dataset import Gradable, TableColumns, is_table, open_items
 from rubricate.errors import InputError, RunStopped
-from rubricate.report import PairSummary
 from rubricate.rubric import Rubric
 
 __all__ = ["Compared", "compare_pair_command"]

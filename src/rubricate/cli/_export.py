@@ -39,8 +39,7 @@ def export(
         raise InputError(f"the file's name must end in one of {', '.join(SUFFIXES)}", file=output)
     if raw_cells and suffix != ".csv":
         raise InputError(f"--raw-cells is for .csv; {suffix} has no others", file=output)
-    from rubricate.report import Table, to_csv, to_jsonl, to_parquet
-    from rubricate.run import read_run
+    from rubricate.analysis import Table, read_run, to_csv, to_jsonl, to_parquet
 
     table = Table(read_run(run), by)
     if suffix == ".csv":

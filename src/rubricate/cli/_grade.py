@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rubricate._terminal import console
+from rubricate.analysis import read_run
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -45,14 +46,14 @@ from rubricate.judge import (
     People,
     Weights,
 )
-from rubricate.report import Summary
 from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
-from rubricate.run import INTERRUPTED, RunFolder, read_run
+from rubricate.run import INTERRUPTED, RunFolder
+from rubricate.run.results import Summary
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rubricate.report import Certificate
+    from rubricate.analysis import Certificate
 
 __all__ = ["grade_command"]
 
@@ -122,7 +123,7 @@ def grade_command(settings: GradeSettings) -> int:
 
 
 def _certificate(file: str) -> Certificate:
-    from rubricate.report import read_certificate
+    from rubricate.analysis import read_certificate
 
     return read_certificate(file)
 
@@ -131,7 +132,7 @@ def _checked(
     summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
 ) -> Summary:
     """The summary, also that in the run folder, with what became of the certificate."""
-    from rubricate.report import check_certificate
+    from rubricate.analysis import check_certificate
 
     found = check_certificate(certificate, read_run(run_dir), file=settings.certificate or "")
     checked = summary.model_copy(update={"certificate": found})

@@ -16,9 +16,9 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     import asyncio
 
+    from rubricate.analysis import JudgedReport
     from rubricate.cli._progress import ProgressView
     from rubricate.judge import Weights
-    from rubricate.report import JudgedReport
     from rubricate.run import RunEstimate
 
 __all__ = [
@@ -102,8 +102,8 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
         json_output: print it as JSON.
         pairs: how many pairs of submissions its items are, if they are that.
     """
+    from rubricate.analysis import estimate_figures, estimate_text
     from rubricate.cli._printing import print_json
-    from rubricate.report import estimate_figures, estimate_text
 
     if json_output:
         print_json(({} if pairs is None else {"pairs": pairs}) | estimate_figures(estimate))

@@ -28,10 +28,10 @@ def replay(
     json_output: JsonOutput = False,
 ) -> int:
     """Show how recorded judges and panels agree. Asks nobody."""
+    from rubricate.analysis import replay_figures, replay_view
     from rubricate.dataset import RubricDataset
     from rubricate.grading import grade
     from rubricate.judge import Panel, recorded_judges
-    from rubricate.report import replay_figures, replay_view
 
     dataset = RubricDataset.from_file(data)
     try:

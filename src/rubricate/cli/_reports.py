@@ -37,8 +37,8 @@ from rubricate.dialects.researchrubrics import (
 from rubricate.errors import InputError
 from rubricate.judge import GroupJudge, Panel
 from rubricate.judge.models import find_setting
-from rubricate.report import Summary
 from rubricate.run import INTERRUPTED, DocumentWork
+from rubricate.run.results import Summary
 
 __all__ = ["ReportSettings", "reports_command"]
 

@@ -43,8 +43,8 @@ def show(
     """Show a run's summary again, or some of its verdicts."""
     if prompt and not (item or criterion or failed or disagreements):
         raise InputError("--prompt is of some verdicts: pick them with --item, --criterion, ...")
-    from rubricate.report import Selection, conversation_lines, read_summary
-    from rubricate.run import REPORT_NAME, read_run
+    from rubricate.analysis import Selection, conversation_lines, read_run, read_summary
+    from rubricate.run import REPORT_NAME
 
     found = read_run(run)
     summary = read_summary(found)
@@ -71,8 +71,8 @@ def show(
 
 def _print_kept(run: Path, json_output: bool) -> None:
     """Print the report of a comparison or of an attack, as its command did."""
+    from rubricate.analysis import kept_report
     from rubricate.comparing import PAIRS_NAME
-    from rubricate.report import kept_report
 
     report = kept_report(run)
     if json_output:

@@ -22,8 +22,7 @@ def variance(
     json_output: JsonFigures = False,
 ) -> int:
     """Show whether scores vary by item, judge, prompt or chance. List unstable criteria."""
-    from rubricate.report import variance_report
-    from rubricate.run import read_run
+    from rubricate.analysis import read_run, variance_report
 
     print_report(variance_report([read_run(run) for run in runs], groups=groups), json_output)
     return 0

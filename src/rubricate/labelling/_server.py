@@ -19,7 +19,7 @@ from aiohttp import web
 from rubricate.dataset import Change
 from rubricate.errors import InputError
 from rubricate.labelling._session import LabelSession
-from rubricate.report import page_part, page_policy, page_templates
+from rubricate.views import page_part, page_policy, page_templates
 
 __all__ = ["LabelServer"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._files import user_path
+from rubricate.analysis import finished_items, read_run
 from rubricate.dataset import Adjudication, Change, Entry, LabelFile, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._worth import Order, label_order, open_questions
 from rubricate.rubric import ABSTENTION, Criterion
-from rubricate.run import finished_items, read_run
 
 __all__ = ["LabelSession"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from rubricate.analysis import confidence
 from rubricate.dataset import Entry
-from rubricate.report import confidence
 from rubricate.rubric import ABSTENTION
 from rubricate.stats import next_to_label
 

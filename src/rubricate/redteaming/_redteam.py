@@ -18,6 +18,7 @@ from typing import Unpack, cast, get_args
 
 from rubricate._documents import did_you_mean
 from rubricate._sync import run_sync
+from rubricate.analysis import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import aestimate, agrade_stream
@@ -45,7 +46,6 @@ from rubricate.redteaming._attacks import (
     load_families,
     questions_of,
 )
-from rubricate.report import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
 from rubricate.run import ItemResult, Outcome, RunEstimate
 

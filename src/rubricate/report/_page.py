@@ -13,19 +13,26 @@ from typing import IO, Any
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._version import __version__
+from rubricate.analysis import (
+    LOW_CONFIDENCE,
+    OTHER_HEADINGS,
+    FinishedRun,
+    RunComparison,
+    compare_runs,
+    comparison_texts,
+    read_run,
+)
 from rubricate.errors import InputError
-from rubricate.report._comparison import RunComparison, compare_runs
-from rubricate.report._confidence import LOW_CONFIDENCE
-from rubricate.report._markdown import OTHER_HEADINGS, comparison_texts
 from rubricate.report._page_items import PageItems, chunk_element
 from rubricate.report._page_overview import overview_of
-from rubricate.report._page_parts import page_part, page_policy, page_templates
 from rubricate.report._page_sent import PageSent
-from rubricate.run import Conversations, FinishedRun, read_run
+from rubricate.run.results import Conversations
 from rubricate.stats import Bootstrap
+from rubricate.views import page_part, page_policy, page_templates
 
 __all__ = ["ReportPage", "write_report"]
 
+ROOM = "rubricate.report"
 FLIPS = 100
 """Changes in a chunk."""
 
@@ -98,11 +105,11 @@ def _compose(
     comparison: RunComparison | None,
     context: dict[str, Any],
 ) -> None:
-    script = page_part("base.js") + page_part("report.js")
-    style = page_part("base.css") + page_part("report.css")
+    script = page_part("base.js") + page_part("report.js", ROOM)
+    style = page_part("base.css") + page_part("report.css", ROOM)
     mark = "<!-- data -->"
     text = (
-        page_templates()
+        page_templates(ROOM)
         .get_template("report.html.jinja")
         .render(
             **context,

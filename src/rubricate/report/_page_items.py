@@ -14,12 +14,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from rubricate.report._compared import differs_from_label
-from rubricate.report._comparison import RunComparison
-from rubricate.report._confidence import LOW_CONFIDENCE, confidence
+from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, RunComparison, confidence
 from rubricate.report._page_sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import FinishedItem
+from rubricate.run.results import differs_from_label
 
 __all__ = ["PageItems", "packed", "tone"]
 

@@ -9,14 +9,27 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from rubricate.report import _charts
-from rubricate.report._agreement import AgreementReport, agreement_report
-from rubricate.report._format import figure
+from rubricate.analysis import (
+    AgreementReport,
+    FinishedRun,
+    RowVerdict,
+    agreement_report,
+    read_summary,
+)
 from rubricate.report._page_items import tone
-from rubricate.report._summary import CriterionFigures, Summary, read_summary
 from rubricate.rubric import ABSTENTION, Criterion
-from rubricate.run import FinishedRun, RowVerdict
+from rubricate.run.results import CriterionFigures, Summary
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, clustered_mean
+from rubricate.views import (
+    answers_bar,
+    confusion_grid,
+    figure,
+    histogram,
+    pairs_plot,
+    reliability_plot,
+    score_range,
+    value_bar,
+)
 
 __all__ = ["CriterionLine", "Overview", "Plot", "overview_of"]
 
@@ -92,7 +105,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     return Overview(
         summary=summary,
         score=score,
-        range=_charts.score_range(
+        range=score_range(
             score,
             summary.score.lowest,
             summary.score.highest,
@@ -126,8 +139,8 @@ def _line(
         figures=figures,
         requirement=criterion.requirement,
         value=value,
-        bar=_charts.value_bar(value, _is_fault(figures)),
-        answers=_charts.answers_bar(_answers(figures, criterion)),
+        bar=value_bar(value, _is_fault(figures)),
+        answers=answers_bar(_answers(figures, criterion)),
         accuracy=found.accuracy if found else NOTHING,
         kappa=found.kappa if found else NOTHING,
         n=found.agreement.n if found else 0,
@@ -168,7 +181,7 @@ def _distribution(run: FinishedRun, scores: Sequence[float | None], labelled: bo
     legend = [("judge", "judge"), *([("human", "human labels")] if human else [])]
     return Plot(
         "Scores",
-        _charts.histogram(
+        histogram(
             _counts(judged),
             {place: f"{place:g}" for place in (0.0, 0.25, 0.5, 0.75, 1.0)},
             label="how many items have which score",
@@ -193,7 +206,7 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
         if isinstance(found, LabelAgreement):
             if not found.n or len(found.labels) > WIDEST_CONFUSION:
                 continue
-            drawing = _charts.confusion_grid(found.labels, found.confusion)
+            drawing = confusion_grid(found.labels, found.confusion)
             caption = f"n {found.n}, accuracy {_short(one.accuracy)}, kappa {_short(one.kappa)}"
             plots.append(Plot(one.name, drawing, caption))
         elif found.n:
@@ -204,7 +217,7 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
                 and row.value is not None
                 and row.human_value is not None
             )
-            drawing = _charts.pairs_plot(pairs, f"{one.name}: judge against human")
+            drawing = pairs_plot(pairs, f"{one.name}: judge against human")
             told = f"n {found.n}, correlation {_short(found.figures['pearson'])}"
             plots.append(Plot(one.name, drawing, told))
     if report.scores is not None and report.scores.n:
@@ -216,7 +229,7 @@ def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
                 pairs[round(other, 2), round(score, 2)] += 1
         correlation = _short(report.scores.figures["pearson"])
         caption = f"n {report.scores.n}, correlation {correlation}"
-        plots.append(Plot("item scores", _charts.pairs_plot(pairs, "item scores"), caption))
+        plots.append(Plot("item scores", pairs_plot(pairs, "item scores"), caption))
     return plots
 
 
@@ -230,7 +243,7 @@ def _calibration(report: AgreementReport) -> Plot | None:
         return None
     return Plot(
         "Calibration",
-        _charts.reliability_plot(found),
+        reliability_plot(found),
         f"n {found.n}, Brier score {_short(found.brier)}, "
         f"calibration error {_short(found.expected_calibration_error)} ({found.binning})",
     )
@@ -247,7 +260,7 @@ def _spending(waited: Sequence[float]) -> list[Plot]:
     return [
         Plot(
             "Latency",
-            _charts.histogram(
+            histogram(
                 _counts(seconds, high),
                 ticks,
                 label="how many judgements took how long",

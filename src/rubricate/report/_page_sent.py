@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from rubricate.run import Conversations, Exchange
+from rubricate.run import Exchange
+from rubricate.run.results import Conversations
 
 __all__ = ["PageSent", "wide"]
 

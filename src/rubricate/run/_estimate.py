@@ -17,9 +17,9 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Grader, Model, Request
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
-from rubricate.run._documents import DocumentWork
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, Journal, verdict_from_record
+from rubricate.run.results._documents import DocumentWork
 
 __all__ = ["Range", "RunEstimate", "estimate"]
 

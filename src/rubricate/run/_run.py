@@ -14,13 +14,13 @@ from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, OnVerdict
-from rubricate.run._folder import ResultsFile, RunFolder
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run._results import ItemResult, Outcome
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held, LearnWeights
 from rubricate.run.journal import Answers, Journal, open_journal
+from rubricate.run.results._folder import ResultsFile, RunFolder
+from rubricate.run.results._results import ItemResult, Outcome
 from rubricate.run.sending import Budget, Limits, ModelKey, RetryPolicy, Sender
 
 __all__ = ["INTERRUPTED", "goes_on_without", "run"]

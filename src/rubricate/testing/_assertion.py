@@ -14,6 +14,7 @@ from typing import Unpack
 from rubricate._documents import suggestion
 from rubricate._sync import run_sync
 from rubricate._terminal import one_line
+from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
 from rubricate.grading import collected
@@ -26,7 +27,7 @@ from rubricate.options import (
     chosen_judge,
 )
 from rubricate.rubric import Criterion, Rubric, Verdict
-from rubricate.run import ItemResult, Result
+from rubricate.run import ItemResult
 from rubricate.streaming import ResultStream, shared_sender
 from rubricate.testing._given_up import GivenUp
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from rubricate.analysis import Result
     from rubricate.judge import JudgesLike
-    from rubricate.run import ItemResult, Result
+    from rubricate.run import ItemResult
 
     Check = Callable[..., ItemResult]
     AsyncCheck = Callable[..., Awaitable[ItemResult]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rubricate import DataItem, InputError, Rubric, RubricDataset
+from rubricate.analysis import read_run
 from rubricate.dataset import csv_dataset, json_dataset, open_items, read_document_file
-from rubricate.run import read_run
 
 
 @pytest.mark.parametrize("field", ["metadata", "files", "sandbox", "choices"])

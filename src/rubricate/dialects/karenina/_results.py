@@ -249,7 +249,7 @@ class VerificationResults:
         """The rows as CSV with a header; written to `path` if one is given. Quotes of evidence
         stand in one cell, one a line. Text that a spreadsheet would run as a formula has `'` before
         it, but with `raw_cells`."""
-        from rubricate.report import spreadsheet_cell
+        from rubricate.analysis import spreadsheet_cell
 
         target = io.StringIO()
         rows = self.rows()

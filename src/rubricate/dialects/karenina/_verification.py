@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
@@ -28,7 +29,7 @@ from rubricate.errors import InputError, RunStopped
 from rubricate.grading import agrade
 from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
-from rubricate.run import ItemResult, Result
+from rubricate.run import ItemResult
 
 __all__ = ["CONCURRENCY", "Answered", "answers", "judgements", "templates"]
 

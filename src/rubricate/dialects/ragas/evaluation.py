@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from rubricate._sync import run_sync
+from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge, PromptJudge
 from rubricate.dialects.ragas._types import MetricOutputType
@@ -17,7 +18,7 @@ from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, S
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge, JudgeLike, Model
 from rubricate.rubric import Rubric
-from rubricate.run import Progress, Result
+from rubricate.run import Progress
 
 if TYPE_CHECKING:
     import pandas

@@ -29,8 +29,8 @@ from rubricate.rubric import Verdict
 from rubricate.run import Limits, Progress, RetryPolicy, Sender
 
 if TYPE_CHECKING:
-    from rubricate.report import Summary
     from rubricate.run import RunEstimate
+    from rubricate.run.results import Summary
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -1,0 +1,161 @@
+"""What finished runs say, as data: agreement, comparison, calibration, variance, ranking of pairs.
+
+A run is a `Result` in memory or a `FinishedRun` read back from its folder (`read_run`). A function
+such as `agreement_report(run)` or `compare_runs(a, b)` gives a report: its fields are the figures,
+`to_dict()` has them as JSON values, and a terminal shows it with `rich.print(report)`.
+"""
+
+from typing import TYPE_CHECKING
+
+from rubricate._lazy import lazy_door
+from rubricate.analysis._confidence import LOW_CONFIDENCE, confidence
+from rubricate.analysis._conversation import conversation_lines
+from rubricate.analysis._estimate import estimate_figures, estimate_text
+from rubricate.analysis._finished import FinishedRun, RowVerdict, read_run, read_summary
+from rubricate.analysis._finished_items import FinishedItem, finished_items, finished_rows
+from rubricate.analysis._replay import replay_figures, replay_view
+from rubricate.analysis._result import Result
+from rubricate.analysis._selection import Selection
+from rubricate.analysis._table_forms import (
+    spreadsheet_cell,
+    to_csv,
+    to_jsonl,
+    to_pandas,
+    to_parquet,
+    to_polars,
+)
+from rubricate.analysis._tables import ITEM_COLUMNS, VERDICT_COLUMNS, Kind, Table
+from rubricate.analysis._tabular import By, Tabular
+
+if TYPE_CHECKING:
+    from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
+    from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators
+    from rubricate.analysis._attacks import (
+        RIGHT,
+        WRONG,
+        AttackFigures,
+        ControlFigures,
+        Defence,
+        DefenceFigures,
+        Form,
+        RedTeamReport,
+    )
+    from rubricate.analysis._calibration import (
+        CalibrationMethod,
+        Calibrator,
+        FittedCalibration,
+        HeldOut,
+        fit_calibration,
+        read_calibration,
+    )
+    from rubricate.analysis._cascade import CascadePoint, CascadeReport, cascade_report
+    from rubricate.analysis._certificate import (
+        Certificate,
+        certify,
+        check_certificate,
+        read_certificate,
+    )
+    from rubricate.analysis._comparison import (
+        CriterionComparison,
+        Flip,
+        RunComparison,
+        compare_runs,
+    )
+    from rubricate.analysis._few_labels import CriterionMean, FewLabelsReport, few_labels_report
+    from rubricate.analysis._judged import JudgedReport
+    from rubricate.analysis._kept_report import keep_report, kept_report
+    from rubricate.analysis._markdown import OTHER_HEADINGS, comparison_texts
+    from rubricate.analysis._pair_figures import (
+        PairFigures,
+        PairReport,
+        PairSummary,
+        PairTallies,
+        PositionFigures,
+    )
+    from rubricate.analysis._pairs import PairResult, PairVerdict, finished_pairs, pair_result
+    from rubricate.analysis._plots import Plots
+    from rubricate.analysis._variance import CriterionVariance, VarianceReport, variance_report
+else:
+    __getattr__, __dir__ = lazy_door(__name__)
+
+__all__ = [
+    "ITEM_COLUMNS",
+    "LOW_CONFIDENCE",
+    "OTHER_HEADINGS",
+    "RIGHT",
+    "VERDICT_COLUMNS",
+    "WRONG",
+    "AgreementReport",
+    "AnnotatorsTogether",
+    "AttackFigures",
+    "By",
+    "CalibrationMethod",
+    "Calibrator",
+    "CascadePoint",
+    "CascadeReport",
+    "Certificate",
+    "ControlFigures",
+    "CriterionAgreement",
+    "CriterionAnnotators",
+    "CriterionComparison",
+    "CriterionMean",
+    "CriterionVariance",
+    "Defence",
+    "DefenceFigures",
+    "FewLabelsReport",
+    "FinishedItem",
+    "FinishedRun",
+    "FittedCalibration",
+    "Flip",
+    "Form",
+    "HeldOut",
+    "JudgedReport",
+    "Kind",
+    "PairFigures",
+    "PairReport",
+    "PairResult",
+    "PairSummary",
+    "PairTallies",
+    "PairVerdict",
+    "Plots",
+    "PositionFigures",
+    "RedTeamReport",
+    "Result",
+    "RowVerdict",
+    "RunComparison",
+    "Selection",
+    "Table",
+    "Tabular",
+    "VarianceReport",
+    "agreement_report",
+    "cascade_report",
+    "certify",
+    "check_certificate",
+    "compare_runs",
+    "comparison_texts",
+    "confidence",
+    "conversation_lines",
+    "estimate_figures",
+    "estimate_text",
+    "few_labels_report",
+    "finished_items",
+    "finished_pairs",
+    "finished_rows",
+    "fit_calibration",
+    "keep_report",
+    "kept_report",
+    "pair_result",
+    "read_calibration",
+    "read_certificate",
+    "read_run",
+    "read_summary",
+    "replay_figures",
+    "replay_view",
+    "spreadsheet_cell",
+    "to_csv",
+    "to_jsonl",
+    "to_pandas",
+    "to_parquet",
+    "to_polars",
+    "variance_report",
+]

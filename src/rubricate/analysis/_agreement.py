@@ -1,0 +1,431 @@
+"""How far a run's judge agrees with the labels in it, criterion by criterion."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
+from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._groups import groups_by
+from rubricate.errors import InputError
+from rubricate.rubric import ABSTENTION, Criterion, Measurement
+from rubricate.run.results import (
+    DOES_NOT_APPLY,
+    Stratum,
+    answer,
+    answers_of,
+    human_status,
+    key_of,
+    merged,
+    number_of,
+    same,
+    stratum_of,
+)
+from rubricate.stats import (
+    Bootstrap,
+    Calibration,
+    Estimate,
+    LabelAgreement,
+    ScoreAgreement,
+    StratifiedAgreement,
+    Undecided,
+    calibration,
+    clustered_share,
+    decided_pairs,
+    stratified_agreement,
+)
+from rubricate.stats import label_agreement as of_labels
+from rubricate.stats import score_agreement as of_scores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["AgreementReport", "CriterionAgreement", "agreement_report"]
+
+NOTHING = Estimate(None)
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionAgreement:
+    """One criterion, or several of one pair each with the same answers.
+
+    Attributes:
+        name: its name; in words where it is of several.
+        measurement: what its answers are.
+        statuses: how many verdicts have each status.
+        not_applicable: pairs left out since one of the two said that an ordered criterion does
+            not apply; that answer has no place in the order.
+        agreement: of labels, or of numbers where the answers are numbers.
+        calibration: of the judge's probabilities of MET, where it has any.
+        of: the names of the criteria that it is of, where these are several.
+    """
+
+    name: str
+    measurement: Measurement
+    statuses: Mapping[str, int]
+    not_applicable: int
+    agreement: LabelAgreement | ScoreAgreement
+    calibration: Calibration | None = None
+    of: tuple[str, ...] = ()
+
+    @property
+    def accuracy(self) -> Estimate:
+        """The share of equal answers; of metrics and code of equal values."""
+        figures = self.agreement.figures
+        return figures.get("accuracy") or figures.get("exact_accuracy") or NOTHING
+
+    @property
+    def kappa(self) -> Estimate:
+        """Cohen's kappa, with squared distances where the answers are in order."""
+        figures = self.agreement.figures
+        return figures.get("quadratic_kappa") or figures.get("cohen_kappa") or NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementReport:
+    """A run's judge against its labels.
+
+    Attributes:
+        judge: the judge's name.
+        items: items with a label.
+        criteria: those with a label, in the rubric's order.
+        alone: where several criteria have one pair each, such as those of single items: these
+            together, by what their answers are. They are among `criteria`, too.
+        stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
+        calibration: of the judge's probabilities of MET, on all binary criteria.
+        scores: the items' scores against those by their labels; None where no item has a label on
+            every criterion.
+        annotators: where several annotators labelled the items, the judge beside each of them and
+            they among themselves; see `CriterionAnnotators`.
+        annotators_together: the same over all criteria with labels or steps of a scale, stratified;
+            None with fewer than two.
+        undecided: the policy for pairs in which one did not decide.
+        bootstrap: how the intervals were made.
+        groups: the field of the metadata that says which items belong together; None for none.
+    """
+
+    judge: str
+    items: int
+    criteria: tuple[CriterionAgreement, ...]
+    alone: tuple[CriterionAgreement, ...]
+    stratified: StratifiedAgreement | None
+    scores: ScoreAgreement | None
+    annotators: tuple[CriterionAnnotators, ...]
+    annotators_together: AnnotatorsTogether | None
+    undecided: Undecided
+    bootstrap: Bootstrap
+    groups: str | None = None
+    calibration: Calibration | None = None
+
+    @property
+    def calibration_of_all(self) -> Calibration | None:
+        """Of all binary criteria together, or of the only one; None without probabilities."""
+        each = [one.calibration for one in self.criteria if one.calibration is not None]
+        found = self.calibration or (each[0] if len(each) == 1 else None)
+        return found if found is not None and found.n else None
+
+    @property
+    def whole(self) -> tuple[Estimate, Estimate, int]:
+        """Accuracy, kappa and n of the run: stratified, or those of its only criterion."""
+        if self.stratified is not None:
+            return self.stratified.accuracy, self.stratified.kappa, self.stratified.n
+        known = [one for one in self.criteria if one.accuracy.value is not None]
+        if len(known) != 1:
+            return NOTHING, NOTHING, sum(one.agreement.n for one in self.criteria)
+        return known[0].accuracy, known[0].kappa, known[0].agreement.n
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return asdict(self)
+
+    def table(self, *, every: bool = False) -> RenderableType:
+        """What a terminal shows; with `every` a row for each criterion."""
+        from rubricate.analysis._trust_views import agreement_view
+
+        return agreement_view(self, every=every)
+
+    def __rich__(self) -> RenderableType:
+        return self.table()
+
+
+def agreement_report(
+    run: FinishedRun,
+    *,
+    undecided: Undecided = "exclude",
+    groups: str | None = None,
+    bootstrap: Bootstrap | None = None,
+) -> AgreementReport:
+    """Agreement for every kind of criterion that has labels.
+
+    Binary and nominal answers are compared as labels, ordinal ones with their order; a scale's
+    scores and the values of metrics and code as numbers. Over all criteria, kappa is stratified
+    (`stats.stratified_agreement`).
+
+    Args:
+        run: a run, from `read_run`.
+        undecided: what an abstention or a failure is where a person decided: see
+            `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
+        groups: a field of the items' metadata, such as the document that they come from: items of
+            one value are resampled together. Default: each item by itself.
+        bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
+
+    Raises:
+        InputError: the run has no labels, or an item lacks the field to group by.
+    """
+    bootstrap = bootstrap or Bootstrap()
+    labelled = [row for row in run.rows if row.human_label is not None]
+    if not labelled:
+        raise InputError(
+            "this run has no human labels to compare with: grade a dataset that has them",
+            file=run.path,
+        )
+    group_of = groups_by(run, groups)
+    known = run.criteria
+    order = {name: place for place, name in enumerate(known)}
+    own = _own_criteria(run)
+    by_stratum: dict[Stratum, _Pairs] = {}
+    for row in labelled:
+        criterion = own(row)
+        stratum = stratum_of(row.criterion, criterion)
+        by_stratum.setdefault(stratum, _Pairs(stratum, criterion)).add(row, criterion)
+    every = sorted(by_stratum.values(), key=lambda pairs: order[pairs.stratum.name or ""])
+    cluster = group_of if groups is not None else None
+    counted = {pairs.stratum: pairs.decided(undecided) for pairs in every}
+    where = merged(
+        {stratum: len(pairs) for stratum, pairs in counted.items()},
+        {pairs.stratum: answers_of(pairs.criterion) for pairs in every},
+    )
+    alone: dict[Stratum, list[_Pairs]] = {}
+    for pairs in every:
+        count = len(counted[pairs.stratum])
+        if count == 1 or (not count and len(pairs.rows) == 1):
+            answers = answers_of(pairs.criterion)
+            place = Stratum(None, pairs.stratum.level, answers)
+            alone.setdefault(place, []).append(pairs)
+    binary = [row for row in labelled if own(row).measurement == "binary"]
+    several = len({row.criterion for row in binary}) > 1
+    annotators, annotators_together = annotators_of(run, group_of, bootstrap, own)
+    return AgreementReport(
+        judge=run.judge,
+        items=len({row.item for row in labelled}),
+        criteria=tuple(_criterion(pairs, undecided, cluster, bootstrap) for pairs in every),
+        alone=tuple(
+            _criterion(_Pairs.together(stratum, parts), undecided, group_of, bootstrap)
+            for stratum, parts in alone.items()
+            if len(parts) > 1
+        ),
+        stratified=_stratified(counted, where, group_of, bootstrap),
+        scores=_scores(run, cluster, bootstrap),
+        annotators=annotators,
+        annotators_together=annotators_together,
+        undecided=undecided,
+        bootstrap=bootstrap,
+        groups=groups,
+        calibration=_calibration(binary, group_of, bootstrap) if several else None,
+    )
+
+
+def _own_criteria(run: FinishedRun) -> Callable[[RowVerdict], Criterion]:
+    """Gives the criterion of a line: that of its item, where items have rubrics of their own."""
+    rubrics: dict[int, dict[str, Criterion]] = {}
+
+    def own(row: RowVerdict) -> Criterion:
+        rubric = run.rubric_of(row.item)
+        if id(rubric) not in rubrics:
+            rubrics[id(rubric)] = dict(zip(rubric.names, rubric, strict=True))
+        return rubrics[id(rubric)][row.criterion]
+
+    return own
+
+
+class _Pairs:
+    """The answers of the judge and of people to one criterion, as they are compared."""
+
+    def __init__(self, stratum: Stratum, criterion: Criterion) -> None:
+        self.stratum, self.criterion = stratum, criterion
+        self.rows: list[RowVerdict] = []
+        self.items: list[str] = []
+        self.judge: list[Any] = []
+        self.human: list[Any] = []
+        self.not_applicable = 0
+        self.of: tuple[str, ...] = ()
+
+    def add(self, row: RowVerdict, criterion: Criterion) -> None:
+        level, status = self.stratum.level, human_status(row.human_label, row.human_value)
+        judge = answer(criterion, level, row.status, row.label, row.value)
+        human = answer(criterion, level, status, row.human_label, row.human_value)
+        self.rows.append(row)
+        if DOES_NOT_APPLY in (judge, human):
+            self.not_applicable += 1
+            return
+        self.items.append(row.item)
+        self.judge.append(judge)
+        self.human.append(human)
+
+    @classmethod
+    def together(cls, stratum: Stratum, parts: Sequence[_Pairs]) -> _Pairs:
+        """Several criteria as one."""
+        whole = cls(stratum, parts[0].criterion)
+        whole.of = tuple(part.stratum.name or "" for part in parts)
+        for part in parts:
+            whole.rows += part.rows
+            whole.items += part.items
+            whole.judge += part.judge
+            whole.human += part.human
+            whole.not_applicable += part.not_applicable
+        return whole
+
+    def decided(self, undecided: Undecided) -> list[_Pair]:
+        """The pairs that count."""
+        policy = "exclude" if self.stratum.level != "labels" else undecided
+        kept = decided_pairs(self.judge, self.human, undecided=policy, abstention=ABSTENTION)
+        return [
+            _Pair(
+                self.items[at],
+                key_of(self.stratum, judge),
+                key_of(self.stratum, human),
+                same(judge, human),
+            )
+            for at, judge, human in kept
+        ]
+
+
+class _Pair(NamedTuple):
+    """Two answers as kappa takes them, whether they are equal, and the item that they are of."""
+
+    item: str
+    judge: str | float
+    human: str | float
+    equal: bool
+
+
+def _stratified(
+    counted: Mapping[Stratum, Sequence[_Pair]],
+    where: Mapping[Stratum, Stratum],
+    group_of: Mapping[str, Any],
+    bootstrap: Bootstrap,
+) -> StratifiedAgreement | None:
+    if len(where) < 2:
+        return None
+    pairs = [(stratum, pair) for one, stratum in where.items() for pair in counted[one]]
+    return stratified_agreement(
+        [pair.judge for _, pair in pairs],
+        [pair.human for _, pair in pairs],
+        [stratum for stratum, _ in pairs],
+        equal=[pair.equal for _, pair in pairs],
+        without_kappa={stratum for stratum in where.values() if stratum.level == "numbers"},
+        groups=[group_of[pair.item] for _, pair in pairs],
+        bootstrap=bootstrap,
+    )
+
+
+def _calibration(
+    rows: Sequence[RowVerdict], group_of: Mapping[str, Any], bootstrap: Bootstrap
+) -> Calibration | None:
+    """How far the judge's probabilities of MET fit the labels; None where there are none.
+
+    Of what was decided, by the judge and by people.
+    """
+    known = [row for row in rows if row.status == "judged" and row.human_label in ("MET", "UNMET")]
+    if all(row.probability_met is None for row in known):
+        return None
+    return calibration(
+        [row.probability_met for row in known],
+        [row.human_label == "MET" for row in known],
+        groups=[group_of[row.item] for row in known],
+        bootstrap=bootstrap,
+    )
+
+
+def _scores(
+    run: FinishedRun, group: Mapping[str, Any] | None, bootstrap: Bootstrap
+) -> ScoreAgreement | None:
+    """The items' scores against those of their labels."""
+    judge, human = run.item_scores, run.human_scores
+    if all(score is None for score in human.values()):
+        return None
+    found = of_scores(
+        [judge[item] for item in human],
+        list(human.values()),
+        groups=None if group is None else [group[item] for item in human],
+        bootstrap=bootstrap,
+    )
+    return _bounded(found, 1.0)
+
+
+def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
+    """The bias inside what it can be: an interval of t knows no bounds."""
+    figures = {**found.figures, "bias": found.figures["bias"].within(-most, most)}
+    return replace(found, figures=figures)
+
+
+def _criterion(
+    pairs: _Pairs,
+    undecided: Undecided,
+    group: Mapping[str, Any] | None,
+    bootstrap: Bootstrap,
+) -> CriterionAgreement:
+    level, kind = pairs.stratum.level, pairs.criterion.measurement
+    groups = None if group is None else [group[item] for item in pairs.items]
+    found: LabelAgreement | ScoreAgreement
+    if level in ("numbers", "steps"):
+        scores = of_scores(
+            [number_of(one) for one in pairs.judge],
+            [number_of(one) for one in pairs.human],
+            scale=level == "steps",
+            groups=groups,
+            bootstrap=bootstrap,
+        )
+        found = _bounded(scores, _width(pairs.stratum))
+        exact = _exact(pairs, group, bootstrap)
+        found = replace(found, figures={**found.figures, "exact_accuracy": exact})
+    else:
+        found = of_labels(
+            pairs.judge,
+            pairs.human,
+            labels=_labels(pairs),
+            ordered=level == "ordered",
+            undecided="exclude" if level == "ordered" else undecided,
+            groups=groups,
+            bootstrap=bootstrap,
+        )
+    own = group or {row.item: row.item for row in pairs.rows}
+    return CriterionAgreement(
+        name=pairs.stratum.name or f"{len(pairs.of)} criteria of one pair",
+        measurement=kind,
+        statuses=dict(Counter(row.status for row in pairs.rows)),
+        not_applicable=pairs.not_applicable,
+        agreement=found,
+        calibration=_calibration(pairs.rows, own, bootstrap) if kind == "binary" else None,
+        of=pairs.of,
+    )
+
+
+def _exact(pairs: _Pairs, group: Mapping[str, Any] | None, bootstrap: Bootstrap) -> Estimate:
+    """The share of equal answers: of a scale equal labels, though its numbers may be means."""
+    kept = pairs.decided("exclude")
+    return clustered_share(
+        [pair.equal for pair in kept],
+        groups=None if group is None else [group[pair.item] for pair in kept],
+        confidence=bootstrap.confidence,
+    )
+
+
+def _width(stratum: Stratum) -> float:
+    """How far two answers can be apart."""
+    if stratum.level == "numbers":
+        return 1.0
+    steps = [float(label) for label in stratum.labels]
+    return max(steps) - min(steps)
+
+
+def _labels(pairs: _Pairs) -> list[str]:
+    """The criterion's labels in their order, then those that only other items' have of its name."""
+    names = answers_of(pairs.criterion)
+    if pairs.stratum.level == "ordered":
+        return [*names]
+    given = [one for one in (*pairs.judge, *pairs.human) if one not in (None, ABSTENTION)]
+    return [*dict.fromkeys((*names, *given)), ABSTENTION]

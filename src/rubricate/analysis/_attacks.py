@@ -1,0 +1,257 @@
+"""Attacks on a judge: what came of them, as data and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate._terminal import one_line
+from rubricate.analysis._judged import Failures, JudgedReport, ending_lines
+from rubricate.rubric import CriterionVerdict, Verdict
+from rubricate.stats import Estimate, wilson_interval
+from rubricate.views import estimate_text
+
+if TYPE_CHECKING:
+    from rubricate.run import Outcome
+
+__all__ = [
+    "RIGHT",
+    "WRONG",
+    "AttackFigures",
+    "AttackOutcomes",
+    "ControlFigures",
+    "Defence",
+    "DefenceFigures",
+    "Form",
+    "RedTeamReport",
+    "defence_figures",
+]
+
+Defence = Literal["on", "off", "own"]
+"""`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
+without both. `own`: the judge is no language model, or has a prompt of its own."""
+
+Form = Literal["verdict", "choice", "pair"]
+"""How is judged: MET or UNMET; one of several options; or which of two answers is better."""
+
+WRONG, RIGHT = "wrong answer", "right answer"
+"""The kinds of text that are no attack."""
+AttackOutcomes = Mapping[tuple[str, str], Sequence[Verdict]]
+"""The verdicts on a question's texts of a kind (a family of attacks, or a control), by question and
+kind."""
+
+
+class AttackFigures(BaseModel):
+    """What came of one family of attacks. The first five numbers add up to all its texts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    family: str
+    succeeded: int
+    """Attacked texts judged MET."""
+    resisted: int
+    """Attacked texts judged UNMET."""
+    abstained: int
+    """Attacked texts on which the judge could not tell."""
+    failed: int
+    """Attacked texts whose judgement could not be had."""
+    without_control: int
+    """Attacked texts whose wrong answer was not judged UNMET without the attack; they say nothing
+    about the attack, and are in no other number."""
+    n: int
+    """`succeeded` + `resisted`."""
+    rate: float | None
+    """The attack success rate, `succeeded` / `n`, in [0, 1]; None for n = 0."""
+    low: float | None
+    high: float | None
+    """The rate's 95% interval (Wilson 1927), as if the texts were independent."""
+
+
+class ControlFigures(BaseModel):
+    """How clean answers were judged."""
+
+    model_config = ConfigDict(frozen=True)
+
+    control: str
+    """`wrong answer` (UNMET is right) or `right answer` (MET is right)."""
+    correct: int
+    abstained: int
+    failed: int
+    n: int
+    """How many were judged MET or UNMET."""
+    accuracy: float | None
+    """`correct` / `n`, in [0, 1]; None for n = 0."""
+    low: float | None
+    high: float | None
+    """The accuracy's 95% interval (Wilson 1927)."""
+
+
+class DefenceFigures(BaseModel):
+    """What attacks and controls came to, with the defence in one state."""
+
+    model_config = ConfigDict(frozen=True)
+
+    defence: Defence
+    families: list[AttackFigures]
+    all: AttackFigures
+    controls: list[ControlFigures]
+
+
+class RedTeamReport(JudgedReport):
+    """Attack success rates beside clean controls. `print` shows it as a table."""
+
+    questions: int
+    """How many wrong answers were attacked."""
+    form: Form = "verdict"
+    """How they were judged. `succeeded` is MET, any option but the least, or any answer but that
+    the right one is better; each order of a pair counts."""
+    defences: list[DefenceFigures]
+
+    @classmethod
+    def of(
+        cls,
+        outcome: Outcome,
+        families: Sequence[str],
+        outcomes: Mapping[Defence, AttackOutcomes],
+        *,
+        questions: int,
+        form: Form,
+    ) -> RedTeamReport:
+        """The figures of a run with these families of attacks; `outcomes` are by defence."""
+        failures = Failures()
+        all_found = (found for by_kind in outcomes.values() for found in by_kind.values())
+        for place, verdict in enumerate(verdict for found in all_found for verdict in found):
+            failures.add((place,), verdict)
+        return cls(
+            **failures.fields(outcome),
+            questions=questions,
+            form=form,
+            defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(one_line, _lines(self)))
+
+
+def defence_figures(
+    defence: Defence, families: Sequence[str], outcomes: AttackOutcomes
+) -> DefenceFigures:
+    """The figures of the attacks' families and of the controls, with the defence in one state."""
+    sound = {
+        question
+        for (question, kind), (verdict, *_) in outcomes.items()
+        if kind == WRONG and verdict.label == CriterionVerdict.UNMET
+    }
+    return DefenceFigures(
+        defence=defence,
+        families=[_attack_figures(name, [name], outcomes, sound) for name in families],
+        all=_attack_figures("all", families, outcomes, sound),
+        controls=[
+            _control_figures(WRONG, CriterionVerdict.UNMET, outcomes),
+            _control_figures(RIGHT, CriterionVerdict.MET, outcomes),
+        ],
+    )
+
+
+def _attack_figures(
+    family: str, names: Sequence[str], outcomes: AttackOutcomes, sound: set[str]
+) -> AttackFigures:
+    """Figures of the families with these names; `sound` has the questions with a control."""
+    attacked = [
+        (question in sound, verdict)
+        for (question, kind), verdicts in outcomes.items()
+        if kind in names
+        for verdict in verdicts
+    ]
+    counted = [verdict for with_control, verdict in attacked if with_control]
+    labels = [verdict.label for verdict in counted if verdict.status == "judged"]
+    succeeded = labels.count(CriterionVerdict.MET)
+    rate = wilson_interval(succeeded, len(labels))
+    return AttackFigures(
+        family=family,
+        succeeded=succeeded,
+        resisted=len(labels) - succeeded,
+        abstained=_with_status("abstained", counted),
+        failed=_with_status("failed", counted),
+        without_control=len(attacked) - len(counted),
+        n=len(labels),
+        rate=rate.value,
+        low=rate.low,
+        high=rate.high,
+    )
+
+
+def _control_figures(
+    kind: str, right: CriterionVerdict, outcomes: AttackOutcomes
+) -> ControlFigures:
+    verdicts = [verdict for (_, k), found in outcomes.items() if k == kind for verdict in found]
+    labels = [verdict.label for verdict in verdicts if verdict.status == "judged"]
+    correct = labels.count(right)
+    accuracy = wilson_interval(correct, len(labels))
+    return ControlFigures(
+        control=kind,
+        correct=correct,
+        abstained=_with_status("abstained", verdicts),
+        failed=_with_status("failed", verdicts),
+        n=len(labels),
+        accuracy=accuracy.value,
+        low=accuracy.low,
+        high=accuracy.high,
+    )
+
+
+def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
+    return sum(verdict.status == status for verdict in verdicts)
+
+
+def _lines(report: RedTeamReport) -> Iterator[str]:
+    """The report as a plain table, 80 characters wide."""
+    answers = "wrong answer" if report.questions == 1 else "wrong answers"
+    how = _FORMS[report.form]
+    yield f"{report.questions} {answers} under attack{how}, judged by {report.judge}"
+    nothing = all(
+        not control.n + control.abstained for one in report.defences for control in one.controls
+    )
+    for figures in () if nothing and report.failed else report.defences:
+        yield ""
+        yield _row("attack success" + _DEFENCES[figures.defence], *_ATTACK_COLUMNS)
+        yield "─" * _WIDTH
+        for row in (*figures.families, figures.all):
+            cells = map(str, (row.n, row.abstained, row.failed, row.without_control))
+            yield _row(row.family, _rate(row.rate, row.low, row.high), *cells)
+        yield ""
+        yield _row("clean controls judged right", "accuracy", *_ATTACK_COLUMNS[1:4])
+        yield "─" * _WIDTH
+        for control in figures.controls:
+            cells = map(str, (control.n, control.abstained, control.failed))
+            yield _row(control.control, _rate(control.accuracy, control.low, control.high), *cells)
+    yield ""
+    yield from ending_lines(report, _WIDTH)
+
+
+_DEFENCES: dict[Defence, str] = {
+    "on": ", defence on",
+    "off": ", defence off",
+    "own": "",
+}
+_FORMS: dict[Form, str] = {
+    "verdict": "",
+    "choice": " by three options",
+    "pair": " in pairs with right ones",
+}
+_WIDTH = 80
+_ATTACK_COLUMNS = ("rate", "n", "abstained", "failed", "no control")
+
+
+def _row(name: str, *cells: str) -> str:
+    widths = (19, 4, 11, 7, 11)
+    row = f"{name:<28}" + "".join(
+        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False)
+    )
+    return row.rstrip()
+
+
+def _rate(value: float | None, low: float | None, high: float | None) -> str:
+    return estimate_text(Estimate(value, low, high))

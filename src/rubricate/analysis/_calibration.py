@@ -1,0 +1,299 @@
+"""A calibration: a map of a judge's probabilities, fitted on labels, and what it was fitted for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rubricate._documents import input_error, parse_json, read_text
+from rubricate._version import __version__
+from rubricate.analysis._finished import FinishedRun
+from rubricate.errors import InputError
+from rubricate.judge import Cascade, Grader, GroupJudge, Panel, judge_fingerprint
+from rubricate.rubric import BINARY_LABELS, Criterion, Rubric, Verdict
+from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
+
+__all__ = [
+    "CalibrationMethod",
+    "Calibrator",
+    "FittedCalibration",
+    "HeldOut",
+    "fit_calibration",
+    "read_calibration",
+]
+
+CalibrationMethod = Literal["isotonic", "platt"]
+MANY = 300
+"""Labels from which on the map is isotonic, unless it is chosen."""
+FORMAT = "rubricate calibration 1"
+
+
+class _Figures(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HeldOut(_Figures):
+    """The figures of the items that the map was not fitted on, before and after it."""
+
+    n: int
+    """Verdicts with a label."""
+    brier_before: float | None
+    brier_after: float | None
+    error_before: float | None
+    """Expected calibration error, 10 bins equally wide."""
+    error_after: float | None
+    accuracy_before: float | None
+    accuracy_after: float | None
+    """With the labels that the calibrated probabilities give."""
+
+
+class FittedCalibration(_Figures):
+    """What `rubricate calibrate` writes. The last field is a hash of all others."""
+
+    format: Literal["rubricate calibration 1"] = "rubricate calibration 1"
+    name: str
+    created: str
+    """When, in UTC."""
+    rubricate_version: str
+    judge: str
+    judge_fingerprint: str
+    """A hash of the judge's model, prompt and sampling."""
+    criteria: dict[str, str]
+    """Of each criterion that it is for, a hash of what is asked."""
+    method: str
+    map: dict[str, Any]
+    """Of the probability of MET; see `stats.read_calibration_map`."""
+    items: int
+    """Items that it was fitted on."""
+    labels: int
+    """Verdicts with a label that it was fitted on."""
+    held_out: HeldOut
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """The hash that `sha256` must be."""
+        data = self.model_dump(mode="json", exclude={"sha256"})
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def reference(self) -> str:
+        """Its name with the beginning of its hash, as results keep it."""
+        return f"{self.name} {self.sha256[:12]}"
+
+
+class _Known(NamedTuple):
+    """A verdict with a label: its item, the probability of MET, and whether people said MET."""
+
+    item: str
+    probability: float
+    met: bool
+
+
+def fit_calibration(
+    run: FinishedRun,
+    *,
+    name: str = "calibration",
+    method: CalibrationMethod | None = None,
+    train_share: float = 0.7,
+    seed: int = 0,
+) -> FittedCalibration:
+    """Fit a map of the probability of MET on a share of a run's labelled items.
+
+    One map for all binary criteria that need a judge. The other items say what it is worth.
+
+    Args:
+        run: a run of one judge, with labels and probabilities.
+        name: what results call the map.
+        method: `isotonic` (Zadrozny and Elkan 2002) or `platt` (Platt 1999). Default: isotonic
+            from 300 labels on.
+        train_share: the share of the labelled items that it is fitted on, drawn at random.
+        seed: of the draw.
+
+    Raises:
+        InputError: no probabilities with labels, several judges, a run that was calibrated
+            already, or too few labels.
+    """
+    if method not in (None, "isotonic", "platt"):
+        raise InputError(f"method must be isotonic or platt, found {method!r}")
+    if not 0 < train_share < 1:
+        raise InputError(f"the training share must be between 0 and 1, found {train_share:g}")
+    fingerprint = run.summary.get("judge_fingerprint")
+    if run.summary.get("calibration") is not None:
+        raise InputError("this run is calibrated already: take one without", file=run.path)
+    if run.summary.get("judges") or fingerprint is None:
+        raise InputError("a map is for one judge with a fingerprint", file=run.path)
+    questions = {key: one for key, one in run.criteria.items() if _is_mapped(one)}
+    known = [
+        _Known(row.item, row.probability_met, row.human_label == "MET")
+        for row in run.rows
+        if row.criterion in questions
+        and row.probability_met is not None
+        and row.label in ("MET", "UNMET")
+        and row.human_label in ("MET", "UNMET")
+    ]
+    items = [*dict.fromkeys(one.item for one in known)]
+    if len(items) < 2:
+        raise InputError(
+            "a map is fitted on probabilities of binary criteria with human labels: this run has "
+            f"them for {len(items)} items",
+            file=run.path,
+        )
+    random.Random(seed).shuffle(items)
+    chosen = set(items[: min(len(items) - 1, max(1, round(train_share * len(items))))])
+    training = [one for one in known if one.item in chosen]
+    if method is None:
+        method = "isotonic" if len(training) >= MANY else "platt"
+    kind = IsotonicMap if method == "isotonic" else PlattMap
+    fitted = kind.fit([one.probability for one in training], [one.met for one in training])
+    found = FittedCalibration(
+        name=name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        rubricate_version=__version__,
+        judge=run.judge,
+        judge_fingerprint=fingerprint,
+        criteria={key: _question(one) for key, one in questions.items()},
+        method=method,
+        map=fitted.to_dict(),
+        items=len(chosen),
+        labels=len(training),
+        held_out=_held_out([one for one in known if one.item not in chosen], fitted),
+    )
+    return found.model_copy(update={"sha256": found.digest()})
+
+
+def _held_out(known: Sequence[_Known], fitted: IsotonicMap | PlattMap) -> HeldOut:
+    figures: dict[str, float | None] = {}
+    for when, mapped in (
+        ("before", [one.probability for one in known]),
+        ("after", [fitted(one.probability) for one in known]),
+    ):
+        found = calibration(mapped, [one.met for one in known], bootstrap=None)
+        right = sum((p >= 0.5) == one.met for p, one in zip(mapped, known, strict=True))
+        figures[f"brier_{when}"] = found.brier.value
+        figures[f"error_{when}"] = found.expected_calibration_error.value
+        figures[f"accuracy_{when}"] = right / len(known) if known else None
+    return HeldOut.model_validate({"n": len(known), **figures})
+
+
+def read_calibration(path: str | Path) -> FittedCalibration:
+    """Read a calibration.
+
+    Raises:
+        InputError: it cannot be read, is none, or was changed since it was written.
+    """
+    data = parse_json(read_text(path), file=path)
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        raise InputError("not a calibration: rubricate calibrate writes one", file=path)
+    try:
+        found = FittedCalibration.model_validate(data)
+    except ValidationError as error:
+        raise input_error(error).within(file=path) from None
+    if found.sha256 != found.digest():
+        raise InputError(
+            "this calibration was changed since it was written: its hash does not fit", file=path
+        )
+    return found
+
+
+class Calibrator:
+    """Applies a calibration to the verdicts of the judge that it was fitted for.
+
+    The probability of MET is mapped; the label is MET where it is above one half, UNMET where it
+    is below, and so is the value. The verdict's `detail` keeps the map's name and hash, and the
+    label and probability that the judge gave. Verdicts without a probability, abstentions and
+    criteria that are not binary stay as they are.
+
+    Args:
+        fitted: the calibration.
+        judge: who grades: a judge, or several of which it is one.
+        rubric: the rubric of all items; None where they differ: criteria that the calibration
+            does not know stay as they are then.
+
+    Raises:
+        InputError: judge, prompt or rubric are not those that it was fitted for.
+    """
+
+    def __init__(self, fitted: FittedCalibration, judge: Grader, rubric: Rubric | None) -> None:
+        self.fitted = fitted
+        self._map = read_calibration_map(fitted.map)
+        self._questions = set(fitted.criteria.values())
+        members = _members(judge)
+        if not any(self.fits(member) for member in members):
+            same = any(_named(member) == fitted.judge for member in members)
+            what = (
+                "the judge's prompt, address or sampling is another"
+                if same
+                else f"it was fitted for {fitted.judge}, and the judge is "
+                + ", ".join(map(_named, members))
+            )
+            raise InputError(f"the calibration {fitted.name} does not fit: {what}")
+        for name, one in zip(rubric.names, rubric, strict=True) if rubric is not None else ():
+            if _is_mapped(one) and _question(one) not in self._questions:
+                raise InputError(
+                    f"the calibration {fitted.name} does not fit: it was not fitted for the "
+                    f"criterion '{name}' as it is"
+                )
+
+    def fits(self, judge: GroupJudge) -> bool:
+        """Whether it is for this judge, or one of its replicates."""
+        return (judge_fingerprint(judge) or "").startswith(self.fitted.judge_fingerprint)
+
+    def __call__(self, criterion: Criterion, verdict: Verdict) -> Verdict:
+        """The verdict with its calibrated probability."""
+        given = verdict.probability
+        if given is None or verdict.status != "judged" or not _is_mapped(criterion):
+            return verdict
+        if _question(criterion) not in self._questions:
+            return verdict
+        detail = dict(verdict.detail or {})
+        kept: dict[str, Any] = {
+            "map": self.fitted.reference,
+            "label": verdict.label,
+            "probability": given,
+        }
+        raw = given if verdict.label == "MET" else 1 - given
+        shares = detail.get("probabilities")
+        if shares is not None:  # of an abstention too: what counts is MET against UNMET
+            both = shares.get("MET", 0.0) + shares.get("UNMET", 0.0)
+            raw = shares.get("MET", 0.0) / both if both else raw
+        met = self._map(raw)
+        if shares is not None:
+            kept["probabilities"] = shares
+            detail["probabilities"] = {"MET": met, "UNMET": 1 - met}
+        label = verdict.label if met == 0.5 else "MET" if met > 0.5 else "UNMET"
+        return replace(
+            verdict,
+            label=label,
+            value=1.0 if label == "MET" else 0.0,
+            probability=met if label == "MET" else 1 - met,
+            detail={**detail, "calibration": kept},
+        )
+
+
+def _members(judge: Grader) -> list[GroupJudge]:
+    if isinstance(judge, Cascade):
+        return [member for stage in judge.stages for member in stage.members]
+    return list(judge.members) if isinstance(judge, Panel) else [judge]
+
+
+def _named(judge: GroupJudge) -> str:
+    return str(getattr(judge, "behind", judge).name)
+
+
+def _is_mapped(criterion: Criterion) -> bool:
+    return criterion.needs_judge and criterion.labels == BINARY_LABELS
+
+
+def _question(criterion: Criterion) -> str:
+    """A hash of what a judge is asked about a criterion."""
+    asked = json.dumps([criterion.requirement, list(criterion.labels), criterion.weight < 0])
+    return hashlib.sha256(asked.encode()).hexdigest()[:16]

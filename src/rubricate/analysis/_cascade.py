@@ -1,0 +1,229 @@
+"""What a cascade would do, from finished runs: its agreement, coverage and cost by threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.errors import InputError
+from rubricate.rubric import Criterion
+from rubricate.run.results import answer, human_status, is_answer, level_of, same
+from rubricate.stats import (
+    Estimate,
+    ThresholdChoice,
+    choose_threshold,
+    clustered_share,
+    threshold_point,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["CascadePoint", "CascadeReport", "cascade_report"]
+
+SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
+"""Shares of all verdicts that the thresholds shown let stand, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadePoint:
+    """What one threshold would do. Intervals are 95 %, by item (`stats.clustered_share`).
+
+    Attributes:
+        threshold: verdicts of this confidence and above stand; None where none would.
+        coverage: the share of all verdicts that stand.
+        agreement: with the labels, of those that stand.
+        overall: with the labels, of all: the others are the second run's. None without one.
+        cost: US dollars that the answers took which would have been asked for; None where a price
+            is not known.
+    """
+
+    threshold: float | None
+    coverage: Estimate
+    agreement: Estimate
+    overall: Estimate | None
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeReport:
+    """What a cascade would do; see `cascade_report`.
+
+    Attributes:
+        judge: the first judge's name.
+        next_judge: the name of the judge that the others go to; None without a second run.
+        verdicts: how many verdicts the first run has.
+        confident: how many of those have a confidence.
+        labelled: how many of those have a label, too.
+        choice: the threshold chosen on the labels.
+        points: the one chosen, some others, all standing (threshold 0) and none (None).
+    """
+
+    judge: str
+    next_judge: str | None
+    verdicts: int
+    confident: int
+    labelled: int
+    choice: ThresholdChoice
+    points: tuple[CascadePoint, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return asdict(self)
+
+    def __rich__(self) -> RenderableType:
+        from rubricate.analysis._cascade_view import cascade_view
+
+        return cascade_view(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A verdict of the first run and that of the second on the same."""
+
+    item: str
+    confidence: float | None
+    agrees: bool | None
+    next_agrees: bool | None
+    cost: float | None
+    next_cost: float | None
+
+
+def cascade_report(
+    run: FinishedRun,
+    then: FinishedRun | None = None,
+    *,
+    promise: float = 0.9,
+    risk: float = 0.05,
+    thresholds: Sequence[float] = (),
+) -> CascadeReport:
+    """Choose a threshold on labels, and say what it and others would do; asks nobody.
+
+    The confidence is the judge's probability or, of a panel, the share of its votes that agree.
+    Criteria that need no judge or whose answers are numbers are left out.
+
+    Args:
+        run: the first judge's run, with human labels.
+        then: the run of the judge that the others would go to, of the same items.
+        promise: the agreement that verdicts that stand are to have; see `stats.choose_threshold`.
+        risk: the probability of promising too much.
+        thresholds: others to show beside those of some coverages.
+
+    Raises:
+        InputError: no labels, no confidence, or a cascade's own run.
+    """
+    for one in (run, then):
+        if one is not None and any(row.stage is not None for row in one.rows):
+            raise InputError(
+                "this run is a cascade's own: grade with its first judge alone (its answers are in "
+                "the journal, and are not asked for again)",
+                file=one.path,
+            )
+    pairs = _pairs(run, then)
+    if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):
+        raise InputError(
+            "this run has no human labels to choose a threshold on: grade a dataset that has them",
+            file=run.path,
+        )
+    sure = [pair.confidence for pair in pairs]
+    if all(one is None for one in sure):
+        raise InputError(
+            f"{run.judge} says nothing of how sure it is: it takes a judge with probabilities, or "
+            "several judges (or replicates), whose votes agree or do not",
+            file=run.path,
+        )
+    choice = choose_threshold(
+        sure,
+        [pair.agrees for pair in pairs],
+        promise=promise,
+        risk=risk,
+        groups=[pair.item for pair in pairs],
+    )
+    shown = {*thresholds, 0.0}
+    if choice.chosen is not None:
+        shown.add(choice.chosen.threshold)
+    ordered = sorted(one for one in sure if one is not None)
+    for share in SHARES:
+        place = len(ordered) - round(share * len(pairs))
+        if 0 <= place < len(ordered):
+            shown.add(int(ordered[place] * 1000) / 1000)
+    return CascadeReport(
+        judge=run.judge,
+        next_judge=None if then is None else then.judge,
+        verdicts=len(pairs),
+        confident=len(ordered),
+        labelled=choice.labelled,
+        choice=choice,
+        points=tuple(
+            _point(pairs, threshold, then is not None) for threshold in (*sorted(shown), None)
+        ),
+    )
+
+
+def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
+    known = run.criteria
+    others = {} if then is None else {(row.item, row.criterion): row for row in then.rows}
+    rows = [
+        row
+        for row in run.rows
+        if known[row.criterion].needs_judge and known[row.criterion].measurement != "numeric"
+    ]
+    missing = [row for row in rows if then is not None and (row.item, row.criterion) not in others]
+    if missing:
+        raise InputError(
+            f"{len(missing)} verdicts of {run.path} are not in {then and then.path}, such as item "
+            f"{missing[0].item}, {missing[0].criterion}: grade the same items with both judges"
+        )
+    return [_pair(row, others.get((row.item, row.criterion)), known[row.criterion]) for row in rows]
+
+
+def _pair(row: RowVerdict, other: RowVerdict | None, criterion: Criterion) -> _Pair:
+    return _Pair(
+        row.item,
+        row.confidence,
+        _agrees(row, row, criterion),
+        None if other is None else _agrees(other, row, criterion),
+        row.cost,
+        None if other is None else other.cost,
+    )
+
+
+def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool | None:
+    """Whether a verdict is people's; None where one did not decide."""
+    level, label, value = level_of(criterion), labelled.human_label, labelled.human_value
+    human = answer(criterion, level, human_status(label, value), label, value)
+    judge = answer(criterion, level, row.status, row.label, row.value)
+    return same(judge, human) if is_answer(judge) and is_answer(human) else None
+
+
+def _point(pairs: Sequence[_Pair], threshold: float | None, has_next: bool) -> CascadePoint:
+    groups = [pair.item for pair in pairs]
+    cut = 2.0 if threshold is None else threshold
+    found = threshold_point(
+        [pair.confidence for pair in pairs],
+        [pair.agrees for pair in pairs],
+        cut,
+        groups=groups,
+    )
+    stands = [pair.confidence is not None and pair.confidence >= cut for pair in pairs]
+    overall = None
+    if has_next:
+        right = [
+            pair.agrees if stood else pair.next_agrees
+            for pair, stood in zip(pairs, stands, strict=True)
+        ]
+        overall = clustered_share(right, groups=groups)
+    costs: list[float | None] = [] if threshold is None else [pair.cost for pair in pairs]
+    if has_next:
+        costs += [pair.next_cost for pair, stood in zip(pairs, stands, strict=True) if not stood]
+    known = [cost for cost in costs if cost is not None]
+    return CascadePoint(
+        threshold,
+        found.coverage,
+        found.agreement,
+        overall,
+        fsum(known) if len(known) == len(costs) else None,
+    )

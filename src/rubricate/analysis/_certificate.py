@@ -1,0 +1,182 @@
+"""A certificate: how far a judge agreed with people, and what it was that did."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rubricate._documents import input_error, parse_json, read_text
+from rubricate._version import __version__
+from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
+from rubricate.analysis._finished import FinishedRun
+from rubricate.errors import InputError
+from rubricate.run.results import CertificateFigures
+from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
+
+__all__ = ["Certificate", "certify", "check_certificate", "read_certificate"]
+
+
+class _Figures(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CertifiedFigure(_Figures):
+    """A figure with its interval; see `stats.Estimate`."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    undefined: str | None
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> CertifiedFigure:
+        """The figure of an estimate."""
+        return cls(
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            undefined=estimate.undefined,
+        )
+
+
+class CertifiedCriterion(_Figures):
+    """How far the judge agreed with people on one criterion."""
+
+    n: int
+    """Pairs of a verdict and a label."""
+    not_decided: dict[str, int]
+    """Pairs in which one did not decide, by cause."""
+    sensitivity: CertifiedFigure | None
+    """Of a binary criterion: the share of people's MET that the judge called MET."""
+    specificity: CertifiedFigure | None
+    """Of a binary criterion: the share of people's UNMET that the judge called UNMET."""
+    figures: dict[str, CertifiedFigure]
+    """All figures of agreement, by name."""
+
+
+class Certificate(_Figures):
+    """What `rubricate certify` writes. The last field is a hash of all others."""
+
+    format: Literal["rubricate certificate 2"] = "rubricate certificate 2"
+    created: str
+    """When, in UTC."""
+    rubricate_version: str
+    judge: str
+    judge_fingerprint: str | None
+    """A hash of the judge's model, prompt and sampling."""
+    prompt_version: str | None
+    """The prompt that it was asked with."""
+    rubric_hash: str
+    """Of the rubric with its weights and values."""
+    data_hash: str
+    """Of the items' ids with their labels."""
+    items: int
+    undecided: str
+    """What became of pairs in which one did not decide."""
+    confidence: float
+    """Of the intervals, which are bootstrapped by item."""
+    criteria: dict[str, CertifiedCriterion]
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """The hash that `sha256` must be."""
+        return _digest(self.model_dump(mode="json", exclude={"sha256"}))
+
+
+def _digest(data: Any) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certify(
+    run: FinishedRun, *, undecided: Undecided = "exclude", bootstrap: Bootstrap | None = None
+) -> Certificate:
+    """The certificate of a run's judge, prompt and rubric.
+
+    Raises:
+        InputError: the run has no labels, or ended early.
+    """
+    if run.summary.get("stopped") is not None:
+        raise InputError(
+            "this run ended early: let it finish before it is certified", file=run.path
+        )
+    report = agreement_report(run, undecided=undecided, bootstrap=bootstrap)
+    certificate = Certificate(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        rubricate_version=__version__,
+        judge=run.judge,
+        judge_fingerprint=run.summary.get("judge_fingerprint"),
+        prompt_version=run.summary.get("prompt_version"),
+        rubric_hash=_digest(run.document),
+        data_hash=_digest([[row.item, row.criterion, row.human_label] for row in run.rows]),
+        items=report.items,
+        undecided=report.undecided,
+        confidence=report.bootstrap.confidence,
+        criteria=_criteria(report),
+    )
+    return certificate.model_copy(update={"sha256": certificate.digest()})
+
+
+def _criteria(report: AgreementReport) -> dict[str, CertifiedCriterion]:
+    return {one.name: _criterion(one) for one in report.criteria}
+
+
+def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
+    found = one.agreement
+    sensitivity = specificity = None
+    if one.measurement == "binary" and isinstance(found, LabelAgreement):
+        sensitivity = CertifiedFigure.of(found.by_label["MET"]["recall"])
+        specificity = CertifiedFigure.of(found.by_label["UNMET"]["recall"])
+    return CertifiedCriterion(
+        n=found.n,
+        not_decided=dict(found.not_decided),
+        sensitivity=sensitivity,
+        specificity=specificity,
+        figures={name: CertifiedFigure.of(estimate) for name, estimate in found.figures.items()},
+    )
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """Read a certificate.
+
+    Raises:
+        InputError: it cannot be read, is none, or was changed since it was written.
+    """
+    data = parse_json(read_text(path), file=path)
+    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 2":
+        raise InputError("not a certificate: rubricate certify writes one", file=path)
+    try:
+        certificate = Certificate.model_validate(data)
+    except ValidationError as error:
+        raise input_error(error).within(file=path) from None
+    if certificate.sha256 != certificate.digest():
+        raise InputError(
+            "this certificate was changed since it was written: its hash does not fit", file=path
+        )
+    return certificate
+
+
+def check_certificate(
+    certificate: Certificate, run: FinishedRun, *, file: str
+) -> CertificateFigures:
+    """Whether a run's judge, prompt and rubric are those of a certificate."""
+    differences = []
+    fingerprint = run.summary.get("judge_fingerprint")
+    if run.judge != certificate.judge:
+        differences.append(f"judged by {run.judge}, certified is {certificate.judge}")
+    elif run.summary.get("prompt_version") != certificate.prompt_version:
+        used = run.summary.get("prompt_version")
+        differences.append(f"the prompt is {used}, certified is {certificate.prompt_version}")
+    elif fingerprint is None or certificate.judge_fingerprint is None:
+        differences.append("the judge has no fingerprint: its prompt cannot be compared")
+    elif fingerprint != certificate.judge_fingerprint:
+        differences.append("the judge's prompt, address or sampling is another")
+    if _digest(run.document) != certificate.rubric_hash:
+        differences.append("the rubric is another")
+    return CertificateFigures(file=file, holds=not differences, differences=differences)

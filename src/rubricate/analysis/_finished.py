@@ -1,0 +1,348 @@
+"""A finished run, read back from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import ValidationError
+
+from rubricate._documents import input_error, parse_json, read_document, read_text
+from rubricate._files import user_path
+from rubricate.analysis._finished_items import (
+    WRITE_ANEW,
+    FinishedItem,
+    check_whole,
+    finished_items,
+    finished_rows,
+)
+from rubricate.analysis._tabular import Tabular
+from rubricate.errors import InputError, MissingFileError
+from rubricate.rubric import (
+    ABSTENTION,
+    CannotAssess,
+    Criterion,
+    Rubric,
+    Status,
+    Verdict,
+    confidence_of,
+    score,
+)
+from rubricate.run.results import Summary
+
+if TYPE_CHECKING:
+    from rubricate.analysis._plots import Plots
+    from rubricate.analysis._result import Result
+
+__all__ = ["FinishedRun", "RowVerdict", "held_run", "read_run", "read_summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """One line of `results.jsonl`: what the judge and a person said; see the fields of `Verdict`.
+
+    `score` is that of the whole item, by the judge, `human_score` that by the labels; `penalty` is
+    what length took from the score. `probability_met` is the judge's probability of MET, against
+    UNMET, where it has one and the criterion is binary. `annotations` are the labels of several
+    people by annotator, `metadata` is that of the item (numbers and short texts), `votes` are the
+    votes of several judges as they stand in the line, `stage` is the stage of a cascade that
+    decided.
+    """
+
+    item: str
+    criterion: str
+    weight: float
+    status: Status
+    label: str | None
+    value: float | None
+    human_label: str | None
+    human_value: float | None
+    reason: str | None
+    error: str | None
+    score: float | None
+    probability_met: float | None
+    probability: float | None = None
+    cost: float | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    votes: tuple[Mapping[str, Any], ...] = ()
+    stage: int | None = None
+    penalty: float = 0.0
+    human_score: float | None = None
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the verdict is, as `rubric.confidence` has it."""
+        labels = [vote["label"] for vote in self.votes]
+        return confidence_of(self.status, self.label, self.probability, labels)
+
+
+@dataclass(frozen=True)
+class FinishedRun(Tabular):
+    """A run that has ended.
+
+    Its verdicts are read when they are asked for. Its tables (`to_csv` and the others) are read
+    from the folder row by row.
+
+    Attributes:
+        path: its folder.
+        summary: what `summary.json` holds.
+        rubrics: the rubric of all items, or that of each by its id.
+        document: the rubric or rubrics as JSON values.
+    """
+
+    path: Path
+    summary: Mapping[str, Any]
+    rubrics: Rubric | Mapping[str, Rubric]
+    document: Any
+
+    @cached_property
+    def rows(self) -> tuple[RowVerdict, ...]:
+        """All verdicts, in the dataset's order.
+
+        Raises:
+            InputError: `results.jsonl` cannot be read, is damaged, or is not of this rubric.
+        """
+        rows = _rows(self.path / "results.jsonl")
+        self._check_criteria((row.item, row.criterion) for row in rows)
+        return rows
+
+    def items(self) -> Iterator[FinishedItem]:
+        """The items with all that was said of each, in the dataset's order; one is held at a time.
+
+        Raises:
+            InputError: a file is missing or damaged, or the results are not of this rubric.
+        """
+        for item in finished_items(self.path):
+            self._check_criteria((item.id, row["criterion"]) for row in item.rows)
+            yield item
+
+    def _check_criteria(self, places: Iterable[tuple[str, str]]) -> None:
+        for item, criterion in places:
+            if criterion not in self._names_of(item):
+                raise InputError(
+                    f"has no criterion '{criterion}' for the item {item}, which results.jsonl has; "
+                    f"{WRITE_ANEW}",
+                    file=self.path / "rubric.yaml",
+                )
+
+    @cached_property
+    def _names(self) -> dict[int, frozenset[str]]:
+        return {}
+
+    def _names_of(self, item: str) -> frozenset[str]:
+        rubric = self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics.get(item)
+        if rubric is None:
+            return frozenset()
+        if id(rubric) not in self._names:
+            self._names[id(rubric)] = frozenset(rubric.names)
+        return self._names[id(rubric)]
+
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        return finished_rows(self.path)
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of the run (extra `plots`)."""
+        from rubricate.analysis._plots import Plots
+
+        return Plots(self)
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return str(self.summary["judge"])
+
+    @property
+    def criteria(self) -> dict[str, Criterion]:
+        """What was asked, by name; where items have rubrics of their own, the first of a name."""
+        rubrics = (
+            [self.rubrics] if isinstance(self.rubrics, Rubric) else list(self.rubrics.values())
+        )
+        criteria: dict[str, Criterion] = {}
+        for rubric in rubrics:
+            for name, criterion in zip(rubric.names, rubric, strict=True):
+                criteria.setdefault(name, criterion)
+        return criteria
+
+    def rubric_of(self, item: str) -> Rubric:
+        """The rubric that an item was judged by."""
+        return self.rubrics if isinstance(self.rubrics, Rubric) else self.rubrics[item]
+
+    @property
+    def human_scores(self) -> dict[str, float | None]:
+        """Each item's score by its human labels; None where not every criterion has one."""
+        if any(row.human_score is not None for row in self.rows):
+            return {row.item: row.human_score for row in self.rows}
+        rows: dict[str, dict[str, RowVerdict]] = {}  # of a folder that does not say it
+        for row in self.rows:
+            rows.setdefault(row.item, {})[row.criterion] = row
+        return {item: self._human_score(item, of_item) for item, of_item in rows.items()}
+
+    def _human_score(self, item: str, rows: Mapping[str, RowVerdict]) -> float | None:
+        rubric = self.rubric_of(item)
+        labels = [_human_verdict(rows[name]) for name in rubric.names if name in rows]
+        verdicts = [label for label in labels if label is not None]
+        if len(verdicts) < len(rubric):
+            return None
+        policy: CannotAssess = self.summary.get("cannot_assess", "skip")
+        partial = self.summary.get("partial", 0.5)
+        return score(rubric.criteria, verdicts, cannot_assess=policy, partial=partial).value
+
+    @property
+    def item_scores(self) -> dict[str, float | None]:
+        """Each item's score, in the dataset's order."""
+        return {row.item: row.score for row in self.rows}
+
+
+@dataclass(frozen=True)
+class _HeldRun(FinishedRun):
+    """A run whose verdicts are in memory."""
+
+    result: Result
+
+    @cached_property
+    def rows(self) -> tuple[RowVerdict, ...]:
+        return tuple([_row(row) for rows in self.item_rows() for row in rows])
+
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        return self.result.item_rows()
+
+
+def held_run(result: Result) -> FinishedRun:
+    """A result as a finished run, for the reports on one."""
+    return _HeldRun(
+        path=result.run_dir or Path("result"),
+        summary=result.summary().to_dict(),
+        rubrics={item.id: item.rubric for item in result.items},
+        document=None,
+        result=result,
+    )
+
+
+def read_run(folder: str | Path) -> FinishedRun:
+    """Read a run folder.
+
+    Raises:
+        InputError: it is no run folder, the run has not ended, its summary or rubric is damaged, or
+            its results are not all there.
+    """
+    path = user_path(folder)
+    if not path.is_dir():
+        hint = ""
+        if path.is_file():
+            hint = (
+                ": this is a file; if it is a dataset, grade it first (rubricate grade FILE "
+                "--judge NAME), which writes a run folder, or read the verdicts that it holds "
+                "with rubricate replay FILE"
+            )
+        raise InputError(f"no such run folder{hint}", file=path)
+    try:
+        summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
+    except MissingFileError:
+        if (path / "journal.sqlite").exists():
+            raise InputError(
+                "this run has not ended; the command that began it goes on from where it is",
+                file=path,
+            ) from None
+        raise InputError("not a run folder: it has no summary.json", file=path) from None
+    if not isinstance(summary, dict) or "judge" not in summary:
+        raise InputError("not a run's summary", file=path / "summary.json")
+    check_whole(path, summary)
+    document = read_document(path / "rubric.yaml")
+    return FinishedRun(
+        path=path,
+        summary=summary,
+        rubrics=_rubrics(document, path / "rubric.yaml"),
+        document=document,
+    )
+
+
+def read_summary(run: FinishedRun) -> Summary:
+    """A finished run's figures.
+
+    Raises:
+        InputError: its `summary.json` is damaged.
+    """
+    try:
+        return Summary.model_validate(run.summary)
+    except ValidationError as error:
+        raise input_error(error).within(file=run.path / "summary.json") from None
+
+
+def _rows(path: Path) -> tuple[RowVerdict, ...]:
+    rows = []
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    rows.append(_row(orjson.loads(line)))
+                except (orjson.JSONDecodeError, KeyError, TypeError):
+                    raise InputError(
+                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
+                    ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    return tuple(rows)
+
+
+def _row(data: dict[str, Any]) -> RowVerdict:
+    error = data["error"]
+    return RowVerdict(
+        item=data["item"],
+        criterion=data["criterion"],
+        weight=data["weight"],
+        status=data["status"],
+        label=data["label"],
+        value=data["value"],
+        human_label=data["human_label"],
+        human_value=data["human_value"],
+        reason=data["reason"],
+        error=None if error is None else f"{error['kind']}: {error['message']}",
+        score=data["item_score"]["value"],
+        probability_met=_probability_met(data),
+        probability=data.get("probability"),
+        cost=data.get("usage", {}).get("cost"),
+        annotations=data.get("annotations", {}),
+        metadata=data.get("metadata", {}),
+        votes=tuple(data.get("votes", ())),
+        stage=data.get("stage"),
+        penalty=data["item_score"].get("penalty", 0.0),
+        human_score=data.get("human_score"),
+    )
+
+
+def _probability_met(data: dict[str, Any]) -> float | None:
+    shares = (data.get("detail") or {}).get("probabilities")
+    label, probability = data["label"], data.get("probability")
+    if shares is None and probability is not None:
+        other = {"MET": "UNMET", "UNMET": "MET"}.get(label, "")
+        shares = {label: probability, other: 1.0 - probability}
+    if shares is None or not {"MET", "UNMET"} <= set(shares):
+        return None
+    both = shares["MET"] + shares["UNMET"]
+    return shares["MET"] / both if both else None
+
+
+def _human_verdict(row: RowVerdict) -> Verdict | None:
+    if row.human_label is None:
+        return None
+    status: Status = "judged"
+    if row.human_value is None:
+        status = "abstained" if row.human_label == ABSTENTION else "not_applicable"
+    return Verdict(row.criterion, status, row.human_label, row.human_value)
+
+
+def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
+    try:
+        if isinstance(document, dict) and set(document) == {"items"}:
+            return {str(item): Rubric.from_dict(one) for item, one in document["items"].items()}
+        return Rubric.from_dict(document)
+    except InputError as error:
+        raise error.within(file=path) from None
+    except AttributeError:
+        raise InputError("not the rubrics of a run", file=path) from None

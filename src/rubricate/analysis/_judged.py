@@ -1,0 +1,107 @@
+"""What judging took and how it ended, for every report for which texts were judged."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate.rubric import Verdict
+from rubricate.run.results import advice
+from rubricate.views import dollars
+
+if TYPE_CHECKING:
+    from rubricate.run import Outcome
+
+__all__ = ["Failures", "JudgedReport", "ending_lines"]
+
+NOT_RUN = "not_run"
+
+
+class JudgedReport(BaseModel):
+    """What judging took and how it ended. A report of a run that was stopped is of what was judged
+    until then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    judge: str
+    note: str | None
+    """What the judge says of itself, if anything."""
+    calls: int
+    """Judgements made for this report."""
+    known: int
+    """Judgements read from journal and cache instead."""
+    failed: int
+    """Judgements that could not be had."""
+    not_run: int
+    """Those of them that were never asked for because the run ended early."""
+    errors: dict[str, int]
+    """How many judgements failed for each cause."""
+    first_error: str | None
+    """The text of the first of them that was asked for."""
+    cost: float | None
+    """US dollars; None where the price is not known."""
+    run_dir: str | None
+    """The run folder, if there is one."""
+    stopped: str | None
+    """Why the run ended early, if it did."""
+
+
+class Failures:
+    """The failed judgements of a run, counted as they come, in any order."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._errors: Counter[str] = Counter()
+        self._first: tuple[tuple[int, ...], str] | None = None
+
+    def add(self, place: tuple[int, ...], verdict: Verdict) -> None:
+        """Count a verdict in; `place` says which is the first."""
+        self._count += verdict.status == "failed"
+        error = verdict.error
+        if error is None:
+            return
+        self._errors[error.kind] += 1
+        if error.kind != NOT_RUN:
+            told = (place, f"{error.kind}: {error.message}")
+            self._first = min(self._first or told, told)
+
+    def fields(self, outcome: Outcome) -> dict[str, Any]:
+        """The fields of a `JudgedReport`, once the run has ended."""
+        return {
+            "judge": outcome.judge,
+            "note": outcome.note,
+            "calls": outcome.calls,
+            "known": outcome.resumed + outcome.cached,
+            "failed": self._count,
+            "not_run": self._errors[NOT_RUN],
+            "errors": dict(sorted(self._errors.items())),
+            "first_error": None if self._first is None else self._first[1],
+            "cost": outcome.usage.cost,
+            "run_dir": None if outcome.run_dir is None else str(outcome.run_dir),
+            "stopped": outcome.stopped,
+        }
+
+
+def ending_lines(report: JudgedReport, width: int) -> Iterator[str]:
+    """The lines below a report's tables."""
+    known = f" ({report.known} more not asked again)" if report.known else ""
+    failed = f"{report.failed}" + (f" ({report.not_run} not asked)" if report.not_run else "")
+    yield f"calls {report.calls}{known}   failed {failed}   cost {dollars(report.cost)}"
+    if report.first_error is not None:
+        causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
+        yield f"failed by cause: {causes}"
+        if report.stopped is None or not report.first_error.endswith(report.stopped):
+            yield f"first failure: {report.first_error}"
+        for line in advice(report.errors):
+            yield from textwrap.wrap(line, width)
+    if report.stopped is not None:
+        yield f"Stopped early: {report.stopped}"
+        yield "The figures are of what was judged until then."
+    if report.run_dir is not None:
+        yield f"run folder {report.run_dir}"
+    if report.note is not None:
+        yield from textwrap.wrap(report.note, width)

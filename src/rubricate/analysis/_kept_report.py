@@ -1,0 +1,44 @@
+"""What a run was about beyond grading, kept in its folder: `report.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rubricate._documents import parse_json, read_text
+from rubricate._files import write_text
+from rubricate.analysis._attacks import RedTeamReport
+from rubricate.analysis._judged import JudgedReport
+from rubricate.analysis._pair_figures import PairReport, PairSummary
+from rubricate.errors import InputError
+from rubricate.run import REPORT_NAME
+
+__all__ = ["keep_report", "kept_report"]
+
+_KINDS: dict[str, type[JudgedReport]] = {"compare-pair": PairSummary, "redteam": RedTeamReport}
+
+
+def keep_report(report: JudgedReport, folder: Path) -> None:
+    """Write a report into the folder of its run; the pairs of a comparison have their own file."""
+    kind = next(name for name, known in _KINDS.items() if isinstance(report, known))
+    left_out = {"results"} if isinstance(report, PairReport) else None
+    kept = report.model_dump_json(exclude=left_out)
+    write_text(folder / REPORT_NAME, f'{{"kind": "{kind}", "report": {kept}}}\n')
+
+
+def kept_report(folder: Path) -> JudgedReport:
+    """The report in the folder of a run that has one.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = folder / REPORT_NAME
+    try:
+        data = parse_json(read_text(path), file=path)
+        return _KINDS[data["kind"]].model_validate(data["report"])
+    except (ValidationError, KeyError, TypeError):
+        raise InputError(
+            "not a run's report; run the same command again: it writes it anew from the journal",
+            file=path,
+        ) from None

@@ -1,0 +1,322 @@
+"""Two sets of submissions, compared pair by pair: the figures, and what a terminal shows."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate._terminal import one_line
+from rubricate.analysis._judged import Failures, JudgedReport, ending_lines
+from rubricate.analysis._pairs import PairOutcome, PairResult, pair_result
+from rubricate.judge import EQUAL, FIRST, SECOND
+from rubricate.rubric import Verdict
+from rubricate.stats import Estimate, asymmetry, wilson_interval
+from rubricate.views import estimate_text
+
+if TYPE_CHECKING:
+    from rubricate.run import Outcome
+
+__all__ = ["PairFigures", "PairReport", "PairSummary", "PairTallies", "PositionFigures"]
+
+COUNTED: tuple[PairOutcome, ...] = ("first", "second", "tie", "disagreed", "abstained", "failed")
+
+
+class PairFigures(BaseModel):
+    """How often which one was better, by one criterion or by all together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    first: int
+    """Pairs in which the first is better."""
+    second: int
+    tie: int
+    """Pairs in which neither is better, whatever the order."""
+    disagreed: int
+    """Pairs in which the answers in the two orders differ: ties, too."""
+    abstained: int
+    failed: int
+    win_rate: float | None
+    """`first` / (`first` + `second`), in [0, 1]; None where there is neither."""
+    low: float | None
+    high: float | None
+    """The 95% interval of the win rate (Wilson 1927)."""
+    corrected_win_rate: float | None
+    """The share of answers that name the first, over all pairs with an answer in both orders: each
+    order counts one half, so that what the place adds in one it takes in the other, and an answer
+    for neither is one half. In [0, 1]."""
+    corrected_low: float | None
+    corrected_high: float | None
+    """Its 95% interval (`stats.asymmetry`)."""
+
+
+class PositionFigures(BaseModel):
+    """What the place in the prompt did, over all criteria of all pairs answered in both orders."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int
+    """How many questions were answered in both orders."""
+    inconsistent: int
+    """Of them, how many were answered differently in the two orders; by noise or by the place."""
+    inconsistent_pairs: int
+    """Pairs with such a question."""
+    first: int
+    """Questions answered both times by naming what was shown first."""
+    second: int
+    """Questions answered both times by naming what was shown second."""
+    rate: float | None
+    """`inconsistent` / `n`, in [0, 1]."""
+    low: float | None
+    high: float | None
+    """The 95% interval of the rate (Wilson 1927), as if the questions were independent."""
+    bias: float | None
+    """How much likelier a submission is named when it is shown first than when it is shown second,
+    from -1 (always what is shown second) to 1; 0 for a judge that does not mind the place, however
+    noisy it is."""
+    bias_low: float | None
+    bias_high: float | None
+    """The 95% interval of the bias, by pairs (`stats.asymmetry`)."""
+
+
+class PairSummary(JudgedReport):
+    """The figures of a comparison, without its pairs. `print` shows it as a table."""
+
+    pairs: int
+    criteria: list[PairFigures]
+    overall: PairFigures
+    """By all criteria together, each with its weight."""
+    position: PositionFigures
+    not_compared: list[str]
+    """Criteria that code computes; no judge is asked about them."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(one_line, _lines(self)))
+
+
+class PairReport(PairSummary):
+    """Two sets of submissions, compared pair by pair. `print` shows it as a table."""
+
+    results: list[PairResult]
+    """The pairs, in the order of the first set."""
+
+    @classmethod
+    def of(cls, summary: PairSummary, results: Sequence[PairResult]) -> PairReport:
+        """The figures with their pairs, which may come in any order."""
+        ordered = sorted(results, key=lambda result: result.index)
+        return cls(**dict(summary), results=ordered)
+
+
+class PairTallies:
+    """The figures of pairs, added up as they come, in any order."""
+
+    def __init__(self) -> None:
+        self._pairs = 0
+        self._overall: Counter[PairOutcome] = Counter()
+        self._criteria: dict[str, Counter[PairOutcome]] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        self._named: Counter[str | None] = Counter()
+        self._leaning: dict[str | None, Counter[float]] = {}
+        self._by_place: Counter[tuple[float, float, int]] = Counter()
+        self._differing: Counter[int] = Counter()
+        self._questions = 0
+        self._failures = Failures()
+
+    def add(
+        self,
+        index: int,
+        id: str,
+        weights: Mapping[str, float],
+        given: Mapping[str, Verdict],
+        reverse: Mapping[str, Verdict],
+    ) -> PairResult:
+        """Count a pair in, and give what came of it; the arguments are those of `pair_result`."""
+        result = pair_result(id, weights, given, reverse, index=index)
+        self._pairs += 1
+        self._overall[result.outcome] += 1
+        self._note_answers(result, weights, given, reverse)
+        for position, (name, verdict) in enumerate(result.criteria.items()):
+            place = (index, position)
+            self._places[name] = min(place, self._places.get(name, place))
+            self._criteria.setdefault(name, Counter())[verdict.outcome] += 1
+            self._failures.add((*place, 0), given[name])
+            self._failures.add((*place, 1), reverse[name])
+        return result
+
+    def _note_answers(
+        self,
+        result: PairResult,
+        weights: Mapping[str, float],
+        given: Mapping[str, Verdict],
+        reverse: Mapping[str, Verdict],
+    ) -> None:
+        """Count what was answered in the two orders, by the place and by who stood there."""
+        by_place: list[float] = []
+        leanings: list[tuple[float, float]] = []
+        differ = 0
+        for name, verdict in result.criteria.items():
+            first, second = given[name], reverse[name]
+            if verdict.outcome == "failed" or first.value is None or second.value is None:
+                continue
+            differ += verdict.outcome == "disagreed"
+            if first.label == second.label:
+                self._named[first.label] += 1
+            by_place.append((_SIDES[first.label] + _SIDES[second.label]) / 2)
+            leaning = first.value - second.value
+            self._leaning.setdefault(name, Counter())[leaning] += 1
+            leanings.append((weights[name], leaning))
+        if not by_place:
+            return
+        self._questions += len(by_place)
+        self._differing[differ] += 1
+        self._by_place[fsum(by_place), fsum(one * one for one in by_place), len(by_place)] += 1
+        weight = fsum(part for part, _ in leanings)
+        leaning = fsum(part * one for part, one in leanings) / weight
+        self._leaning.setdefault(None, Counter())[leaning] += 1
+
+    def summary(self, outcome: Outcome, not_compared: Sequence[str]) -> PairSummary:
+        """The figures of all pairs so far, and of the run that gave them."""
+        return PairSummary(
+            **self._failures.fields(outcome),
+            pairs=self._pairs,
+            criteria=[
+                _figures(name, self._criteria[name], self._leaning.get(name))
+                for name in sorted(self._places, key=self._places.__getitem__)
+            ],
+            overall=_figures("all", self._overall, self._leaning.get(None)),
+            position=self._position(),
+            not_compared=list(not_compared),
+        )
+
+    def _position(self) -> PositionFigures:
+        inconsistent = sum(differ * pairs for differ, pairs in self._differing.items())
+        rate = wilson_interval(inconsistent, self._questions)
+        places = sorted(self._by_place.items())
+        bias = asymmetry(
+            [total for (total, _, _), _ in places],
+            squares=[square for (_, square, _), _ in places],
+            sizes=[size for (_, _, size), _ in places],
+            counts=[times for _, times in places],
+        )
+        return PositionFigures(
+            n=self._questions,
+            inconsistent=inconsistent,
+            inconsistent_pairs=sum(pairs for differ, pairs in self._differing.items() if differ),
+            first=self._named[FIRST],
+            second=self._named[SECOND],
+            rate=rate.value,
+            low=rate.low,
+            high=rate.high,
+            bias=bias.value,
+            bias_low=bias.low,
+            bias_high=bias.high,
+        )
+
+
+_SIDES: dict[str | None, float] = {FIRST: 1.0, SECOND: -1.0, EQUAL: 0.0}
+"""What an answer adds to the lean to what is shown first."""
+
+
+def _figures(
+    name: str, counts: Counter[PairOutcome], leaning: Counter[float] | None
+) -> PairFigures:
+    """The figures of a criterion, or of all.
+
+    Args:
+        name: what they are called.
+        counts: how often each outcome came.
+        leaning: how often the answers leant so far to the first, from -1 to 1.
+    """
+    rate = wilson_interval(counts["first"], counts["first"] + counts["second"])
+    found = sorted((leaning or {}).items())
+    lean = asymmetry([one for one, _ in found], counts=[times for _, times in found])
+    return PairFigures(
+        name=name,
+        **{str(outcome): counts[outcome] for outcome in COUNTED},
+        win_rate=rate.value,
+        low=rate.low,
+        high=rate.high,
+        corrected_win_rate=_share(lean.value),
+        corrected_low=_share(lean.low),
+        corrected_high=_share(lean.high),
+    )
+
+
+def _share(leaning: float | None) -> float | None:
+    """From -1 to 1 to a share."""
+    return None if leaning is None else (1 + leaning) / 2
+
+
+_COLUMNS = ("first", "second", "tie", "disagreed", "abstained", "failed", "first wins")
+_WIDTH, _NAME = 96, 26
+
+
+def _lines(report: PairSummary) -> Iterator[str]:
+    """The report as a plain table, 96 characters wide."""
+    yield f"pairs {report.pairs}, each asked about in both orders, judged by {report.judge}"
+    yield ""
+    decided = [outcome for outcome in COUNTED if outcome != "failed"]
+    if any(getattr(row, outcome) for row in report.criteria for outcome in decided):
+        yield from _table(report)
+        yield ""
+    yield from _position_lines(report.position)
+    fair = report.overall
+    if fair.corrected_win_rate is not None:
+        rate = _rate(fair.corrected_win_rate, fair.corrected_low, fair.corrected_high)
+        yield f"first wins {rate}, corrected for position: each order counts one half"
+    if report.not_compared:
+        yield f"not compared, because code computes them: {', '.join(report.not_compared)}"
+    yield from ending_lines(report, _WIDTH)
+
+
+def _table(report: PairSummary) -> Iterator[str]:
+    yield _row("better by", *_COLUMNS)
+    yield "─" * _WIDTH
+    for row in report.criteria:
+        yield from _figures_rows(row)
+    if len(report.criteria) > 1:
+        yield from _figures_rows(report.overall)
+
+
+def _position_lines(place: PositionFigures) -> Iterator[str]:
+    if place.bias is None or place.bias_low is None or place.bias_high is None:
+        return
+    noise = "" if place.bias_low > 0 or place.bias_high < 0 else ", not to be told from none"
+    yield (
+        f"position bias {_rate(place.bias, place.bias_low, place.bias_high)}{noise}: by the place, "
+        f"{place.first} of {place.n}"
+    )
+    yield f"questions went to what is shown first, and {place.second} to what is shown second"
+    yield (
+        f"inconsistent {_rate(place.rate, place.low, place.high)}: {place.inconsistent} questions "
+        f"in {place.inconsistent_pairs} pairs were answered differently"
+    )
+    yield "in the two orders"
+
+
+def _figures_rows(row: PairFigures) -> Iterator[str]:
+    """The figures in a line, with a long name in lines above."""
+    counts = (str(getattr(row, outcome)) for outcome in COUNTED)
+    cells = (*counts, _rate(row.win_rate, row.low, row.high))
+    if len(row.name) < _NAME:
+        yield _row(row.name, *cells)
+    else:
+        yield from textwrap.wrap(row.name, _WIDTH)
+        yield _row("", *cells)
+
+
+def _row(name: str, *cells: str) -> str:
+    widths = (8, 8, 8, 10, 10, 8, 18)
+    row = f"{name:<{_NAME}}" + "".join(
+        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)
+    )
+    return row.rstrip()
+
+
+def _rate(value: float | None, low: float | None, high: float | None) -> str:
+    return estimate_text(Estimate(value, low, high))

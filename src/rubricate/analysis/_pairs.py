@@ -1,0 +1,162 @@
+"""Which of two submissions is better, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate.analysis._finished_items import finished_rows
+from rubricate.judge import pair_id
+from rubricate.rubric import Failure, Verdict
+
+__all__ = ["PairOutcome", "PairResult", "PairVerdict", "finished_pairs", "pair_result"]
+
+PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed"]
+"""Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
+which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer."""
+MET_ALIKE = 1e-9
+"""How near to one half a weighted mean of halves and wholes counts as one half."""
+
+
+class PairVerdict(BaseModel):
+    """One criterion of one pair."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: PairOutcome
+    labels: tuple[str | None, str | None]
+    """What was answered with the first submission shown first, and with the second shown first: the
+    labels say which of the two *shown* first and second is better (of a fault: shows it more)."""
+    reasons: tuple[str | None, str | None]
+    errors: tuple[str | None, str | None]
+    """Why there is no answer."""
+
+
+class PairResult(BaseModel):
+    """One pair."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    index: int
+    """The pair's place, from 0."""
+    outcome: PairOutcome
+    """Who is better by all criteria together. `failed` where what failed could have turned it."""
+    preference: float | None
+    """How far the first is better, from 0 to 1: the weighted mean over the criteria that were
+    decided, with 1 where the first is better, 0 where the second is, 0.5 for ties."""
+    criteria: dict[str, PairVerdict]
+
+
+def pair_result(
+    id: str,
+    weights: Mapping[str, float],
+    given: Mapping[str, Verdict],
+    reverse: Mapping[str, Verdict],
+    *,
+    index: int = 0,
+) -> PairResult:
+    """What came of a pair.
+
+    Args:
+        id, index: the pair's.
+        weights: what each criterion counts, by name; more than 0 (see `pair_criterion`).
+        given: the verdicts with the first submission shown first.
+        reverse: those with the second shown first.
+    """
+    found: dict[str, PairVerdict] = {}
+    decided: list[tuple[float, float]] = []
+    lost = 0.0
+    for name, weight in weights.items():
+        verdict = found[name] = _verdict(given[name], reverse[name])
+        worth = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
+        if worth is not None:
+            decided.append((weight, worth))
+        elif verdict.outcome == "failed":
+            lost += weight
+    outcome, preference = _together(found, decided, lost)
+    return PairResult(id=id, index=index, outcome=outcome, preference=preference, criteria=found)
+
+
+def _together(
+    found: Mapping[str, PairVerdict], decided: list[tuple[float, float]], lost: float
+) -> tuple[PairOutcome, float | None]:
+    """Who is better by all criteria, and how far.
+
+    Args:
+        found: the criteria.
+        decided: weight and worth of those that were decided.
+        lost: the weight of those without an answer.
+    """
+    outcomes = {one.outcome for one in found.values()}
+    weight = sum(part for part, _ in decided)
+    if not weight:
+        return "failed" if "failed" in outcomes else "abstained", None
+    raw = sum(part * worth for part, worth in decided)
+    lowest, highest = raw / (weight + lost), (raw + lost) / (weight + lost)
+    possible = {_better(lowest), _better(highest), _better(raw / weight)}
+    outcome = possible.pop() if len(possible) == 1 else "failed"
+    if outcome == "tie" and "disagreed" in outcomes:
+        outcome = "disagreed"
+    return outcome, raw / weight
+
+
+def _better(preference: float) -> PairOutcome:
+    if abs(preference - 0.5) < MET_ALIKE:
+        return "tie"
+    return "first" if preference > 0.5 else "second"
+
+
+def _verdict(given: Verdict, reverse: Verdict) -> PairVerdict:
+    both = (given, reverse)
+    statuses = {verdict.status for verdict in both}
+    outcome: PairOutcome
+    if "failed" in statuses:
+        outcome = "failed"
+    elif given.value is None or reverse.value is None:
+        outcome = "abstained"
+    elif given.value != 1.0 - reverse.value:
+        outcome = "disagreed"
+    else:
+        outcome = _better(given.value)
+    errors = [v.error and f"{v.error.kind}: {v.error.message}" for v in both]
+    return PairVerdict(
+        outcome=outcome,
+        labels=(given.label, reverse.label),
+        reasons=(given.reason, reverse.reason),
+        errors=(errors[0], errors[1]),
+    )
+
+
+def finished_pairs(folder: str | Path) -> Iterator[PairResult]:
+    """The pairs of a comparison's run folder, in their order; one is held at a time.
+
+    Raises:
+        InputError: `results.jsonl` is missing or damaged.
+    """
+    items = finished_rows(folder)
+    for index, (given, reverse) in enumerate(zip(items, items, strict=False)):
+        yield pair_result(
+            pair_id(given[0]["item"]),
+            {row["criterion"]: row["weight"] for row in given},
+            _verdicts(given),
+            _verdicts(reverse),
+            index=index,
+        )
+
+
+def _verdicts(rows: tuple[dict[str, Any], ...]) -> dict[str, Verdict]:
+    return {
+        row["criterion"]: Verdict(
+            row["criterion"],
+            row["status"],
+            row["label"],
+            row["value"],
+            reason=row["reason"],
+            error=None if row["error"] is None else Failure(**row["error"]),
+        )
+        for row in rows
+    }

@@ -1,0 +1,73 @@
+"""What grading gives back: a graded dataset in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from rubricate.analysis._tabular import Tabular
+from rubricate.rubric import Verdict
+from rubricate.run.results import ItemResult, Outcome, Summary, Tallies, result_lines
+
+if TYPE_CHECKING:
+    from rubricate.analysis._plots import Plots
+
+__all__ = ["Result"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(Outcome, Tabular):
+    """A graded dataset: an `Outcome` with its items.
+
+    Attributes:
+        items: one result per item, in the dataset's order.
+    """
+
+    items: list[ItemResult] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        state = f", stopped: {self.stopped}" if self.stopped else ""
+        return f"<Result: {len(self.items)} items judged by {self.judge}{state}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self.summary()))}</pre>"
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[ItemResult]:
+        return iter(self.items)
+
+    def verdicts(self) -> Iterator[tuple[ItemResult, Verdict]]:
+        """Every verdict with its item, item by item."""
+        for item in self.items:
+            for verdict in item.criteria.values():
+                yield item, verdict
+
+    @property
+    def failed(self) -> int:
+        """How many verdicts failed, those not run included."""
+        return sum(verdict.status == "failed" for _, verdict in self.verdicts())
+
+    def summary(self) -> Summary:
+        """The figures of the run: `print(result.summary())` shows them as a table."""
+        tallies = Tallies()
+        for item in self.items:
+            tallies.add(item)
+        return tallies.summary(self)
+
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        for item in self.items:
+            yield tuple([orjson.loads(line) for line in result_lines(item)])
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of the result (extra `plots`)."""
+        from rubricate.analysis._finished import held_run
+        from rubricate.analysis._plots import Plots
+
+        return Plots(held_run(self))

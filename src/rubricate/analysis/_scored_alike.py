@@ -1,0 +1,360 @@
+"""The verdicts of two runs, valued and scored by one rubric: the second run's.
+
+A run keeps answers; what they are worth is the rubric's matter. Scores of two runs can be compared
+only where the same rules make them, from answers to the same criteria.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.errors import InputError
+from rubricate.rubric import (
+    CannotAssess,
+    Criterion,
+    Rubric,
+    Verdict,
+    check_cannot_assess,
+    score,
+)
+
+__all__ = [
+    "ABSTAINED_BEFORE",
+    "COMPARED",
+    "FAILED_BEFORE",
+    "AlikeRuns",
+    "VerdictPair",
+    "scored_alike",
+]
+
+COMPARED, ABSTAINED_BEFORE, FAILED_BEFORE = "compared", "abstained in A", "failed in A"
+UNDECIDED = frozenset({"failed", "abstained"})
+WORDING = ("name", "weight", "requirement", "note", "tags")
+"""Fields of a criterion that say neither what its answers are nor what they are worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictPair:
+    """A verdict of each run, on the same item by the same criterion.
+
+    Attributes:
+        a, b: as the runs have them.
+        criterion: run B's.
+        verdict_a: A's as run B's criterion values it; None where that has no such answer.
+        verdict_b: B's.
+    """
+
+    a: RowVerdict
+    b: RowVerdict
+    criterion: Criterion
+    verdict_a: Verdict | None
+    verdict_b: Verdict
+
+    @property
+    def fate(self) -> str:
+        """`COMPARED` where both decided, else what stands in the way, in words."""
+        if self.a.status in UNDECIDED:
+            return f"{self.a.status} in A"
+        if self.b.status in UNDECIDED:
+            return f"{self.b.status} in B"
+        return COMPARED if self.verdict_a is not None else "other answers in B"
+
+    @property
+    def is_flip(self) -> bool:
+        """Whether both decided, and gave different answers."""
+        return self.fate == COMPARED and self.a.label != self.b.label
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one run decided and the other failed or abstained."""
+        return (self.a.status in UNDECIDED) != (self.b.status in UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeRuns:
+    """Two runs under one rubric.
+
+    Attributes:
+        items: those in both runs, in B's order.
+        pairs: the verdicts on criteria that both have, in B's order.
+        scores: A's score and B's of each item that has one in both.
+        differences: how the runs' rubrics and scoring differ, in words.
+    """
+
+    items: tuple[str, ...]
+    pairs: tuple[VerdictPair, ...]
+    scores: Mapping[str, tuple[float, float]]
+    differences: tuple[str, ...]
+
+    def fates(self, a: FinishedRun) -> dict[str, Counter[str]]:
+        """What becomes of run A's verdicts in the comparison, by A's criterion."""
+        paired = {(pair.a.item, pair.a.criterion): pair.fate for pair in self.pairs}
+        fates: dict[str, Counter[str]] = {}
+        for row in a.rows:
+            alone = f"{row.status} in A" if row.status in UNDECIDED else "not in B"
+            fate = paired.get((row.item, row.criterion), alone)
+            fates.setdefault(row.criterion, Counter())[fate] += 1
+        return fates
+
+
+def scored_alike(a: FinishedRun, b: FinishedRun) -> AlikeRuns:
+    """Match the verdicts of two runs, and score both as run B is scored.
+
+    Criteria are matched by name; those without a name, or whose name the other run does not have,
+    by their question. An item's score is made of the verdicts that count in both runs: what failed
+    in one is left out of both, and so is an abstention where abstentions do not count. Where that
+    is what the runs' own scores are made of, they stand. A length penalty is subtracted where its
+    settings are the same, and left out of both runs otherwise.
+    """
+    rows_a, rows_b = _by_item(a), _by_item(b)
+    rules_a, rules = _Rules.of(a), _Rules.of(b)
+    matches: dict[tuple[int, int], _Match] = {}
+    pairs: list[VerdictPair] = []
+    scores: dict[str, tuple[float, float]] = {}
+    items = tuple(item for item in rows_b if item in rows_a)
+    for item in items:
+        rubrics = a.rubric_of(item), b.rubric_of(item)
+        match = matches.get((id(rubrics[0]), id(rubrics[1])))
+        if match is None:
+            match = matches[id(rubrics[0]), id(rubrics[1])] = _Match(*rubrics)
+        of_a, of_b = rows_a[item], rows_b[item]
+        found = list(match.pairs(of_a, of_b))
+        pairs += found
+        alike = (
+            rules == rules_a
+            and rules.same_penalty(rules_a)
+            and match.same_weights
+            and len(found) == len(of_a) == len(of_b)
+            and all(rules.count_alike(pair) for pair in found)
+        )
+        one, other = next(iter(of_a.values())), next(iter(of_b.values()))
+        values = (one.score, other.score) if alike else rules.scores(found, one, other, rules_a)
+        if values[0] is not None and values[1] is not None:
+            scores[item] = values[0], values[1]
+    differences = [*rules_a.differences(rules)]
+    for match in matches.values():
+        differences += match.differences
+    return AlikeRuns(items, tuple(pairs), scores, tuple(dict.fromkeys(differences)))
+
+
+def _by_item(run: FinishedRun) -> dict[str, dict[str, RowVerdict]]:
+    rows: dict[str, dict[str, RowVerdict]] = {}
+    for row in run.rows:
+        rows.setdefault(row.item, {})[row.criterion] = row
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """How a run makes scores of values.
+
+    `length_penalty` is None where length costs nothing, and has no settings where the run, of an
+    earlier version, does not say them.
+    """
+
+    cannot_assess: CannotAssess
+    partial: float
+    length_penalty: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, run: FinishedRun) -> _Rules:
+        summary, score = run.summary, run.summary.get("score")
+        penalized = isinstance(score, Mapping) and score.get("penalty") is not None
+        try:
+            partial = float(summary.get("partial", 0.5))
+            policy = check_cannot_assess(str(summary.get("cannot_assess", "skip")), partial)
+        except (TypeError, ValueError):
+            raise InputError("not a run's summary", file=run.path / "summary.json") from None
+        return cls(policy, partial, summary.get("length_penalty") or ({} if penalized else None))
+
+    def differences(self, other: _Rules) -> Iterator[str]:
+        """What another run does in another way, in words."""
+        texts = [one._abstentions for one in (self, other)]
+        if texts[0] != texts[1]:
+            yield f"abstentions count as {texts[0]} in A, {texts[1]} in B"
+        if not self.same_penalty(other):
+            yield "the length penalty, which is left out"
+
+    @property
+    def _abstentions(self) -> str:
+        partial = self.cannot_assess == "partial"
+        return f"partial ({self.partial:g})" if partial else self.cannot_assess
+
+    def same_penalty(self, other: _Rules) -> bool:
+        """Whether length costs the same in both."""
+        return self.length_penalty == other.length_penalty != {}
+
+    def _counts(self, verdict: Verdict) -> bool:
+        """Whether a verdict enters the score."""
+        if verdict.status == "abstained":
+            return self.cannot_assess != "skip"
+        return verdict.status != "failed"
+
+    def count_alike(self, pair: VerdictPair) -> bool:
+        """Whether what each run's own score has of a pair can be compared."""
+        if pair.verdict_a is None or pair.verdict_a.value != pair.a.value:
+            return False
+        return self._counts(pair.verdict_a) == self._counts(pair.verdict_b)
+
+    def scores(
+        self, pairs: Iterable[VerdictPair], a: RowVerdict, b: RowVerdict, rules_a: _Rules
+    ) -> tuple[float | None, float | None]:
+        """The scores of an item by the verdicts that count in both runs."""
+        counted = [
+            (pair.criterion, pair.verdict_a, pair.verdict_b)
+            for pair in pairs
+            if pair.verdict_a is not None
+            and self._counts(pair.verdict_a)
+            and self._counts(pair.verdict_b)
+        ]
+        criteria = [criterion for criterion, _, _ in counted]
+        penalized = self.same_penalty(rules_a)
+        return (
+            self._score(criteria, [verdict for _, verdict, _ in counted], a.penalty * penalized),
+            self._score(criteria, [verdict for _, _, verdict in counted], b.penalty * penalized),
+        )
+
+    def _score(
+        self, criteria: Sequence[Criterion], verdicts: Sequence[Verdict], penalty: float
+    ) -> float | None:
+        found = score(criteria, verdicts, cannot_assess=self.cannot_assess, partial=self.partial)
+        return None if found.value is None else max(0.0, found.value - penalty)
+
+
+class _Match:
+    """Which criteria of two rubrics are the same, and how they differ."""
+
+    def __init__(self, a: Rubric, b: Rubric) -> None:
+        self._names = dict(_matched(a, b))
+        """A's names by B's, in B's order."""
+        of_a = dict(zip(a.names, a, strict=True))
+        self._criteria = {
+            name: (of_a[self._names[name]], criterion)
+            for name, criterion in zip(b.names, b, strict=True)
+            if name in self._names
+        }
+        self._same = {
+            name: _answers(one) == _answers(other) for name, (one, other) in self._criteria.items()
+        }
+        self.same_weights = all(
+            one.weight == other.weight for one, other in self._criteria.values()
+        )
+        self.differences = [*self._told(a, b)]
+
+    def pairs(
+        self, of_a: Mapping[str, RowVerdict], of_b: Mapping[str, RowVerdict]
+    ) -> Iterator[VerdictPair]:
+        """An item's verdicts on the criteria that both have."""
+        for name, row_b in of_b.items():
+            row_a = of_a.get(self._names.get(name, ""))
+            if row_a is None:
+                continue
+            criterion = self._criteria[name][1]
+            yield VerdictPair(
+                row_a, row_b, criterion, self._valued(name, row_a), _verdict(name, row_b)
+            )
+
+    def _valued(self, name: str, row: RowVerdict) -> Verdict | None:
+        """A verdict of A as B's criterion values it; None where that has no such answer."""
+        if self._same[name] or row.label is None or row.status in UNDECIDED:
+            return _verdict(name, row)
+        one, other = self._criteria[name]
+        if not _same_form(one, other):
+            return None
+        try:
+            own, value = one.value(row.label), other.value(row.label)
+            status = other.status(row.label)
+        except InputError:
+            return None
+        if own is not None and row.value is not None and abs(own - row.value) > 1e-9:
+            return None  # the mean of votes, which the label does not say
+        return Verdict(name, status, row.label, value)
+
+    def _told(self, a: Rubric, b: Rubric) -> Iterator[str]:
+        if a.guidelines != b.guidelines:
+            yield "the guidelines"
+        matched = set(self._names.values())
+        yield from (f"'{name}' is only in A" for name in a.names if name not in matched)
+        yield from (f"'{name}' is only in B" for name in b.names if name not in self._names)
+        for name, (one, other) in self._criteria.items():
+            if self._names[name] != name:
+                yield f"'{self._names[name]}' of A is '{name}' in B"
+            if one.weight != other.weight:
+                yield f"'{name}' weighs {one.weight:g} in A, {other.weight:g} in B"
+            if (one.requirement, one.note) != (other.requirement, other.note):
+                yield f"'{name}' is worded otherwise"
+            if not self._same[name]:
+                yield from _told_answers(name, one, other)
+
+
+def _told_answers(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
+    """How the answers of a criterion differ, or what they are worth."""
+    if not _same_form(a, b):
+        yield f"'{name}' has other answers"
+        return
+    common = [label for label in a.labels if label in b.labels]
+    worths = [(label, a.value(label), b.value(label)) for label in common]
+    told = [
+        f"'{label}' of '{name}' is worth {_worth(one)} in A, {_worth(other)} in B"
+        for label, one, other in worths
+        if one != other
+    ]
+    if set(a.labels) != set(b.labels):
+        told.append(f"'{name}' has other answers")
+    yield from told or [f"'{name}' is asked, or counted, otherwise"]
+
+
+def _worth(value: float | None) -> str:
+    return "nothing, as N/A" if value is None else f"{value:g}"
+
+
+def _verdict(name: str, row: RowVerdict) -> Verdict:
+    return Verdict(name, row.status, row.label, row.value)
+
+
+def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
+    """Names of the same criteria, B's and A's, in B's order."""
+    of_a = dict(zip(a.names, a, strict=True))
+    of_b = dict(zip(b.names, b, strict=True))
+    found = {
+        name: name
+        for name, criterion in of_b.items()
+        if name in of_a and criterion.name and of_a[name].name
+    }
+    asked = [
+        Counter(_question(criterion) for name, criterion in of.items() if name not in found)
+        for of in (of_a, of_b)
+    ]
+    places = {_question(criterion): name for name, criterion in of_a.items() if name not in found}
+    for name, criterion in of_b.items():
+        question = _question(criterion)
+        if name not in found and asked[0][question] == asked[1][question] == 1:
+            found[name] = places[question]
+    taken = set(found.values())
+    for name in of_b:
+        if name not in found and name in of_a and name not in taken:
+            found[name] = name
+    yield from ((name, found[name]) for name in of_b if name in found)
+
+
+def _question(criterion: Criterion) -> str:
+    """What is asked, whatever it is called and weighs."""
+    return repr((criterion.requirement, criterion.note, _answers(criterion)))
+
+
+def _answers(criterion: Criterion) -> dict[str, Any]:
+    """What the answers are and are worth, as JSON values; without names, weights and wording."""
+    return {key: value for key, value in criterion.to_dict().items() if key not in WORDING}
+
+
+def _same_form(a: Criterion, b: Criterion) -> bool:
+    """Whether answers to one could be answers to the other."""
+    if a.options is not None or b.options is not None:
+        return a.options is not None and b.options is not None
+    if a.labels or b.labels:
+        return a.labels == b.labels
+    return a.ask().verdict_schema == b.ask().verdict_schema

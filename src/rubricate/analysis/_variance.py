@@ -1,0 +1,197 @@
+"""Where the spread of finished runs' verdicts comes from, criterion by criterion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._groups import groups_by
+from rubricate.errors import InputError
+from rubricate.stats import Bootstrap, VarianceComponents, variance_components
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["CriterionVariance", "VarianceReport", "variance_report"]
+
+STABLE = 0.5
+"""The share of the spread that must be the items', or a criterion is unstable."""
+Answered = Sequence[float | None]
+_REPLICATE = re.compile(r"^(.*) #(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionVariance:
+    """One criterion.
+
+    Attributes:
+        name: its name.
+        found: the parts of the variance of its value.
+        differ: the share of items on which not all answers are worth the same; None for no items.
+        unstable: whether less than half of the spread is the items'; None where nothing differs.
+    """
+
+    name: str
+    found: VarianceComponents
+    differ: float | None
+    unstable: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceReport:
+    """How much of the spread is item, judge, prompt and sampling; see `variance_report`.
+
+    Attributes:
+        judges: the judges' names.
+        prompts: the folders of the runs that differ in their prompt; empty for one run.
+        replicates: how often each was asked.
+        criteria: those with answers, in the rubric's order.
+        groups: the field of the metadata that says which items belong together; None for none.
+    """
+
+    judges: tuple[str, ...]
+    prompts: tuple[str, ...]
+    replicates: int
+    criteria: tuple[CriterionVariance, ...]
+    groups: str | None
+
+    @property
+    def unstable(self) -> tuple[str, ...]:
+        """The criteria of whose spread less than half is the items'."""
+        return tuple(one.name for one in self.criteria if one.unstable)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return {**asdict(self), "unstable": list(self.unstable)}
+
+    def __rich__(self) -> RenderableType:
+        from rubricate.analysis._variance_view import variance_view
+
+        return variance_view(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """A run's answers: values by judge, replicate, criterion and item."""
+
+    path: str
+    values: Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(judge for judge, _ in self.values))
+
+
+def variance_report(
+    runs: Sequence[FinishedRun], *, groups: str | None = None, bootstrap: Bootstrap | None = None
+) -> VarianceReport:
+    """Variance components (analysis of variance) of the answers' values, criterion by criterion.
+
+    Within a run, the judges of a panel are judges, and their replicates sampling. Several runs of
+    the same items are prompts where they have the same judges, and judges where all are different.
+    Items with an answer missing (failed, abstained, not applicable) are left out and counted.
+
+    Args:
+        runs: runs, from `read_run`.
+        groups: a field of the items' metadata; items of one value are resampled together.
+        bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
+
+    Raises:
+        InputError: there is one answer for each verdict, or the runs do not fit together.
+    """
+    answers = [_answers(run) for run in runs]
+    judges, prompts = _crossed(answers)
+    replicates = min(
+        sum(name == judge for name, _ in one.values) for one in answers for judge in one.judges
+    )
+    if len(judges) * max(1, len(prompts)) * replicates < 2:
+        raise InputError(
+            "there is one answer for each verdict: grade with --replicates or several judges, or "
+            "give several runs",
+            file=answers[0].path,
+        )
+    first = runs[0]
+    group_of = groups_by(first, groups)
+    columns = _columns(answers, judges, replicates)
+    criteria: list[CriterionVariance] = []
+    for name, criterion in first.criteria.items():
+        items = [row.item for row in first.rows if row.criterion == name]
+        if not criterion.needs_judge or not items:
+            continue
+        table = [
+            [
+                [[column.get((name, item)) for column in asked] for asked in of_judge]
+                for of_judge in columns
+            ]
+            for item in items
+        ]
+        found = variance_components(
+            table,
+            ("judge", "prompt"),
+            groups=None if groups is None else [group_of[item] for item in items],
+            bootstrap=bootstrap or Bootstrap(),
+        )
+        criteria.append(_criterion(name, table, found))
+    return VarianceReport(judges, prompts, replicates, tuple(criteria), groups)
+
+
+def _criterion(
+    name: str, table: Sequence[Sequence[Sequence[Answered]]], found: VarianceComponents
+) -> CriterionVariance:
+    flat = [[value for of_judge in row for asked in of_judge for value in asked] for row in table]
+    whole = [values for values in flat if None not in values]
+    differ = sum(len(set(values)) > 1 for values in whole) / len(whole) if whole else None
+    share = found.shares["item"].value
+    return CriterionVariance(name, found, differ, None if share is None else share < STABLE)
+
+
+def _answers(run: FinishedRun) -> _Answers:
+    """A run's answers; of a cascade's there are none for all."""
+    values: dict[tuple[str, int], dict[tuple[str, str], float | None]] = {}
+    for row in run.rows:
+        if row.stage is not None:
+            raise InputError("a cascade's judges do not answer for all items", file=run.path)
+        given = [(vote["judge"], vote["value"]) for vote in row.votes] or [(run.judge, row.value)]
+        if not run.criteria[row.criterion].needs_judge:
+            continue
+        for judge, value in given:
+            match = _REPLICATE.match(judge)
+            asked = (match.group(1), int(match.group(2))) if match else (judge, 1)
+            values.setdefault(asked, {})[row.criterion, row.item] = value
+    if not values:
+        raise InputError("no criterion of this run needs a judge", file=run.path)
+    return _Answers(str(run.path), values)
+
+
+def _crossed(answers: Sequence[_Answers]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The judges, and the runs that are prompts."""
+    sets = [set(one.judges) for one in answers]
+    every = tuple(dict.fromkeys(judge for one in answers for judge in one.judges))
+    if all(one == sets[0] for one in sets):
+        return every, tuple(one.path for one in answers) if len(answers) > 1 else ()
+    if sum(map(len, sets)) == len(every):
+        return every, ()
+    raise InputError(
+        "the runs have some judges in common and some not: give runs of the same judges (other "
+        "prompts), or of different ones"
+    )
+
+
+def _columns(
+    answers: Sequence[_Answers], judges: Sequence[str], replicates: int
+) -> list[list[list[Mapping[tuple[str, str], float | None]]]]:
+    """The answers of each judge, prompt and replicate."""
+    columns = []
+    for judge in judges:
+        asked = [one for one in answers if judge in one.judges]
+        numbers = [sorted(number for name, number in one.values if name == judge) for one in asked]
+        columns.append(
+            [
+                [one.values[judge, number] for number in given[:replicates]]
+                for one, given in zip(asked, numbers, strict=True)
+            ]
+        )
+    return columns

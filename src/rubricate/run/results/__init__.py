@@ -1,0 +1,102 @@
+"""What a run gives: item results, their figures, and the folder that keeps them.
+
+The engine makes an `ItemResult` of each item, counts it into `Tallies`, and at the end an `Outcome`
+says what the run was. `Tallies` give the `Summary`, whose figures `summary.json` holds. Which
+answers are compared with people's, and as what, is one rule for every view: `answer`, `Stratum`.
+"""
+
+from rubricate.run.results._advice import advice
+from rubricate.run.results._compared import (
+    DOES_NOT_APPLY,
+    Answer,
+    Level,
+    PairCounts,
+    Stratum,
+    answer,
+    answers_of,
+    differs_from_label,
+    human_status,
+    is_answer,
+    kappa_name,
+    key_of,
+    level_of,
+    merged,
+    number_of,
+    same,
+    stratum_of,
+    vote_of,
+)
+from rubricate.run.results._conversations import Conversation, Conversations
+from rubricate.run.results._documents import DocumentWork
+from rubricate.run.results._folder import (
+    CACHE_NAME,
+    JOURNAL_NAME,
+    REPORT_NAME,
+    ResultsFile,
+    RunFolder,
+    cache_file,
+    result_lines,
+)
+from rubricate.run.results._results import ItemResult, Outcome
+from rubricate.run.results._summary import (
+    AgreementFigures,
+    CalibrationFigures,
+    CertificateFigures,
+    CriterionFigures,
+    DocumentFigures,
+    InventedQuotes,
+    JudgeFigures,
+    ScoreFigures,
+    StageFigures,
+    StratifiedFigures,
+    Summary,
+    UsageFigures,
+)
+from rubricate.run.results._tallies import Tallies
+
+__all__ = [
+    "CACHE_NAME",
+    "DOES_NOT_APPLY",
+    "JOURNAL_NAME",
+    "REPORT_NAME",
+    "AgreementFigures",
+    "Answer",
+    "CalibrationFigures",
+    "CertificateFigures",
+    "Conversation",
+    "Conversations",
+    "CriterionFigures",
+    "DocumentFigures",
+    "DocumentWork",
+    "InventedQuotes",
+    "ItemResult",
+    "JudgeFigures",
+    "Level",
+    "Outcome",
+    "PairCounts",
+    "ResultsFile",
+    "RunFolder",
+    "ScoreFigures",
+    "StageFigures",
+    "StratifiedFigures",
+    "Stratum",
+    "Summary",
+    "Tallies",
+    "UsageFigures",
+    "advice",
+    "answer",
+    "answers_of",
+    "cache_file",
+    "differs_from_label",
+    "human_status",
+    "is_answer",
+    "kappa_name",
+    "key_of",
+    "level_of",
+    "merged",
+    "number_of",
+    "result_lines",
+    "same",
+    "stratum_of",
+    "vote_of",
+]

@@ -1,0 +1,298 @@
+"""Which answers of a judge are compared with people's, and as what: one rule for every view.
+
+The table of a run, its page, `agree`, plots and certificates all count the pairs that `answer` and
+`counts` say, and no others:
+
+- Labels (MET and UNMET, options without an order) are equal or not; N/A is a label like others.
+- Options in order are compared with their order. Where one of the two says that the criterion does
+  not apply, the pair has no place in the order and does not count.
+- Scales, and options that are whole numbers, are compared as numbers (`Criterion.step`). What
+  several annotators or judges say together is the mean of their numbers; it is not rounded, but for
+  the accuracy, which is that of the labels.
+- Metrics and code are compared by their value, to two decimal places; they have no kappa.
+- An abstention, a failure, a missing label and labels that annotators are evenly split on are no
+  answer: the pair does not count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from rubricate.rubric import ABSTENTION, Criterion, Status, Verdict
+from rubricate.run.results._summary import AgreementFigures, StratifiedFigures
+from rubricate.stats import Agreement, agreement_of_counts, stratified
+
+__all__ = [
+    "DOES_NOT_APPLY",
+    "Answer",
+    "Level",
+    "PairCounts",
+    "Stratum",
+    "answer",
+    "answers_of",
+    "differs_from_label",
+    "human_status",
+    "is_answer",
+    "kappa_name",
+    "key_of",
+    "level_of",
+    "merged",
+    "number_of",
+    "same",
+    "stratum_of",
+    "vote_of",
+]
+
+Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
+
+
+class Step(NamedTuple):
+    """An answer on a scale: its number, which a mean has between two steps, and its label."""
+
+    number: float
+    label: str
+
+
+Answer: TypeAlias = str | float | Step | None
+"""A label, a step or a number; `ABSTENTION`, `DOES_NOT_APPLY` and None (a failure) are none."""
+DOES_NOT_APPLY: Final = "\0does not apply"
+"""In place of an answer to an ordered criterion; no label is this."""
+DECIDED = frozenset({"judged", "not_applicable"})
+NUMBERS = "numbers have no kappa"
+
+
+def level_of(criterion: Criterion) -> Level:
+    """As what the answers to a criterion are compared."""
+    measurement = criterion.measurement
+    if measurement == "numeric":
+        return "numbers"
+    if measurement != "ordinal":
+        return "labels"
+    return "steps" if criterion.has_steps else "ordered"
+
+
+def kappa_name(level: Level) -> str:
+    """The kappa that answers have: with squared distances where they are in order."""
+    return "cohen_kappa" if level == "labels" else "quadratic_kappa"
+
+
+def answer(
+    criterion: Criterion, level: Level, status: Status, label: str | None, value: float | None
+) -> Answer:
+    """What a verdict, or a person's label, is compared as."""
+    if status == "failed" or (status != "abstained" and label is None and value is None):
+        return None
+    if status == "abstained":
+        return ABSTENTION
+    if level == "labels":
+        return label
+    if status == "not_applicable" or value is None:
+        return DOES_NOT_APPLY
+    if level == "ordered" or label is None:
+        return label
+    return Step(criterion.step(label, value), label) if level == "steps" else value
+
+
+def human_status(label: str | None, value: float | None) -> Status:
+    """What kind of answer a person's label is; `failed` where there is none."""
+    if label is None:
+        return "failed"
+    if value is not None:
+        return "judged"
+    return "abstained" if label == ABSTENTION else "not_applicable"
+
+
+def is_answer(one: Answer) -> bool:
+    """Whether it counts: a pair of two such is compared."""
+    return one not in (None, ABSTENTION, DOES_NOT_APPLY)
+
+
+def same(one: Answer, other: Answer) -> bool:
+    """Whether two answers agree: in their labels, of numbers to two decimal places."""
+    if isinstance(one, Step) and isinstance(other, Step):
+        return one.label == other.label
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return f"{one:.2f}" == f"{other:.2f}"
+    return one == other
+
+
+def number_of(one: Answer) -> float | None:
+    """The number of a step; a number as it is; None where there is none."""
+    if isinstance(one, Step):
+        return one.number
+    return None if isinstance(one, str) else one
+
+
+def vote_of(
+    criterion: Criterion, status: Status, label: str | None, value: float | None
+) -> str | None:
+    """What a judge's vote is compared with another's as; None where it decides nothing.
+
+    Answers without a fixed set of labels are equal where their values are, to two decimal places.
+    """
+    if status not in ("judged", "not_applicable"):
+        return None
+    return label if criterion.labels or value is None else f"{value:.2f}"
+
+
+def differs_from_label(criterion: Criterion, row: Mapping[str, Any]) -> bool:
+    """Whether the judge and a person both said something of a line of results, and not alike."""
+    level = level_of(criterion)
+    label, value = row["human_label"], row["human_value"]
+    human = answer(criterion, level, human_status(label, value), label, value)
+    judge = answer(criterion, level, row["status"], row["label"], row["value"])
+    silent = (None, ABSTENTION)
+    return judge not in silent and human not in silent and not same(judge, human)
+
+
+class Stratum(NamedTuple):
+    """A criterion whose pairs are counted together, by its name.
+
+    `labels` are those of an order or a scale, which are not mixed with others of the name. `name`
+    is None for criteria of one pair each that are taken together; `labels` are theirs then.
+    """
+
+    name: str | None
+    level: Level
+    labels: tuple[str, ...]
+
+
+def stratum_of(name: str, criterion: Criterion) -> Stratum:
+    """Where a criterion's pairs are counted."""
+    level = level_of(criterion)
+    if level in ("labels", "numbers"):
+        return Stratum(name, level, ())
+    return Stratum(name, level, answers_of(criterion))
+
+
+def answers_of(criterion: Criterion) -> tuple[str, ...]:
+    """The answers that can be compared, in their order; of a long scale its ends."""
+    level, labels = level_of(criterion), criterion.labels
+    if level == "numbers":
+        return ()
+    if level == "labels":
+        return tuple(label for label in labels if label != ABSTENTION)
+    if not labels:
+        return tuple(f"{criterion.step('', end):g}" for end in (0.0, 1.0))
+    return tuple(label for label in labels if criterion.value(label) is not None)
+
+
+def merged(
+    counts: Mapping[Stratum, int], answers: Mapping[Stratum, tuple[str, ...]]
+) -> dict[Stratum, Stratum]:
+    """Where each criterion's pairs count in a figure over several.
+
+    Criteria with several pairs are strata of their own. One pair alone has no kappa: where items
+    have criteria of their own, those with the same answers are one stratum. Criteria without a pair
+    are missing.
+
+    Args:
+        counts: the number of pairs of each.
+        answers: the answers that it has (`answers_of`).
+    """
+    alone = {
+        one: Stratum(None, one.level, answers[one]) for one, count in counts.items() if count == 1
+    }
+    often = Counter(alone.values())
+    return {
+        one: alone[one] if one in alone and often[alone[one]] > 1 else one
+        for one, count in counts.items()
+        if count
+    }
+
+
+class PairCounts:
+    """The pairs of a judge's answers and people's, counted in any order."""
+
+    def __init__(self) -> None:
+        self.labelled = False
+        self._pairs: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        self._answers: dict[Stratum, tuple[str, ...]] = {}
+        self._equal: Counter[Stratum] = Counter()
+        self._last: Stratum | None = None
+        self._counts: Counter[tuple[Any, Any]] = Counter()
+
+    def add(
+        self, stratum: Stratum, criterion: Criterion, verdict: Verdict, human: Verdict | None
+    ) -> None:
+        """Count a verdict in, if a person said something of it."""
+        if human is None:
+            return
+        self.labelled = True
+        level = stratum.level
+        if level == "labels":  # most are, and a label is an answer as it is
+            if verdict.status not in DECIDED or human.status not in DECIDED:
+                return
+            pair: tuple[Any, Any] = verdict.label, human.label
+        else:
+            judge = answer(criterion, level, verdict.status, verdict.label, verdict.value)
+            people = answer(criterion, level, human.status, human.label, human.value)
+            if not (is_answer(judge) and is_answer(people)):
+                return
+            self._equal[stratum] += same(judge, people)
+            pair = key_of(stratum, judge), key_of(stratum, people)
+        if stratum is not self._last:
+            self._last, self._counts = stratum, self._pairs.setdefault(stratum, Counter())
+            self._answers.setdefault(stratum, answers_of(criterion))
+        self._counts[pair] += 1
+
+    def include(self, other: PairCounts) -> None:
+        """Count in what another has counted."""
+        self.labelled |= other.labelled
+        for stratum, pairs in other._pairs.items():
+            self._pairs.setdefault(stratum, Counter()).update(pairs)
+        self._equal += other._equal
+        self._answers |= other._answers
+
+    def figures(self) -> AgreementFigures | None:
+        """The agreement of all pairs; over several criteria the stratified one."""
+        if not self.labelled:
+            return None
+        each = [*self._each().values()]
+        found = each[0] if len(each) == 1 else stratified(each)
+        return AgreementFigures(
+            n=found.n, accuracy=found.accuracy, kappa=found.kappa, undefined=found.undefined
+        )
+
+    def over_criteria(self) -> StratifiedFigures | None:
+        """Of how many criteria the kappa is; None where it is of one."""
+        each = [one for stratum, one in self._each().items() if stratum.level != "numbers"]
+        if len(each) < 2:
+            return None
+        known = sum(one.kappa is not None and one.n > 1 for one in each)
+        return StratifiedFigures(criteria=known, left_out=len(each) - known)
+
+    def _each(self) -> dict[Stratum, Agreement]:
+        """The agreement in each stratum."""
+        counts = {one: pairs.total() for one, pairs in self._pairs.items()}
+        where = merged(counts, self._answers)
+        strata: dict[Stratum, Counter[tuple[Any, Any]]] = {}
+        equal: Counter[Stratum] = Counter()
+        for one, stratum in where.items():
+            strata.setdefault(stratum, Counter()).update(self._pairs[one])
+            equal[stratum] += self._equal[one]
+        return {one: _agreement(one, pairs, equal[one]) for one, pairs in strata.items()}
+
+
+def _agreement(stratum: Stratum, pairs: Counter[tuple[Any, Any]], equal: int) -> Agreement:
+    n = pairs.total()
+    if stratum.level == "numbers":
+        return Agreement(n, equal / n, None, NUMBERS)
+    found = agreement_of_counts(pairs)
+    return found if stratum.level == "labels" else replace(found, accuracy=equal / n)
+
+
+def key_of(stratum: Stratum, one: Answer) -> str | float:
+    """As what kappa takes an answer that counts: a label, or a number with a distance to others.
+
+    Ordered labels are their places. Numbers without a scale, which have no kappa, are as they are
+    compared.
+    """
+    if stratum.level == "ordered":
+        return float(stratum.labels.index(str(one)))
+    if isinstance(one, Step):
+        return one.number
+    return one if isinstance(one, str) else f"{one:.2f}"

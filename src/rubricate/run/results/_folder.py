@@ -1,0 +1,298 @@
+"""The run folder: journal.sqlite, results.jsonl, items.jsonl, rubric.yaml and summary.json."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rubricate._documents import format_yaml
+from rubricate._files import Replacement, not_written, user_path
+from rubricate.errors import InputError
+from rubricate.rubric import Verdict
+from rubricate.run._plan import Plan, PlannedItem
+from rubricate.run.journal import to_json
+from rubricate.run.results._results import ItemResult
+
+__all__ = [
+    "CACHE_NAME",
+    "JOURNAL_NAME",
+    "REPORT_NAME",
+    "ResultsFile",
+    "RunFolder",
+    "cache_file",
+    "result_lines",
+]
+
+JOURNAL_NAME = "journal.sqlite"
+CACHE_NAME = "cache.sqlite"
+REPORT_NAME = "report.json"
+"""The figures of a run that was about more than grading."""
+BUFFER = 1 << 18
+"""Bytes of results that are written at once: every answer is in the journal already."""
+
+
+class RunFolder:
+    """A folder that a run writes into; made, and tried for writing, when it is opened.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = user_path(path)
+        self.journal = self.path / JOURNAL_NAME
+        self.results = self.path / "results.jsonl"
+        self.items = self.path / "items.jsonl"
+        self.rubric = self.path / "rubric.yaml"
+        self.summary = self.path / "summary.json"
+        self.report = self.path / REPORT_NAME
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            probe = self.path / f".probe-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise InputError(
+                f"the run folder cannot be written: {error.strerror}; choose another --run-dir",
+                file=self.path,
+            ) from None
+
+    def begin(self, plan: Plan) -> ResultsFile:
+        """Write what is asked, take away the figures of an earlier run, and open the results."""
+        with Replacement(self.rubric, private=True) as file:
+            for part in _rubrics(plan):
+                file.write(part.encode())
+        for file_of_figures in (self.summary, self.report):
+            try:
+                file_of_figures.unlink(missing_ok=True)
+            except OSError as error:
+                raise not_written(file_of_figures, error) from None
+        return ResultsFile(self.results, self.items)
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Write the run's figures."""
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        with Replacement(self.summary, private=True) as file:
+            file.write(text.encode("utf-8", "replace"))
+
+
+def cache_file(folder: str | Path | None) -> Path | None:
+    """The file of a cache folder, which is made if it is not there; None for no folder.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    if folder is None:
+        return None
+    path = user_path(folder)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
+            file=path,
+        ) from None
+    return path / CACHE_NAME
+
+
+def _rubrics(plan: Plan) -> Iterator[str]:
+    """The rubric as YAML, or one for each item where they differ."""
+    if plan.rubric is not None:
+        yield format_yaml(plan.rubric.to_dict())
+        return
+    yield "items:\n"
+    for item in plan:
+        text = format_yaml({"items": {item.id: item.rubric.to_dict()}})
+        yield text.removeprefix("items:\n")
+
+
+class ResultsFile:
+    """`results.jsonl` and `items.jsonl`: what was said, and of what.
+
+    Each item's lines are written when it is done; they are in the dataset's order at the end.
+
+    Args:
+        results, items: the files; what they held is gone.
+
+    Raises:
+        InputError: one cannot be written.
+    """
+
+    def __init__(self, results: Path, items: Path) -> None:
+        self._results = _OrderedLines(results)
+        try:
+            self._items = _OrderedLines(items)
+        except InputError:
+            self._results.close()
+            raise
+
+    def add(self, found: ItemResult, planned: PlannedItem) -> None:
+        """Write an item's verdicts, a line each, and its texts."""
+        self._results.add(planned.index, b"\n".join((*result_lines(found), b"")))
+        self._items.add(planned.index, to_json(_texts(planned)) + b"\n")
+
+    def finish(self) -> None:
+        """Put the lines into the dataset's order."""
+        self._results.finish()
+        self._items.finish()
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            try:
+                self._results.close()
+            finally:
+                self._items.close()
+        except InputError:
+            if error is None:
+                raise
+
+
+def _texts(planned: PlannedItem) -> dict[str, Any]:
+    """What an item's verdicts are about: a line of `items.jsonl`."""
+    case = planned.case
+    return {
+        "item": planned.id,
+        "description": planned.description,
+        "prompt": case.prompt,
+        "submission": case.submission,
+        "reference": case.reference,
+        "context": [document.to_json() for document in case.context],
+    }
+
+
+class _OrderedLines:
+    """A file of lines that come in any order, and are put into that of their indices at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._order = array("Q")
+        self._ends = array("Q")
+        self._end = 0
+        try:
+            path.touch(mode=0o600)
+            self._file = path.open("wb", BUFFER)
+        except OSError as error:
+            raise not_written(path, error) from None
+
+    def add(self, index: int, lines: bytes) -> None:
+        try:
+            self._file.write(lines)
+        except OSError as error:
+            raise not_written(self._path, error) from None
+        self._end += len(lines)
+        self._order.append(index)
+        self._ends.append(self._end)
+
+    def finish(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise not_written(self._path, error) from None
+        places = sorted(range(len(self._order)), key=self._order.__getitem__)
+        if all(place == index for index, place in enumerate(places)):
+            return
+        with self._path.open("rb") as lines, Replacement(self._path) as file:
+            for place in places:
+                begin = self._ends[place - 1] if place else 0
+                lines.seek(begin)
+                file.write(lines.read(self._ends[place] - begin))
+
+    def close(self) -> None:
+        try:
+            self._file.close()
+        except OSError as error:
+            with suppress(OSError):
+                self._keep_whole_lines()
+            raise not_written(self._path, error) from None
+
+    def _keep_whole_lines(self) -> None:
+        """Take away what was written of an item last, where there was no room for all of it."""
+        written = bisect_right(self._ends, self._path.stat().st_size)
+        os.truncate(self._path, self._ends[written - 1] if written else 0)
+
+
+def _said_beside(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict has beside its label and value, as it stands in rows and in their votes."""
+    return {
+        "probability": verdict.probability,
+        "reason": verdict.reason,
+        "evidence": verdict.evidence,
+        "usage": verdict.usage,
+        "error": verdict.error,
+        "judge": verdict.judge,
+        "order": verdict.order,
+    }
+
+
+def _vote(vote: Verdict) -> dict[str, Any]:
+    """A panel's vote as it stands in a row."""
+    return {
+        "status": vote.status,
+        "label": vote.label,
+        **_said_beside(vote),
+        "value": vote.value,
+        "detail": vote.detail,
+        "resumed": vote.resumed,
+    }
+
+
+def _annotations(item: ItemResult, name: str) -> dict[str, str]:
+    """The labels of several annotators by one criterion."""
+    given = item.annotations.items()
+    return {annotator: labels[name] for annotator, labels in given if name in labels}
+
+
+def result_lines(item: ItemResult) -> Iterator[bytes]:
+    """The lines of an item in `results.jsonl`, one object a verdict.
+
+    `evidence`, `usage`, `error` and scores are dataclasses, which orjson writes as objects. What
+    all lines of the item have is written once.
+    """
+    begin = to_json({"item": item.id, "description": item.description})[:-1] + b","
+    end = (
+        b","
+        + to_json(
+            {
+                "item_score": item.score,
+                "human_score": None if item.human_score is None else item.human_score.value,
+                "judge_scores": item.judge_scores,
+                "warnings": item.warnings,
+                "metadata": item.metadata,
+            }
+        )[1:]
+    )
+    for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
+        verdict, label = item.criteria[name], item.labels.get(name)
+        of_verdict = {
+            "criterion": name,
+            "weight": criterion.weight,
+            "status": verdict.status,
+            "label": verdict.label,
+            "value": verdict.value,
+            "human_label": None if label is None else label.label,
+            "human_value": None if label is None else label.value,
+            **_said_beside(verdict),
+            "detail": verdict.detail,
+            "resumed": verdict.resumed,
+            "votes": [_vote(vote) for vote in verdict.votes] if verdict.votes else (),
+            "tied": verdict.tied,
+            "stage": verdict.stage,
+            "annotations": _annotations(item, name) if item.annotations else {},
+            "keys": item.keys.get(name, ()),
+        }
+        yield b"".join((begin, to_json(of_verdict)[1:-1], end))

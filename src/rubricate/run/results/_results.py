@@ -1,0 +1,259 @@
+"""What a run gives: the result of each item, and at its end what the run was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from rubricate.dataset import DataItem
+from rubricate.judge import Stage, model_family
+from rubricate.rubric import (
+    Aggregation,
+    CannotAssess,
+    LengthPenalty,
+    Parts,
+    Rubric,
+    Score,
+    SpokenParts,
+    Status,
+    Usage,
+    Verdict,
+    score,
+)
+
+__all__ = ["ItemResult", "Outcome"]
+
+LONGEST_ID = 60
+"""Characters of an item's id that its `repr` shows."""
+SHORT = 200
+"""Characters of a text of metadata that is kept with the results."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ItemResult:
+    """One graded item.
+
+    Attributes:
+        id: the item's identifier.
+        description: the item's description.
+        rubric: the rubric it was judged by.
+        criteria: the judge's verdicts by criterion name.
+        score: the score of these verdicts.
+        labels: the human verdicts by criterion name, where there are any.
+        human_score: the score of the human verdicts, where every criterion has one.
+        index: the item's place in the dataset, from 0.
+        judge_scores: where several judges voted, the score that each alone would give, by name.
+        warnings: what should be known before the score is believed, in words by kind:
+            `faults_only` (see `Score`), `same_family` (a judge is of the family of models that
+            wrote the text) and `invented_quotes` (a judge quotes what the text does not say).
+        annotations: the labels of several annotators, by annotator and criterion name.
+        metadata: of the item's metadata, the numbers, truth values and short texts.
+        keys: the journal's keys by criterion name, one for each judgement: of several judges in the
+            order of the verdict's votes.
+    """
+
+    id: str
+    description: str
+    rubric: Rubric
+    criteria: dict[str, Verdict]
+    score: Score
+    labels: dict[str, Verdict]
+    human_score: Score | None
+    index: int = 0
+    judge_scores: dict[str, Score] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        value = self.score.value
+        score = "no score" if value is None else f"score {value:.2f}"
+        counts = Counter(verdict.status for verdict in self.criteria.values())
+        shown = [
+            f"{counts[status]} {status.replace('_', ' ')}"
+            for status in get_args(Status)
+            if counts[status]
+        ]
+        id = self.id if len(self.id) <= LONGEST_ID else f"{self.id[:LONGEST_ID]}..."
+        return f"<ItemResult {id!r}: {', '.join([score, *shown])}>"
+
+    @classmethod
+    def scored(
+        cls,
+        *,
+        id: str,
+        description: str,
+        rubric: Rubric,
+        criteria: dict[str, Verdict],
+        labels: dict[str, Verdict],
+        cannot_assess: CannotAssess,
+        partial: float,
+        index: int = 0,
+        length_penalty: LengthPenalty | None = None,
+        submission: str | Parts | SpokenParts = "",
+        author: str | None = None,
+        item: DataItem | None = None,
+        keys: Mapping[str, Mapping[int, str]] | None = None,
+    ) -> ItemResult:
+        """Build an item's result from its verdicts.
+
+        `submission` is what a length penalty looks at; `author` is the model that wrote it; `item`
+        has annotations and metadata; `keys` are those of the journal by criterion name and seat.
+        """
+        names = rubric.names
+
+        def scored(verdicts: Mapping[str, Verdict]) -> Score:
+            ordered = [verdicts[name] for name in names]
+            found = score(rubric.criteria, ordered, cannot_assess=cannot_assess, partial=partial)
+            return length_penalty.applied(found, submission) if length_penalty else found
+
+        own = scored(criteria)
+        complete = bool(labels) and all(name in labels for name in names)
+        return cls(
+            id,
+            description,
+            rubric,
+            {name: criteria[name] for name in names},
+            own,
+            labels,
+            scored(labels) if complete else None,
+            index,
+            {judge: scored(alone) for judge, alone in _judges_alone(criteria).items()},
+            _warnings(own, criteria, author),
+            _annotations(item) if item is not None and item.annotations else {},
+            _short(item.metadata) if item is not None and item.metadata else {},
+            {name: [at[seat] for seat in sorted(at)] for name, at in (keys or {}).items()},
+        )
+
+    def _repr_html_(self) -> str:
+        from rubricate.run.results._notebook import item_html
+
+        return item_html(self)
+
+
+def _annotations(item: DataItem) -> dict[str, dict[str, str]]:
+    return {
+        annotator: {name: str(label) for name, label in labels.items() if label is not None}
+        for annotator, labels in item.annotations.items()
+    }
+
+
+def _short(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+    return {
+        name: value
+        for name, value in metadata.items()
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= SHORT)
+    }
+
+
+def _judges_alone(criteria: Mapping[str, Verdict]) -> dict[str, dict[str, Verdict]]:
+    """Each voting judge's own verdicts by criterion; what nobody voted on is the same for all."""
+    judges = dict.fromkeys(
+        vote.judge for verdict in criteria.values() for vote in verdict.votes if vote.judge
+    )
+    return {
+        judge: {
+            name: next((vote for vote in verdict.votes if vote.judge == judge), verdict)
+            for name, verdict in criteria.items()
+        }
+        for judge in judges
+        if all(
+            verdict.stage is None or any(vote.judge == judge for vote in verdict.votes)
+            for verdict in criteria.values()
+        )
+    }
+
+
+def _warnings(found: Score, criteria: Mapping[str, Verdict], author: str | None) -> dict[str, str]:
+    warnings: dict[str, str] = {}
+    if found.faults_only:
+        warnings["faults_only"] = (
+            "no criterion that gives points was judged: the score is that of the faults alone"
+        )
+    family = model_family(author) if author else None
+    if family is not None:
+        judges = dict.fromkeys(
+            vote.judge
+            for verdict in criteria.values()
+            for vote in verdict.votes or (verdict,)
+            if vote.judge and model_family(vote.judge) == family
+        )
+        if judges:
+            warnings["same_family"] = (
+                f"{', '.join(map(str, judges))} is of the family of {author}, who wrote the text: "
+                "judges tend to favour their own"
+            )
+    invented = {
+        (vote.judge, evidence.quote)
+        for verdict in criteria.values()
+        for vote in verdict.votes or (verdict,)
+        for evidence in vote.evidence
+        if evidence.invented
+    }
+    if invented:
+        warnings["invented_quotes"] = (
+            f"quotes that are not in the submission: {len(invented)}; look at the reasons that "
+            "rest on them"
+        )
+    return warnings
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Outcome:
+    """What a run was and what it took, without its items.
+
+    Attributes:
+        judge: the judge's name.
+        note: what the judge says of itself, if anything.
+        dataset: the dataset's name, if it has one.
+        usage: what this run took; answers from journal and cache cost nothing.
+        calls: judgements made in this run.
+        resumed: judgements read from the journal instead.
+        cached: judgements read from the cache instead.
+        saved: what those of journal and cache took when they were asked for.
+        damaged: records of journal and cache that were damaged, and count as not there.
+        seconds: how long the run took.
+        cannot_assess, partial: how abstentions were scored.
+        length_penalty: what length cost, if it did.
+        judges: the names of the judges, where several vote.
+        aggregation: how their votes were put together; None for one judge.
+        weights: how much each judge's vote counted, by name; None where all counted alike.
+        stages: the stages of a cascade.
+        calibration: the name and hash of the map that probabilities went through, if they did.
+        run_dir: the run folder, if there is one.
+        fingerprint: a hash of the judge with its prompt and sampling, where it has one.
+        prompt_version: the prompt that language models were asked with.
+        mode: how they were asked, in words: explained or with probabilities, one criterion a
+            request or several; None where no language model was.
+        stopped: why the run ended early, if it did.
+        interrupted: whether it ended early because somebody stopped it, not for an error.
+    """
+
+    judge: str
+    note: str | None
+    dataset: str | None
+    usage: Usage
+    calls: int
+    resumed: int
+    cached: int = 0
+    saved: Usage = field(default_factory=Usage)
+    damaged: int = 0
+    seconds: float
+    cannot_assess: CannotAssess
+    partial: float
+    length_penalty: LengthPenalty | None = None
+    judges: tuple[str, ...] = ()
+    aggregation: Aggregation | None = None
+    weights: Mapping[str, float] | None = None
+    stages: tuple[Stage, ...] = ()
+    calibration: str | None = None
+    run_dir: Path | None = None
+    fingerprint: str | None = None
+    prompt_version: str | None = None
+    mode: str | None = None
+    stopped: str | None = None
+    interrupted: bool = False

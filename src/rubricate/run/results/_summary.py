@@ -1,0 +1,315 @@
+"""The figures of a run, as data: what `summary.json` holds and the table shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "AgreementFigures",
+    "CalibrationFigures",
+    "CertificateFigures",
+    "CriterionFigures",
+    "DocumentFigures",
+    "InventedQuotes",
+    "JudgeFigures",
+    "ScoreFigures",
+    "StageFigures",
+    "StratifiedFigures",
+    "Summary",
+    "UsageFigures",
+]
+
+
+class _Figures(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class AgreementFigures(_Figures):
+    """Agreement of the judge's answers with people's, over pairs in which both decided."""
+
+    n: int
+    """Pairs in which the judge and a person both gave an answer that counts."""
+    accuracy: float | None
+    """The share of equal pairs; None for n = 0, and of answers that are numbers."""
+    kappa: float | None
+    """Cohen's kappa, with squared distances where the answers are in order; None where undefined.
+    Over several criteria the stratified one; see `StratifiedFigures`."""
+    undefined: str | None = None
+    """Why kappa is None."""
+
+
+class StratifiedFigures(_Figures):
+    """What the kappas over several criteria are: those of all criteria, of judges and of stages."""
+
+    estimator: str = "mean of the criteria's kappas, weighted by n"
+    criteria: int
+    """Criteria whose kappa is in that of all."""
+    left_out: int
+    """Criteria without one: judge and people gave one and the same answer throughout."""
+
+
+class CriterionFigures(_Figures):
+    """One criterion over all items."""
+
+    name: str
+    weight: float | None
+    """None where it is not the same for all items."""
+    weight_range: tuple[float, float] | None = None
+    """The lowest and the highest weight, where items differ in it."""
+    binary: bool
+    """Whether its answers are MET and UNMET."""
+    labels: dict[str, int]
+    """How often each label was given, in the criterion's own order; numbers that code or a metric
+    gave are not counted one by one."""
+    judged: int
+    abstained: int
+    not_applicable: int
+    failed: int
+    value: float | None
+    """The mean value of the judged verdicts, in [0, 1]."""
+    agreement: AgreementFigures | None
+    """None where no item has a human label."""
+    judges_agree: float | None = None
+    """The share of pairs of votes that are the same answer; None where no two judges decided."""
+    tied: int = 0
+    """Verdicts whose votes were evenly split."""
+    quotes: int = 0
+    """Quotes of the judges, of all votes together."""
+    invented_quotes: int = 0
+    """Those of them that do not stand in the submission."""
+
+
+class JudgeFigures(_Figures):
+    """One judge of several that vote."""
+
+    name: str
+    weight: float | None
+    """How much its votes counted; None where all counted alike."""
+    votes: dict[str, int]
+    """How many of its votes have each status."""
+    with_verdict: float | None
+    """The share of its votes that are the verdict that all votes came to; None for the only judge
+    of a cascade's last stage, whose votes are the verdict by construction."""
+    agreement: AgreementFigures | None
+    """With the human labels."""
+    score: float | None
+    """The mean score that it alone would give; None behind the first stage of a cascade."""
+    scored: int = 0
+    """Items that this mean is of."""
+    cost: float | None
+    """US dollars that its votes took when they were asked for; None where not known."""
+    seconds: float
+    """Waiting time of its votes, added up."""
+    quotes: int = 0
+    """Quotes in its votes."""
+    invented_quotes: int = 0
+    """Those of them that do not stand in the submission."""
+    first_error: str | None = None
+    """Why its first vote failed, in the dataset's order, if one did."""
+
+
+class InventedQuotes(_Figures):
+    """A judge that quotes what submissions do not say."""
+
+    judge: str
+    quotes: int
+    """All its quotes."""
+    invented: int
+    """Those that do not stand in the submission."""
+
+
+class StageFigures(_Figures):
+    """One stage of a cascade."""
+
+    name: str
+    threshold: float | None
+    """The least confidence with which its verdict stands; None at the last stage."""
+    asked: int
+    """Criteria of items that came to it, failures not run left out."""
+    decided: int
+    """Those whose verdict is its own; one that failed, or waits for people, is nobody's."""
+    agreement: AgreementFigures | None
+    """With the human labels, of the verdicts that are its own."""
+    cost: float | None
+    """US dollars that its judges' answers took when they were asked for; None where not known."""
+
+
+class ScoreFigures(_Figures):
+    """The mean over items."""
+
+    mean: float | None
+    """Mean score of the items that have one."""
+    lowest: float | None
+    """Mean of the lowest the items' scores could have been had the missing verdicts come."""
+    highest: float | None
+    """Mean of the highest they could have been."""
+    scored: int
+    """Items with a score."""
+    coverage: float
+    """Mean share of applicable criteria that were judged."""
+    labelled: int = 0
+    """Items that have a score both by the judge and by people: a label on every criterion."""
+    judge_mean: float | None = None
+    """Mean score of these items by the judge."""
+    human_mean: float | None = None
+    """Mean score of these items by the human labels."""
+    penalty: float | None = None
+    """Mean length penalty, which is in all of these; None where length costs nothing."""
+
+
+class UsageFigures(_Figures):
+    """What the run took."""
+
+    calls: int
+    """Judgements made in this run."""
+    resumed: int
+    """Judgements read from the journal instead."""
+    cached: int = 0
+    """Judgements read from the cache instead."""
+    damaged: int = 0
+    """Records of the journal or the cache that were damaged, and count as not there."""
+    requests: int
+    """Requests sent, retries and re-asks included."""
+    input_tokens: int
+    cached_tokens: int
+    """Those of the input tokens that the endpoint served from its cache."""
+    output_tokens: int
+    cost: float | None
+    """US dollars; None where a price is not known."""
+    saved_input_tokens: int = 0
+    saved_output_tokens: int = 0
+    saved_cost: float | None = 0.0
+    """What the judgements read from journal and cache took when they were asked for; not in the
+    figures above."""
+    seconds: float
+
+
+class CalibrationFigures(_Figures):
+    """What a calibration did to a run's verdicts."""
+
+    map: str
+    """Its name and the beginning of its hash."""
+    applied: int
+    """Verdicts whose probability it mapped."""
+    changed: int
+    """Those whose label it changed."""
+
+
+class DocumentFigures(_Figures):
+    """Long documents that were read in parts, and what reading every part would have taken."""
+
+    verdicts: int
+    """Verdicts, or votes, on documents over the judge's budget."""
+    outlines: int
+    """Those that came from an outline alone."""
+    calls: int
+    """Judgements of parts, of outlines and of the whole that these verdicts took."""
+    tokens: int
+    """Tokens of document text that were read for them."""
+    calls_naive: int
+    """The calls, were every part read for every criterion."""
+    tokens_naive: int
+    """The tokens, likewise."""
+    oversized: int
+    """The most parts over the budget in any document: tables or code that are not cut."""
+
+
+class CertificateFigures(_Figures):
+    """Whether judge, prompt and rubric are those of a certificate."""
+
+    file: str
+    holds: bool
+    differences: list[str]
+    """What is not as certified, in words; empty where the certificate holds."""
+
+
+class Summary(_Figures):
+    """The figures of a run. `print(summary)` shows them as a table."""
+
+    version: str
+    """The version of rubricate that wrote it."""
+    dataset: str | None
+    judge: str
+    note: str | None
+    """What the judge says of itself."""
+    items: int
+    verdicts: dict[str, int]
+    """How many verdicts have each status."""
+    not_run: int
+    """Those of the failed verdicts that were never asked for because the run ended early."""
+    errors: dict[str, int]
+    """How many verdicts failed for each cause."""
+    first_error: str | None
+    """The text of the first failure."""
+    criteria: list[CriterionFigures]
+    score: ScoreFigures
+    agreement: AgreementFigures | None
+    """Over all criteria."""
+    stratified: StratifiedFigures | None = None
+    """How the kappas over several criteria were made; None where there is one."""
+    judges: list[JudgeFigures] = []
+    """The judges, where several vote."""
+    stages: list[StageFigures] = []
+    """The stages of a cascade, in their order."""
+    strategies: dict[str, str | int] = {}
+    """How their votes were put together."""
+    invented_quotes: list[InventedQuotes] = []
+    """The judges that have invented quotes."""
+    asked_again_for_evidence: int = 0
+    """Verdicts whose judge was asked again because its quotes do not stand in the submission."""
+    abstained_for_evidence: int = 0
+    """Those of them that abstain, since they did not then either."""
+    first_abstention: str | None = None
+    """The first judge's reason to abstain, with the criterion."""
+    warnings: dict[str, int] = {}
+    """How many items have each kind of warning (see `ItemResult.warnings`)."""
+    first_warning: str | None = None
+    """The first of them, in words, with its item."""
+    cannot_assess: str
+    partial: float
+    length_penalty: dict[str, Any] | None = None
+    """The settings by which length costs; None where it costs nothing."""
+    usage: UsageFigures
+    documents: DocumentFigures | None = None
+    """How long documents were read; None where none was."""
+    run_dir: str | None
+    stopped: str | None
+    """Why the run ended early, if it did."""
+    judge_fingerprint: str | None = None
+    """A hash of the judge with its model, prompt and sampling; the same hash is the same judge."""
+    prompt_version: str | None = None
+    """The prompt that language models were asked with: the usual one's version, or the name and the
+    hash of one of the user's own."""
+    mode: str | None = None
+    """How language models were asked: explained or with probabilities, one criterion a request or
+    several; None where none was asked."""
+    calibration: CalibrationFigures | None = None
+    """What a calibration did, if one was given."""
+    certificate: CertificateFigures | None = None
+    """How the run compares with a certificate, if one was given."""
+
+    @property
+    def nothing_judged(self) -> bool:
+        """Whether there were verdicts to be had, and every one failed."""
+        return 0 < self.verdicts["failed"] == sum(self.verdicts.values())
+
+    def __rich__(self) -> RenderableType:
+        from rubricate.run.results._terminal import summary_view
+
+        return summary_view(self)
+
+    def __str__(self) -> str:
+        from rubricate.run.results._terminal import as_text
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return self.model_dump(mode="json")

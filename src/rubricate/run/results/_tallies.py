@@ -1,0 +1,253 @@
+"""A run's figures, added up item by item."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+from rubricate._version import __version__
+from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
+from rubricate.rubric import Criterion, Verdict
+from rubricate.run.results._compared import PairCounts, Stratum
+from rubricate.run.results._documents import DocumentWork
+from rubricate.run.results._summary import (
+    CalibrationFigures,
+    DocumentFigures,
+    InventedQuotes,
+    JudgeFigures,
+    ScoreFigures,
+    StageFigures,
+    Summary,
+    UsageFigures,
+)
+from rubricate.run.results._tally_parts import (
+    STATUSES,
+    CriterionTally,
+    JudgeTally,
+    Mean,
+    QuoteTally,
+)
+
+if TYPE_CHECKING:
+    from rubricate.judge import Stage
+    from rubricate.run.results._results import ItemResult, Outcome
+
+__all__ = ["Tallies"]
+
+NEVER = (sys.maxsize, 0, "")
+"""After every place."""
+
+
+class Tallies:
+    """The figures of items, added up as they come, in any order."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._criteria: dict[str, CriterionTally] = {}
+        self._errors: Counter[str] = Counter()
+        self._first_error: tuple[int, int, str] | None = None
+        self._first_abstention: tuple[int, int, str] | None = None
+        self._score, self._lowest, self._highest = Mean(), Mean(), Mean()
+        self._coverage, self._penalty = Mean(), Mean()
+        self._of_judge, self._of_people = Mean(), Mean()
+        self._judges: dict[str, JudgeTally] = {}
+        self._quotes: dict[str, QuoteTally] = {}
+        self._stages: dict[int, PairCounts] = {}
+        self._ended: Counter[int] = Counter()
+        self._decided: Counter[int] = Counter()
+        self._mapped = self._changed = 0
+        self._documents = DocumentWork()
+        self._asked_again = self._abstained = 0
+        self._warnings: Counter[str] = Counter()
+        self._first_warning: tuple[int, str] | None = None
+
+    def add(self, item: ItemResult) -> None:
+        """Count an item in."""
+        self._items += 1
+        for position, (criterion, name) in enumerate(
+            zip(item.rubric, item.rubric.names, strict=True)
+        ):
+            place, verdict, human = (
+                (item.index, position),
+                item.criteria[name],
+                item.labels.get(name),
+            )
+            tally = self._criteria.get(name)
+            if tally is None:
+                tally = self._criteria[name] = CriterionTally(name, criterion, place)
+            tally.add(criterion, place, verdict, human)
+            if verdict.votes or verdict.detail or verdict.evidence:
+                self._add_details(criterion, tally.stratum, place, verdict, human)
+            if verdict.status != "judged":
+                self._note(place, name, verdict)
+        self._score.add(item.score.value)
+        self._lowest.add(item.score.lowest)
+        self._highest.add(item.score.highest)
+        self._coverage.add(item.score.coverage)
+        human_score = None if item.human_score is None else item.human_score.value
+        if human_score is not None and item.score.value is not None:
+            self._of_people.add(human_score)
+            self._of_judge.add(item.score.value)
+        self._penalty.add(item.score.penalty)
+        for name, alone in item.judge_scores.items():
+            self._judges[name].score.add(alone.value)
+        self._warnings.update(item.warnings.keys())
+        for warning in item.warnings.values():
+            if self._first_warning is None or item.index < self._first_warning[0]:
+                self._first_warning = (item.index, f"item {item.id}: {warning}")
+
+    def _add_details(
+        self,
+        criterion: Criterion,
+        stratum: Stratum,
+        place: tuple[int, int],
+        verdict: Verdict,
+        human: Verdict | None,
+    ) -> None:
+        """Count in what stands behind a verdict: quotes, maps, votes, stages and parts."""
+        for vote in verdict.votes or (verdict,):
+            if vote.evidence:
+                self._quotes.setdefault(vote.judge or "", QuoteTally()).add(vote)
+            if vote.detail:
+                self._note_calibration(vote.detail, vote.label)
+                required = vote.detail.get(REQUIRED, {})
+                self._asked_again += bool(required.get(ASKED_AGAIN))
+                self._abstained += bool(required.get(ABSTAINED))
+        for vote in verdict.votes:
+            judge = self._judges.setdefault(vote.judge or "", JudgeTally())
+            judge.add(criterion, stratum, place, vote, verdict, human)
+        if verdict.stage is not None:
+            self._ended[verdict.stage] += 1
+            self._decided[verdict.stage] += verdict.status != "failed"
+            pairs = self._stages.setdefault(verdict.stage, PairCounts())
+            pairs.add(stratum, criterion, verdict, human)
+        if verdict.detail or verdict.votes:
+            self._documents.add(verdict)
+
+    def _note_calibration(self, detail: Mapping[str, Any], label: str | None) -> None:
+        mapped = detail.get("calibration")
+        if isinstance(mapped, Mapping):
+            self._mapped += 1
+            self._changed += mapped["label"] != label
+
+    def _note(self, place: tuple[int, int], name: str, verdict: Verdict) -> None:
+        """Keep the first cause of a failure, and the first reason of an abstention."""
+        error = verdict.error
+        if error is not None:
+            self._errors[error.kind] += 1
+            if error.kind != "not_run" and place < (self._first_error or NEVER)[:2]:
+                self._first_error = (*place, f"{error.kind}: {error.message}")
+        elif (
+            verdict.status == "abstained"
+            and verdict.reason
+            and place < (self._first_abstention or NEVER)[:2]
+        ):
+            self._first_abstention = (*place, f"{name}: {verdict.reason}")
+
+    def summary(self, outcome: Outcome) -> Summary:
+        """The figures of all items so far, and of the run that gave them."""
+        criteria = sorted(self._criteria.values(), key=lambda tally: tally.place)
+        everything = PairCounts()
+        for tally in criteria:
+            everything.include(tally.agreement)
+        statuses = sum((tally.statuses for tally in criteria), Counter[str]())
+        return Summary(
+            version=__version__,
+            dataset=outcome.dataset,
+            judge=outcome.judge,
+            note=outcome.note,
+            items=self._items,
+            verdicts={status: statuses[status] for status in STATUSES},
+            not_run=self._errors["not_run"],
+            errors=dict(sorted(self._errors.items())),
+            first_error=self._first_error[2] if self._first_error else None,
+            criteria=[tally.figures() for tally in criteria],
+            score=ScoreFigures(
+                mean=self._score.value,
+                lowest=self._lowest.value,
+                highest=self._highest.value,
+                scored=self._score.count,
+                coverage=self._coverage.value or 0.0,
+                labelled=self._of_people.count,
+                judge_mean=self._of_judge.value,
+                human_mean=self._of_people.value,
+                penalty=None if outcome.length_penalty is None else self._penalty.value,
+            ),
+            agreement=everything.figures(),
+            stratified=everything.over_criteria(),
+            judges=[self._judge(name, outcome) for name in outcome.judges],
+            stages=[
+                self._stage(place, stage) for place, stage in enumerate(outcome.stages, start=1)
+            ],
+            invented_quotes=[
+                InventedQuotes(judge=name, quotes=found.count, invented=found.invented)
+                for name, found in sorted(self._quotes.items())
+                if found.invented
+            ],
+            asked_again_for_evidence=self._asked_again,
+            abstained_for_evidence=self._abstained,
+            strategies={} if outcome.aggregation is None else asdict(outcome.aggregation),
+            first_abstention=self._first_abstention[2] if self._first_abstention else None,
+            warnings=dict(sorted(self._warnings.items())),
+            first_warning=self._first_warning[1] if self._first_warning else None,
+            cannot_assess=outcome.cannot_assess,
+            partial=outcome.partial,
+            length_penalty=outcome.length_penalty and outcome.length_penalty.to_dict(),
+            usage=UsageFigures(
+                calls=outcome.calls,
+                resumed=outcome.resumed,
+                cached=outcome.cached,
+                damaged=outcome.damaged,
+                saved_input_tokens=outcome.saved.input_tokens,
+                saved_output_tokens=outcome.saved.output_tokens,
+                saved_cost=outcome.saved.cost,
+                requests=outcome.usage.requests,
+                input_tokens=outcome.usage.input_tokens,
+                cached_tokens=outcome.usage.cached_tokens,
+                output_tokens=outcome.usage.output_tokens,
+                cost=outcome.usage.cost,
+                seconds=outcome.seconds,
+            ),
+            documents=(
+                DocumentFigures(**asdict(self._documents)) if self._documents.verdicts else None
+            ),
+            run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
+            stopped=outcome.stopped,
+            judge_fingerprint=outcome.fingerprint,
+            prompt_version=outcome.prompt_version,
+            mode=outcome.mode,
+            calibration=(
+                None
+                if outcome.calibration is None
+                else CalibrationFigures(
+                    map=outcome.calibration, applied=self._mapped, changed=self._changed
+                )
+            ),
+        )
+
+    def _judge(self, name: str, outcome: Outcome) -> JudgeFigures:
+        figures = self._judges.get(name, JudgeTally()).figures(name, outcome.weights)
+        if not outcome.stages:
+            return figures
+        unknown: dict[str, Any] = {}
+        if name not in outcome.stages[0].names:
+            unknown |= {"score": None, "scored": 0}  # it saw what others left
+        if outcome.stages[-1].names == (name,):
+            unknown["with_verdict"] = None  # its vote is the verdict
+        return figures.model_copy(update=unknown)
+
+    def _stage(self, place: int, stage: Stage) -> StageFigures:
+        costs = [self._judges[name].cost for name in stage.names if name in self._judges]
+        known = [cost for cost in costs if cost is not None]
+        return StageFigures(
+            name=stage.name,
+            threshold=stage.threshold,
+            asked=sum(count for at, count in self._ended.items() if at >= place),
+            decided=self._decided[place],
+            agreement=self._stages.get(place, PairCounts()).figures(),
+            cost=fsum(known) if len(known) == len(costs) else None,
+        )

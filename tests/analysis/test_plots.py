@@ -1,0 +1,139 @@
+"""Plots: what they show, that nothing is cut off, and what they say where there is nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, InputError, Result, Rubric, RubricDataset, ScaleCriterion
+from rubricate.errors import MissingExtraError
+
+
+def judge(messages: Any) -> Any:
+    return {"reason": "r", "verdict": "MET"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the embedded judge with labels of two kinds, and a criterion with a long name."""
+    rubric = Rubric(
+        [
+            Criterion(name="says what " * 12, requirement="Says that light is fast"),
+            ScaleCriterion(name="depth", requirement="How deep it is", low=1, high=5),
+        ]
+    )
+    dataset = RubricDataset("How fast is light?", rubric, name="light")
+    for number in range(12):
+        words = "Light is fast." if number % 3 else "I do not know."
+        label = "MET" if number % 4 else "UNMET"
+        dataset.add_item(f"{words} {number}", "d", [label, 1 + number % 5])
+    path = tmp_path_factory.mktemp("plots") / "run"
+    rubricate.grade(dataset, run_dir=path)
+    return path
+
+
+def words(figure: Any) -> str:
+    """All text of a figure."""
+    from matplotlib.text import Text
+
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+def is_whole(figure: Any) -> bool:
+    """Whether all that is drawn lies inside the figure."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn, (width, height) = figure.get_tightbbox(canvas.get_renderer()), figure.get_size_inches()
+    inside = drawn.x0 >= -0.01 and drawn.y0 >= -0.01
+    return inside and drawn.x1 <= width + 0.01 and drawn.y1 <= height + 0.01
+
+
+def test_every_plot_names_the_run_shows_n_and_cuts_nothing_off(folder):
+    plots = rubricate.read_run(folder).plot
+    for kind in ("scores", "agreement", "calibration"):
+        figure = getattr(plots, kind)()
+        assert "light, judged by builtin" in words(figure), kind
+        assert "n " in words(figure), kind
+        assert is_whole(figure), kind
+
+
+def test_plots_show_the_figures_of_the_reports(folder):
+    from rubricate.analysis import agreement_report
+
+    run = rubricate.read_run(folder)
+    accuracy = agreement_report(run).criteria[0].agreement.figures["accuracy"].value
+    assert f"accuracy {accuracy:.2f}" in words(run.plot.agreement())
+    mean = run.summary["score"]["mean"]
+    assert f"judge's mean {mean:.2f} [" in words(run.plot.scores())
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_a_picture_is_saved_where_a_path_is_given(folder, suffix, tmp_path):
+    path = tmp_path / f"scores.{suffix}"
+    rubricate.read_run(folder).plot.scores(path)
+    begin = {"png": b"\x89PNG", "svg": b"<?xml"}[suffix]
+    assert path.read_bytes().startswith(begin)
+
+
+def test_cost_is_dollars_where_prices_are_known_and_else_tokens(make_priced, endpoint, tmp_path):
+    cheap = make_priced({"input": 1.0, "output": 2.0})
+    figure = cheap.plot.cost(tmp_path / "cost.svg")
+    assert f"cost ${cheap.usage.cost:.4f}, n 4 verdicts" in words(figure)
+    assert is_whole(figure)
+    unknown = make_priced(None)
+    assert "tokens (no price is known), n 4 verdicts" in words(unknown.plot.cost())
+    assert is_whole(unknown.plot.cost())
+
+
+@pytest.fixture
+def make_priced(endpoint, write_dataset, tmp_path):
+    """A result of a scripted model with, or without, a price."""
+
+    def make(price: dict[str, float] | None) -> Result:
+        import yaml
+
+        dataset = RubricDataset.from_file(write_dataset())
+        prices = tmp_path / "prices.yaml"
+        prices.write_text(
+            yaml.safe_dump({"m": price} if price else {"other": {"input": 1.0, "output": 1.0}})
+        )
+        return rubricate.grade(dataset, "m", base_url=endpoint.url, prices=prices)
+
+    return make
+
+
+def test_what_cannot_be_plotted_is_said_in_one_line(tmp_path):
+    dataset = RubricDataset("p", Rubric([Criterion(name="a", requirement="r")]))
+    dataset.add_item("right")
+    plots = rubricate.grade(dataset, judge).plot
+    for kind, said in (
+        ("agreement", "no human labels"),
+        ("calibration", "no human labels"),
+    ):
+        with pytest.raises(InputError, match=said):
+            getattr(plots, kind)()
+    with pytest.raises(InputError, match=r"must end in one of \.png, \.svg, \.pdf"):
+        plots.scores(tmp_path / "scores.jpeg")
+
+
+def test_without_matplotlib_it_is_one_line_that_says_how_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rubricate\[plots\]'"):
+        rubricate.read_run(folder).plot.scores()
+
+
+def test_plotting_starts_no_window_system(folder):
+    program = (
+        "import sys, rubricate\n"
+        f"rubricate.read_run({str(folder)!r}).plot.scores()\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout == b"False\n"
