@@ -12,19 +12,16 @@
     ├── JournalError                    a run folder cannot be written, read or locked
     └── RunStopped                      a run ended early; what was judged is kept
 
-A failed judgement is not an exception: it is a `Verdict` whose status is `failed`.
+A failed judgement is not an exception: it is a `Verdict` whose status is `failed`. What an error
+carries from another room has the type `Any` here, and its docstring names the class: every room
+raises these errors, so that this module imports none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from rubricate.analysis import PairReport, RedTeamReport, Result
-    from rubricate.judge import Message
-    from rubricate.rubric import Verdict
+from typing import Any, Literal
 
 __all__ = [
     "InputError",
@@ -160,7 +157,7 @@ class ModelError(RubricateError):
         unsent: whether there was no connection to send the request over: what is in it cannot be
             the cause.
         requests: how many requests were sent before giving up.
-        sent: the messages as they went out, where the model changed them.
+        sent: the messages as they went out, each a `Message`, where the model changed them.
     """
 
     def __init__(
@@ -178,7 +175,7 @@ class ModelError(RubricateError):
         self.retry_after = retry_after
         self.unsent = unsent
         self.requests = 1
-        self.sent: tuple[Message, ...] | None = None
+        self.sent: tuple[Any, ...] | None = None
 
     @property
     def retryable(self) -> bool:
@@ -199,10 +196,10 @@ class NoScoreError(RubricateError):
     """One score was asked for, and the judge gave none.
 
     Attributes:
-        verdict: what there is instead: `failed` with its cause, or `abstained`.
+        verdict: the `Verdict` that there is instead: `failed` with its cause, or `abstained`.
     """
 
-    def __init__(self, message: str, *, verdict: Verdict) -> None:
+    def __init__(self, message: str, *, verdict: Any) -> None:
         super().__init__(message)
         self.verdict = verdict
 
@@ -211,10 +208,10 @@ class JudgementError(RubricateError):
     """A text was to be asserted of, and could not be judged. The message says why.
 
     Attributes:
-        result: what was judged, with the failed verdicts.
+        result: the `Result` with what was judged, and the failed verdicts.
     """
 
-    def __init__(self, message: str, *, result: Result) -> None:
+    def __init__(self, message: str, *, result: Any) -> None:
         super().__init__(message)
         self.result = result
 
@@ -227,9 +224,9 @@ class RunStopped(RubricateError):
     """A run ended before all was judged.
 
     Attributes:
-        result: the result with what was judged; also in the run folder, if there is one. None
+        result: the `Result` with what was judged; also in the run folder, if there is one. None
             where results were streamed: all of them have been given by then.
-        report: of a comparison of pairs or of attacks, the report on what was judged.
+        report: the `PairReport` or `RedTeamReport` on what was judged, where it was one of these.
         interrupted: whether somebody stopped it, not an error.
     """
 
@@ -237,8 +234,8 @@ class RunStopped(RubricateError):
         self,
         message: str,
         *,
-        result: Result | None = None,
-        report: PairReport | RedTeamReport | None = None,
+        result: Any = None,
+        report: Any = None,
         interrupted: bool = False,
     ) -> None:
         super().__init__(message)

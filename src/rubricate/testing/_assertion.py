@@ -147,7 +147,8 @@ async def _judged(
             except RunStopped as stopped:
                 if stopped.interrupted or stopped.result is None:
                     raise
-                return stopped.result
+                result: Result = stopped.result
+                return result
             finally:
                 if given_up is not None:
                     given_up.learn(sender, options, text)

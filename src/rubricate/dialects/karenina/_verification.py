@@ -238,7 +238,8 @@ async def _graded(
     except RunStopped as stopped:
         if stopped.result is None:  # only where results are streamed
             raise
-        return stopped.result
+        result: Result = stopped.result
+        return result
     finally:
         await judge.aclose()
 
