@@ -26,7 +26,7 @@ def choice(**changes: Any) -> Criterion:
 def test_a_requirement_is_all_that_a_criterion_needs() -> None:
     criterion = Criterion(requirement="Is short")
     assert criterion.weight == 1.0
-    assert criterion.name is None
+    assert criterion.name == ""
     assert not criterion.is_multi_choice
 
 

@@ -120,7 +120,7 @@ def test_a_scale_is_worth_its_share_of_the_way_from_low_to_high() -> None:
 def test_levels_are_a_list_from_the_lowest_or_a_dict() -> None:
     listed = ScaleCriterion(requirement="x", levels=["bad", "fair", "good"])  # type: ignore[arg-type]
     assert (listed.low, listed.high) == (1, 3)
-    assert listed == build(
+    assert listed.at(0) == build(
         {"kind": "scale", "requirement": "x", "levels": {"1": "bad", 2: "fair", 3: "good"}}
     )
     ends = ScaleCriterion(requirement="x", low=1, high=5, levels={1: "bad", 5: "good"})

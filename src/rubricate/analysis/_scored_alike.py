@@ -323,7 +323,7 @@ def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
     found = {
         name: name
         for name, criterion in of_b.items()
-        if name in of_a and criterion.name and of_a[name].name
+        if name in of_a and criterion.is_named and of_a[name].is_named
     }
     asked = [
         Counter(_question(criterion) for name, criterion in of.items() if name not in found)

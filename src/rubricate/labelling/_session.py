@@ -135,10 +135,7 @@ class LabelSession:
             "context": [document.to_json() for document in entry.item.context],
             "submission": entry.item.submission,
             "guidelines": entry.rubric.guidelines,
-            "questions": [
-                _question(criterion, name)
-                for criterion, name in zip(entry.rubric, entry.rubric.names, strict=True)
-            ],
+            "questions": [_question(criterion) for criterion in entry.rubric],
             "labels": self._own(entry, annotator),
             "reviewed": (annotator, entry.id) in self._seen,
         }
@@ -231,22 +228,23 @@ def checked_name(annotator: str) -> str:
 
 
 def _label(entry: Entry, criterion: str, label: object) -> str | None:
-    if criterion not in entry.rubric.names:
+    asked = entry.rubric.by_name.get(criterion)
+    if asked is None:
         raise InputError(f"'{entry.id}' has no criterion '{criterion}'")
     if label is None:
         return None
     try:
-        return entry.rubric[entry.rubric.names.index(criterion)].label_of(label)
+        return asked.label_of(label)
     except InputError as error:
         raise InputError(f"'{criterion}' {error.message}") from None
 
 
-def _question(criterion: Criterion, name: str) -> dict[str, Any]:
+def _question(criterion: Criterion) -> dict[str, Any]:
     """What an annotator is asked. Weights are not shown, only whether MET is a fault."""
     asked = criterion.ask()
     meanings = {one.label: one.meaning for one in asked.answers}
     return {
-        "criterion": name,
+        "criterion": criterion.name,
         "requirement": asked.requirement,
         "note": criterion.note,
         "material": asked.material,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -145,8 +145,9 @@ class Criterion(Document):
     needs_judge: ClassVar[bool] = True
     """Whether a judge is asked; the other kinds compute their answer from the text."""
 
-    name: str | None = None
-    """Short name, unique in its rubric. Default: `criterion_N` by position, from 1."""
+    name: str = ""
+    """Short name, unique in its rubric. Default: `criterion_N` by its index there, from 1; outside
+    a rubric there is none."""
     weight: float = 1.0
     """Its weight in the score; any finite number, negative for a fault."""
     requirement: str
@@ -161,6 +162,13 @@ class Criterion(Document):
     """The options of a multi-choice criterion, at least two of them scorable."""
     tags: tuple[str, ...] = Field(default=(), strict=False)
     """Free labels; the names of the sections that a rubric file puts the criterion in."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_no_name(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "name" in data and data["name"] is None:
+            return {key: value for key, value in data.items() if key != "name"}
+        return data
 
     @model_validator(mode="before")
     @classmethod
@@ -183,14 +191,20 @@ class Criterion(Document):
                 )
         return data
 
-    @field_validator("name", "requirement", "note")
+    @field_validator("name")
+    @classmethod
+    def _is_a_name(cls, name: str) -> str:
+        if not name.strip():
+            raise InputError("must not be empty")
+        check_writable(name)
+        return name
+
+    @field_validator("requirement", "note")
     @classmethod
     def _is_text(cls, text: str | None, info: ValidationInfo) -> str | None:
         default = cls.model_fields[info.field_name or ""].default
         if text is not None and not text.strip() and text != default:
             raise InputError("must not be empty")
-        if text is not None and info.field_name == "name":
-            check_writable(text)
         return text
 
     @field_validator("kind", mode="before")
@@ -238,6 +252,19 @@ class Criterion(Document):
 
     def __hash__(self) -> int:
         return hash((type(self), self.name, self.weight, self.requirement))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it was given its name; else it has that of its index in the rubric, if any."""
+        return "name" in self.model_fields_set
+
+    def at(self, index: int) -> Self:
+        """The criterion as it stands in a rubric, at an index from 0: with a name."""
+        if self.is_named:
+            return self
+        named = self.model_copy(update={"name": f"criterion_{index + 1}"})
+        named.model_fields_set.discard("name")
+        return named
 
     @property
     def is_multi_choice(self) -> bool:
@@ -374,7 +401,7 @@ class Criterion(Document):
         label = self.label_of(label)
         status = self.status(label)
         value = self.value(label) if status == "judged" else None
-        return Verdict(name or self.name or "", status, label, value)
+        return Verdict(name or self.name, status, label, value)
 
     def status(self, label: str) -> Status:
         """What kind of answer a label is."""
@@ -403,7 +430,7 @@ class Criterion(Document):
     def to_dict(self) -> dict[str, Any]:
         """The criterion as it is written to a file."""
         data: dict[str, Any] = {
-            "name": self.name,
+            "name": self.name if self.is_named else None,
             "weight": self.weight,
             "requirement": self.requirement or None,
             "note": self.note,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator, model_validator
 
 from rubricate._documents import (
     YAML_SUFFIXES,
@@ -50,7 +50,7 @@ class Rubric(Document):
     """
 
     criteria: tuple[AnyCriterion, ...] = Field(strict=False)
-    """The criteria, at least one, with names that differ."""
+    """The criteria, at least one, with names that differ; one without a name gets one here."""
     name: str | None = None
     """The rubric's own name."""
     guidelines: str | None = None
@@ -65,6 +65,11 @@ class Rubric(Document):
         if "criteria" not in data:
             data["criteria"] = tuple(criteria)
         super().__init__(**data)
+
+    @field_validator("criteria")
+    @classmethod
+    def _all_have_names(cls, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        return tuple(criterion.at(index) for index, criterion in enumerate(criteria))
 
     @model_validator(mode="after")
     def _criteria_fit_together(self) -> Rubric:
@@ -88,11 +93,13 @@ class Rubric(Document):
 
     @property
     def names(self) -> list[str]:
-        """The criteria's names; one without a name is `criterion_N`, counted from 1."""
-        return [
-            criterion.name or f"criterion_{index}"
-            for index, criterion in enumerate(self.criteria, start=1)
-        ]
+        """The criteria's names; one that was given none is `criterion_N`, counted from 1."""
+        return [criterion.name for criterion in self.criteria]
+
+    @property
+    def by_name(self) -> dict[str, Criterion]:
+        """The criteria by their names, in order."""
+        return {criterion.name: criterion for criterion in self.criteria}
 
     @property
     def total_positive_weight(self) -> float:

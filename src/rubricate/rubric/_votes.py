@@ -123,7 +123,7 @@ def aggregate(
         if vote.status in ("judged", "not_applicable")
     ]
     verdict = Verdict(
-        criterion.name or "",
+        criterion.name,
         "failed",
         usage=Usage.total(vote.usage for vote in votes),
         judge=judge,

@@ -37,7 +37,7 @@ def parse_annotations(given: Any, rubric: Rubric | None) -> Annotations:
         if rubric is None:
             parsed[annotator] = dict(labels)
             continue
-        criteria = dict(zip(rubric.names, rubric, strict=True))
+        criteria = rubric.by_name
         parsed[annotator] = {}
         for name, label in labels.items():
             if name not in criteria:
@@ -60,9 +60,10 @@ def consensus(annotations: Annotations, rubric: Rubric) -> dict[str, Verdict]:
     labels without order are tied, or that nobody labelled, is missing.
     """
     together: dict[str, Verdict] = {}
-    for criterion, name in zip(rubric, rubric.names, strict=True):
+    for criterion in rubric:
+        name = criterion.name
         votes = [
-            criterion.verdict(label, name=name)
+            criterion.verdict(label)
             for labels in annotations.values()
             if (label := labels.get(name)) is not None
         ]

@@ -156,12 +156,12 @@ class RowReader:
         if not any(columns):
             return None
         labels: GroundTruth = []
-        for criterion, name, column in zip(self._rubric, self._rubric.names, columns, strict=True):
+        for criterion, column in zip(self._rubric, columns, strict=True):
             if column is None:
                 labels.append(None)
                 continue
             try:
-                labels.append(label_for(row.get(column), criterion, name))
+                labels.append(label_for(row.get(column), criterion))
             except InputError as error:
                 raise InputError(f"column '{column}': {error.message}") from None
         return labels

@@ -57,8 +57,8 @@ class Entry:
                 path=("ground_truth",),
             )
         own = {
-            name: criterion.verdict(label, name=name)
-            for criterion, name, label in zip(self.rubric, self.rubric.names, given, strict=True)
+            criterion.name: criterion.verdict(label)
+            for criterion, label in zip(self.rubric, given, strict=True)
             if label is not None
         }
         return {**together, **own} if together else own

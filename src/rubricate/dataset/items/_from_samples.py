@@ -87,10 +87,7 @@ def _item(
         reference = sample.target if isinstance(sample.target, str) else "\n\n".join(sample.target)
     if labels:
         values = {name: metadata.pop(key, None) for name, key in labels.items()}
-        ground_truth = [
-            label_for(values.get(name), criterion, name)
-            for criterion, name in zip(rubric, rubric.names, strict=True)
-        ]
+        ground_truth = [label_for(values.get(criterion.name), criterion) for criterion in rubric]
     documents = [] if context is None else context_of(metadata.pop(context, None))
     return DataItem(
         text,
@@ -160,13 +157,10 @@ def _labels_of_target(target: str | list[str], rubric: Rubric) -> GroundTruth | 
             f"target has {len(values)} labels, and the rubric {len(rubric)} criteria: "
             f"{', '.join(rubric.names)}"
         )
-    return [
-        label_for(value, criterion, name)
-        for value, criterion, name in zip(values, rubric, rubric.names, strict=True)
-    ]
+    return [label_for(value, criterion) for value, criterion in zip(values, rubric, strict=True)]
 
 
-def label_for(value: Any, criterion: Criterion, name: str) -> CriterionVerdict | str | None:
+def label_for(value: Any, criterion: Criterion) -> CriterionVerdict | str | None:
     """The criterion's label for what a data source has: the label in any case, or yes and no."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
@@ -181,4 +175,4 @@ def label_for(value: Any, criterion: Criterion, name: str) -> CriterionVerdict |
     try:
         return criterion.label_of(value if isinstance(value, int | float) else str(value))
     except InputError as error:
-        raise InputError(f"criterion '{name}' {error.message}") from None
+        raise InputError(f"criterion '{criterion.name}' {error.message}") from None

@@ -197,9 +197,7 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
             path=("ground_truth",),
         )
     parsed: GroundTruth = []
-    for index, (criterion, name, label) in enumerate(
-        zip(rubric, rubric.names, labels, strict=True)
-    ):
+    for index, (criterion, label) in enumerate(zip(rubric, labels, strict=True)):
         path = ("ground_truth", index)
         if label is None:
             parsed.append(None)
@@ -207,7 +205,7 @@ def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
         try:
             text = criterion.label_of(label)
         except InputError as error:
-            raise InputError(f"criterion '{name}' {error.message}", path=path) from None
+            raise InputError(f"criterion '{criterion.name}' {error.message}", path=path) from None
         binary = criterion.labels == BINARY_LABELS
         parsed.append(CriterionVerdict(text) if binary else text)
     return parsed

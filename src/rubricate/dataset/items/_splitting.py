@@ -112,7 +112,7 @@ def labels_by_criterion(
                 f"stratify=True needs ground_truth on every item, and item {index} has none; "
                 "label it or pass stratify=False"
             )
-        keys = [(name, c.requirement) for name, c in zip(rubric.names, rubric, strict=True)]
+        keys = [(criterion.name, criterion.requirement) for criterion in rubric]
         labels = [None if label is None else str(label) for label in item.ground_truth]
         rows.append(dict(zip(keys, labels, strict=True)))
     return rows

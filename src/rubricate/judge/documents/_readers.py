@@ -73,5 +73,5 @@ class PartQuestion(Criterion):
 def question_about(criterion: Criterion) -> PartQuestion:
     """What a part is asked for a criterion."""
     return PartQuestion(
-        name=criterion.name, requirement=criterion.requirement or "part", asked=criterion
+        name=criterion.name or "part", requirement=criterion.requirement or "part", asked=criterion
     )
