@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
 from pathlib import Path
@@ -31,6 +31,7 @@ __all__ = [
     "format_yaml",
     "input_error",
     "parse_json",
+    "parse_json_lines",
     "parse_yaml",
     "read_document",
     "read_text",
@@ -206,6 +207,13 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise InputError("Failed to parse JSON: nested too deeply", file=file, line=line) from None
     except ValueError as error:  # a number of thousands of digits
         raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
+
+
+def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:
+    """The values of JSON Lines, each with the number of its line; blank lines are passed over."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, parse_json(line, file=file, line=number)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

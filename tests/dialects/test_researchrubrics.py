@@ -9,7 +9,6 @@ import json
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -158,14 +157,12 @@ def test_any_judge_will_do(folder, judge):
     assert score is not None
 
 
-def test_a_failed_request_is_sent_again_after_two_seconds_or_as_the_endpoint_says(folder):
+def test_a_failed_request_is_sent_again_as_often_as_max_retries_says(folder):
     rules = [Rule(criterion="giraffes", status=500, times=1)]
     rules += [Rule(criterion="Praises", status=429, times=1, headers={"Retry-After": "0"})]
     with ScriptedEndpoint(rules) as endpoint:
-        begin = time.monotonic()
         evaluator = RubricEvaluator("m", base_url=endpoint.url, max_retries=1)
         _, score = asyncio.run(evaluate_task_rubrics("agent_responses/t1.md", evaluator=evaluator))
-        assert time.monotonic() - begin >= 1.0
     assert score == 0.0
     assert len(endpoint.requests) == 5
 

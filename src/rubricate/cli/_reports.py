@@ -25,17 +25,14 @@ from rubricate.dialects.researchrubrics import (
     Batch,
     Reports,
     ResultLines,
-    aestimate_reports,
-    check_grading,
-    chosen_report_judge,
+    RubricEvaluator,
     figures_view,
     find_reports,
-    grade_reports,
     read_tasks,
     results_path,
 )
 from rubricate.errors import InputError
-from rubricate.judge import GroupJudge, Panel
+from rubricate.grading import estimate
 from rubricate.judge.models import find_setting
 from rubricate.run import INTERRUPTED, DocumentWork
 from rubricate.run.results import Summary
@@ -81,21 +78,22 @@ def reports_command(settings: ReportSettings) -> int:
     notes = console(stderr=True, quiet=settings.quiet)
     names = settings.judge or ([DEFAULT_MODEL] if find_setting(KEY) else [])
     cache = cache_folder(settings.cache, settings.no_cache)
-    tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=check_grading(settings.grading))
+    tasks = read_tasks(settings.tasks or DEFAULT_TASKS, grading=settings.grading)
     chosen = _run_dir(settings, names)
     run_dir = chosen.path
     kept = None if settings.dry_run else (cache or run_dir) / "documents"
     reports = find_reports(_folders(settings), tasks, cache=kept)
-    judge = chosen_report_judge(
+    evaluator = RubricEvaluator(
         names or None,
-        {
-            "base_url": settings.base_url,
-            "temperature": settings.temperature,
-            "max_tokens": settings.max_tokens,
-            "timeout": settings.timeout,
-            "prices": settings.prices,
-            "chunk_tokens": settings.chunk_tokens or None,
-        },
+        settings.max_concurrent,
+        settings.max_retries,
+        grading=settings.grading,
+        chunk_tokens=settings.chunk_tokens or None,
+        base_url=settings.base_url,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+        prices=settings.prices,
     )
     reports.survey(settings.limit)
     common: dict[str, Any] = {
@@ -105,14 +103,14 @@ def reports_command(settings: ReportSettings) -> int:
         "limit": settings.limit,
     }
     if settings.dry_run:
-        found = asyncio.run(aestimate_reports(reports, judge, **common))
+        found = estimate(reports, evaluator.judge, **common)
         print_estimate(found, settings.json_output)
         return 0
     _list_unmatched(reports, notes)
     if not names:
         notes.print(NO_JUDGE, style="dim")
     with ResultLines(settings.output_file or results_path()) as output:
-        batch = asyncio.run(_graded(settings, reports, judge, output, common, notes, chosen))
+        batch = asyncio.run(_graded(settings, reports, evaluator, output, common, notes, chosen))
     chosen.claim()
     _show(batch, reports, output.path, settings)
     return exit_code(
@@ -126,28 +124,22 @@ def reports_command(settings: ReportSettings) -> int:
 async def _graded(
     settings: ReportSettings,
     reports: Reports,
-    judge: GroupJudge | Panel,
+    evaluator: RubricEvaluator,
     output: ResultLines,
     common: dict[str, Any],
     notes: Any,
     run_dir: RunDir,
 ) -> Batch:
     stop = stop_on_signals()
-    try:
-        with ProgressView(notes) as view:
-            return await grade_reports(
-                reports,
-                judge,
-                output,
-                max_concurrent=settings.max_concurrent,
-                max_retries=settings.max_retries,
-                max_cost=settings.max_cost,
-                on_progress=run_dir.begin(view.update, quiet=settings.quiet),
-                stop=stop,
-                **common,
-            )
-    finally:
-        await judge.aclose()
+    with ProgressView(notes) as view:
+        return await evaluator.grade(
+            reports,
+            output,
+            max_cost=settings.max_cost,
+            on_progress=run_dir.begin(view.update, quiet=settings.quiet),
+            stop=stop,
+            **common,
+        )
 
 
 def _folders(settings: ReportSettings) -> dict[str, str]:

@@ -45,7 +45,8 @@ def reports(
     ] = 8000,
     max_concurrent: Annotated[int, typer.Option(help="The most requests in flight.")] = 20,
     max_retries: Annotated[
-        int, typer.Option(help="How often a failed request is sent again, after 2^n seconds.")
+        int,
+        typer.Option(help="How often a failed request is sent again."),
     ] = 3,
     resume: Annotated[
         bool,

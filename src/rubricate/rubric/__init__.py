@@ -37,6 +37,7 @@ from rubricate.rubric._scoring import (
     Score,
     Tally,
     check_cannot_assess,
+    least_ratio,
     score,
     tally,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "count_words",
     "document_counts",
     "fingerprint",
+    "least_ratio",
     "read_distribution",
     "read_kept",
     "read_label",

@@ -17,7 +17,7 @@ from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._verdict import Verdict
 
-__all__ = ["CannotAssess", "Score", "Tally", "check_cannot_assess", "score", "tally"]
+__all__ = ["CannotAssess", "Score", "Tally", "check_cannot_assess", "least_ratio", "score", "tally"]
 
 CannotAssess = Literal["skip", "zero", "partial", "fail"]
 """What an abstention or a not-applicable answer does to the score.
@@ -181,21 +181,23 @@ def _extremes(certain: Sequence[_Range], optional: Sequence[_Range], sign: int) 
     bad = [(-weight, -sign * value) for weight, value in outermost(optional) if weight < 0]
     # Beside positive weights a negative one moves only the numerator.
     shift = sum(min(0.0, weight * value) for weight, value in bad)
-    ends = [(0.0, _least(sign * sums.raw + shift, sums.positive, good))]
+    ends = [(0.0, least_ratio(sign * sums.raw + shift, sums.positive, good))]
     if not sums.positive:
-        ends.append((1.0, _least(sign * sums.raw, sums.negative, bad)))
+        ends.append((1.0, least_ratio(sign * sums.raw, sums.negative, bad)))
     return [min(1.0, max(0.0, base + sign * ratio)) for base, ratio in ends if ratio is not None]
 
 
-def _least(raw: float, total: float, optional: Sequence[tuple[float, float]]) -> float | None:
+def least_ratio(raw: float, total: float, optional: Sequence[tuple[float, float]]) -> float | None:
     """The least `(raw + sum(w v)) / (total + sum(w))` over all subsets of (w, v), all w > 0.
 
     From a given start it pays to take the smallest values as long as they are below the ratio.
-    None if there is nothing to divide by.
+    None if there is nothing to divide by. The greatest is `-least_ratio(-raw, total, [(w, -v)])`.
     """
+    if not total and not raw:
+        return min((value for _, value in optional), default=None)
     if not total:
         starts = [
-            _least(raw + weight * value, weight, [*optional[:index], *optional[index + 1 :]])
+            least_ratio(raw + weight * value, weight, [*optional[:index], *optional[index + 1 :]])
             for index, (weight, value) in enumerate(optional)
         ]
         return min((ratio for ratio in starts if ratio is not None), default=None)

@@ -12,6 +12,7 @@ from rubricate._documents import (
     check_keys,
     format_yaml,
     parse_json,
+    parse_json_lines,
     parse_yaml,
     read_text,
 )
@@ -112,11 +113,7 @@ def read_whole(path: str | Path) -> dict[str, Any]:
     if path.suffix.lower() in YAML_SUFFIXES:
         document = parse_yaml(text, file=path)
     elif path.suffix.lower() == LINES_SUFFIX:
-        lines = [
-            parse_json(line, file=path, line=number)
-            for number, line in enumerate(text.split("\n"), start=1)
-            if line.strip()
-        ]
+        lines = [line for _, line in parse_json_lines(text, file=path)]
         document = {**lines[0], "items": [*lines[0].get("items", []), *lines[1:]]}
     else:
         document = parse_json(text, file=path)

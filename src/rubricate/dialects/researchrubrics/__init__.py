@@ -2,74 +2,64 @@
 
     results_df, compliance_score = await evaluate_task_rubrics("agent_responses/ID.md")
 
-The run, its journal, and how long reports are read are the core's.
+A tasks file becomes rubrics, a folder of reports a dataset, and the results file is a view of the
+core's run. What is the page's own is the compliance score, which is not clamped, and its tables.
 """
 
 from rubricate.dialects.researchrubrics._batch import (
-    DEFAULT_MODEL,
-    MAX_CONCURRENT,
-    MAX_RETRIES,
-    Batch,
-    BatchOptions,
-    JudgeOptions,
-    aestimate_reports,
-    chosen_report_judge,
-    grade_reports,
-)
-from rubricate.dialects.researchrubrics._compliance import (
-    Compliance,
-    axis_compliance,
-    compliance,
+    DEFAULT_REPORTS,
+    aevaluate_reports_batch,
+    evaluate_reports_batch,
 )
 from rubricate.dialects.researchrubrics._figures import (
     AgreementFigures,
+    Compliance,
     Figures,
     GroupFigures,
     Line,
     ReportFigures,
     SystemDifference,
     agreement_figures,
+    axis_compliance,
+    compliance,
     figures,
     lines_of,
-)
-from rubricate.dialects.researchrubrics._files import (
-    aevaluate_reports_batch,
-    calculate_compliance_score,
-    compliance_by_report,
-    evaluate_reports_batch,
 )
 from rubricate.dialects.researchrubrics._reports import Report, Reports, find_reports
 from rubricate.dialects.researchrubrics._results import (
     ResultLines,
+    calculate_compliance_score,
+    compliance_by_report,
     read_results,
-    result_line,
     results_path,
 )
 from rubricate.dialects.researchrubrics._tasks import (
     DEFAULT_TASKS,
     Task,
     TaskCriterion,
-    check_grading,
     read_tasks,
 )
 from rubricate.dialects.researchrubrics._views import figures_view
 from rubricate.dialects.researchrubrics.evaluate_single_report import (
+    DEFAULT_MODEL,
+    MAX_CONCURRENT,
+    MAX_RETRIES,
+    Batch,
     RubricEvaluator,
     evaluate_task_rubrics,
 )
 
 __all__ = [
     "DEFAULT_MODEL",
+    "DEFAULT_REPORTS",
     "DEFAULT_TASKS",
     "MAX_CONCURRENT",
     "MAX_RETRIES",
     "AgreementFigures",
     "Batch",
-    "BatchOptions",
     "Compliance",
     "Figures",
     "GroupFigures",
-    "JudgeOptions",
     "Line",
     "Report",
     "ReportFigures",
@@ -79,13 +69,10 @@ __all__ = [
     "SystemDifference",
     "Task",
     "TaskCriterion",
-    "aestimate_reports",
     "aevaluate_reports_batch",
     "agreement_figures",
     "axis_compliance",
     "calculate_compliance_score",
-    "check_grading",
-    "chosen_report_judge",
     "compliance",
     "compliance_by_report",
     "evaluate_reports_batch",
@@ -93,10 +80,8 @@ __all__ = [
     "figures",
     "figures_view",
     "find_reports",
-    "grade_reports",
     "lines_of",
     "read_results",
     "read_tasks",
-    "result_line",
     "results_path",
 ]

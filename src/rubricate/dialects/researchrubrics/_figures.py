@@ -11,31 +11,98 @@ from math import fsum
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from rubricate.dialects.researchrubrics._compliance import (
-    Compliance,
-    axis_compliance,
-    compliance,
-    mean_bounds,
-)
 from rubricate.dialects.researchrubrics._tasks import NOT_SATISFIED, SATISFIED
 from rubricate.errors import InputError
+from rubricate.rubric import least_ratio
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
 __all__ = [
     "AgreementFigures",
+    "Compliance",
     "Figures",
     "GroupFigures",
     "Line",
     "ReportFigures",
     "SystemDifference",
     "agreement_figures",
+    "axis_compliance",
+    "compliance",
     "figures",
     "lines_of",
 ]
 
 LABELS = (SATISFIED, NOT_SATISFIED)
+
+
+@dataclass(frozen=True, slots=True)
+class Compliance:
+    """A compliance score and what it was made of.
+
+    Attributes:
+        value: `sum(w s) / sum(w+)` over the judged criteria, where w+ are the positive weights;
+            it may be below 0. 0.0 where no criterion has a positive weight. None where none was
+            judged of those that have one or, where none has one, of all.
+        lowest, highest: the least and the most it could be if any of the missing verdicts came,
+            with any answer; `value` lies between them, and both equal it where none is missing.
+        judged: criteria with a score.
+        missing: criteria whose judging failed, or that the judge could not tell.
+    """
+
+    value: float | None
+    lowest: float
+    highest: float
+    judged: int
+    missing: int
+
+
+def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
+    """The compliance score of pairs of weight and score (0 to 1; None for a missing one)."""
+    entries = list(pairs)
+    known = [(weight, score) for weight, score in entries if score is not None]
+    missing = [weight for weight, score in entries if score is None]
+    raw = fsum(weight * score for weight, score in known)
+    positive = fsum(weight for weight, _ in known if weight > 0)
+    gains = [weight for weight in missing if weight > 0]
+    if not positive and not gains:
+        value = None if missing and not known else 0.0
+        return Compliance(value, 0.0, 0.0, len(known), len(missing))
+    value = raw / positive if positive else None
+    worst = raw + fsum(weight for weight in missing if weight < 0)
+    least = least_ratio(worst, positive, [(weight, 0.0) for weight in gains])
+    most = least_ratio(-raw, positive, [(weight, -1.0) for weight in gains])
+    return Compliance(value, *_around(value, least, most), len(known), len(missing))
+
+
+def axis_compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
+    """The compliance of a part of a report's criteria.
+
+    As `compliance`; but where the part has faults only, it is the share of their weight that does
+    not apply: 1 without a fault, 0 with all. By the formula it would be 0 with and without.
+    """
+    entries = list(pairs)
+    if any(weight > 0 for weight, _ in entries) or all(weight == 0 for weight, _ in entries):
+        return compliance(entries)
+    avoided = compliance(
+        (-weight, None if score is None else 1.0 - score) for weight, score in entries if weight
+    )
+    weightless = [score for weight, score in entries if not weight]
+    return Compliance(
+        avoided.value,
+        avoided.lowest,
+        avoided.highest,
+        avoided.judged + sum(score is not None for score in weightless),
+        avoided.missing + sum(score is None for score in weightless),
+    )
+
+
+def _around(value: float | None, least: float | None, most: float | None) -> tuple[float, float]:
+    """The bounds, from `least_ratio` of the values and of their opposites; however rounded, `value`
+    is within them."""
+    ends = [value, least, None if most is None else -most]
+    known = [end for end in ends if end is not None]
+    return min(known), max(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +318,7 @@ def _group(name: str, found: Sequence[tuple[str, Compliance]]) -> GroupFigures:
 
     tasks, scores = [task for task, _ in found], [one for _, one in found]
     mean = bootstrapped_mean([one.value for one in scores], groups=tasks)
-    lowest, highest = mean_bounds(scores, mean.value)
+    lowest, highest = _around(mean.value, _least_mean(scores, 1), _least_mean(scores, -1))
     scored = sum(one.value is not None for one in scores)
     return GroupFigures(
         name,
@@ -261,6 +328,17 @@ def _group(name: str, found: Sequence[tuple[str, Compliance]]) -> GroupFigures:
         lowest,
         highest,
         sum(one.missing for one in scores),
+    )
+
+
+def _least_mean(scores: Sequence[Compliance], sign: int) -> float | None:
+    """The least mean of the scores (sign 1), or of their opposites (-1), if any of the missing
+    verdicts came with any answer: a report without a value may then get one, and count."""
+    ends = [sign * (one.lowest if sign > 0 else one.highest) for one in scores]
+    pairs = list(zip(scores, ends, strict=True))
+    known = [end for one, end in pairs if one.value is not None]
+    return least_ratio(
+        fsum(known), len(known), [(1, end) for one, end in pairs if one.value is None]
     )
 
 

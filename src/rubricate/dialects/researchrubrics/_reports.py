@@ -103,7 +103,7 @@ class Reports:
             metadata["hidden_characters"] = hidden
         labels = [
             label_of(criterion, one.human)
-            for criterion, one in zip(task.rubric, task.criteria, strict=True)
+            for criterion, one in zip(task.rubric, task.criteria.values(), strict=True)
         ]
         item = DataItem(
             text,

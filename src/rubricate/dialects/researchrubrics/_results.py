@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rubricate._documents import parse_json
+from rubricate._documents import parse_json_lines, read_text
 from rubricate._files import user_path
+from rubricate.dialects.researchrubrics._figures import Compliance, Line, compliance, lines_of
 from rubricate.dialects.researchrubrics._reports import Report
-from rubricate.dialects.researchrubrics._tasks import verdict_of_label
-from rubricate.errors import InputError, MissingFileError
+from rubricate.dialects.researchrubrics._tasks import TaskCriterion, verdict_of_label
+from rubricate.errors import InputError
 from rubricate.rubric import Verdict, confidence
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = [
     "UNKNOWN_COST",
     "ResultLines",
     "UnknownCost",
+    "calculate_compliance_score",
+    "compliance_by_report",
     "read_results",
     "result_line",
     "results_path",
@@ -54,7 +60,7 @@ class UnknownCost:
 UNKNOWN_COST = UnknownCost()
 
 
-def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
+def result_line(report: Report, criterion: TaskCriterion, verdict: Verdict) -> dict[str, Any]:
     """One line: the page's fields, and more behind them.
 
     `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability for its
@@ -63,7 +69,7 @@ def result_line(report: Report, index: int, verdict: Verdict) -> dict[str, Any]:
     `score` and `verdict` are null and `success` is false where there is no verdict; `error` then
     says why.
     """
-    criterion, usage = report.task.criteria[index], verdict.usage
+    usage = verdict.usage
     judged = verdict.status == "judged"
     sure, source = _confidence(verdict)
     how = _how_read(verdict)
@@ -183,17 +189,8 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
     Raises:
         InputError: there is no such file, or a line is malformed; says which.
     """
-    try:
-        lines = user_path(path).read_bytes().split(b"\n")
-    except FileNotFoundError:
-        raise MissingFileError("file not found", file=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        row = parse_json(line.decode("utf-8", "replace"), file=path, line=number)
+    for number, row in parse_json_lines(read_text(path), file=path):
         if not isinstance(row, dict):
             raise InputError("expected an object", file=path, line=number)
         for name in ("sample_id", "weight", "score"):
@@ -201,3 +198,51 @@ def read_results(path: str | Path) -> list[dict[str, Any]]:
                 raise InputError(f"the line has no '{name}'", file=path, line=number)
         rows.append(row)
     return rows
+
+
+def calculate_compliance_score(
+    results: str | Path | Iterable[Mapping[str, Any]] | pandas.DataFrame,
+) -> float | None:
+    """The compliance score of one report's results.
+
+    Args:
+        results: a results file, its lines, or the table of `evaluate_task_rubrics`.
+
+    Returns: `sum(weight * score) / sum(positive weights)` over the criteria with a score, not
+    clamped; 0.0 without positive weights; None where none of those was judged.
+
+    Raises:
+        InputError: the results cannot be read, or are of several reports.
+    """
+    scores = compliance_by_report(results)
+    if len(scores) != 1:
+        raise InputError(
+            f"expected the results of one report, found {len(scores)}: use compliance_by_report"
+        )
+    return next(iter(scores.values())).value
+
+
+def compliance_by_report(
+    results: str | Path | Iterable[Mapping[str, Any]] | pandas.DataFrame,
+) -> dict[str, Compliance]:
+    """The compliance score of every report in some results, with its bounds.
+
+    Returns: by `sample_id`, behind the system's name if there is one.
+    """
+    grouped: dict[str, list[Line]] = {}
+    for line in _lines(results):
+        name = f"{line.system}/{line.sample_id}" if line.system else line.sample_id
+        grouped.setdefault(name, []).append(line)
+    return {
+        name: compliance((line.weight, line.score) for line in of_report)
+        for name, of_report in grouped.items()
+    }
+
+
+def _lines(results: Any) -> list[Line]:
+    if isinstance(results, str | Path):
+        return lines_of(read_results(results))
+    if hasattr(results, "to_dict"):
+        table = results.astype(object)
+        return lines_of(table.where(table.notna(), None).to_dict("records"))
+    return lines_of(results)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rubricate._documents import check_keys, did_you_mean, parse_json, read_text
+from rubricate._documents import check_keys, did_you_mean, parse_json_lines, read_text
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import CounterCriterion, Criterion, CriterionOption, Rubric
 
@@ -72,7 +72,7 @@ class Task:
         prompt: what was asked.
         domain: its domain; empty if it has none.
         complexity: `conceptual_breadth`, `logical_nesting` and `exploration`, those that it has.
-        criteria: its criteria, in the file's order.
+        criteria: its criteria by their names in the rubric, in the file's order.
         rubric: the same as a rubric, in the same order.
     """
 
@@ -80,7 +80,7 @@ class Task:
     prompt: str
     domain: str
     complexity: Mapping[str, str]
-    criteria: tuple[TaskCriterion, ...]
+    criteria: Mapping[str, TaskCriterion]
     rubric: Rubric
 
 
@@ -98,13 +98,14 @@ def verdict_of_label(label: str | None) -> str | None:
     return {"MET": SATISFIED, "UNMET": NOT_SATISFIED}.get(label or "", label)
 
 
-def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: Grading = "binary") -> list[Task]:
+def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: str = "binary") -> list[Task]:
     """Read a tasks file: JSON Lines, a task a line.
 
     Raises:
         InputError: the file is not there (says how it is obtained), a line is malformed (says
             which), or a `sample_id` stands twice or could lead out of the folder of reports.
     """
+    way = check_grading(grading)
     try:
         text = read_text(path)
     except MissingFileError:
@@ -116,12 +117,9 @@ def read_tasks(path: str | Path = DEFAULT_TASKS, *, grading: Grading = "binary")
         ) from None
     tasks: list[Task] = []
     lines: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        data = parse_json(line, file=path, line=number)
+    for number, data in parse_json_lines(text, file=path):
         try:
-            task = _task(data, grading)
+            task = _task(data, way)
         except InputError as error:
             raise error.within(file=path, line=number) from None
         if task.sample_id in lines:
@@ -147,14 +145,14 @@ def _task(data: Any, grading: Grading) -> Task:
     given = data.get("rubrics")
     if not isinstance(given, list) or not given:
         raise InputError("expected a list with one criterion at least", path=("rubrics",))
-    taken: set[str] = set()
-    criteria: list[TaskCriterion] = []
+    criteria: dict[str, TaskCriterion] = {}
     asked: list[Criterion] = []
     for index, entry in enumerate(given):
         try:
             criterion = _criterion(entry)
-            criteria.append(criterion)
-            asked.append(_asked(entry, criterion, _name(criterion.title, taken), grading))
+            name = _name(criterion.title, criteria)
+            criteria[name] = criterion
+            asked.append(_asked(entry, criterion, name, grading))
         except InputError as error:
             raise error.within(("rubrics", index)) from None
     return Task(
@@ -162,7 +160,7 @@ def _task(data: Any, grading: Grading) -> Task:
         data["prompt"],
         str(data.get("domain") or ""),
         {name: str(data[name]) for name in _COMPLEXITY if data.get(name)},
-        tuple(criteria),
+        criteria,
         Rubric(asked),
     )
 
@@ -234,7 +232,7 @@ def label_of(criterion: Criterion, human: str | None) -> str | None:
     return human
 
 
-def _name(title: str, taken: set[str]) -> str:
+def _name(title: str, taken: Collection[str]) -> str:
     """What stands before the first colon, or the beginning; numbered where it stands twice."""
     begin = " ".join(title.partition(":")[0].split())
     if len(begin) > LONGEST_NAME:
@@ -243,5 +241,4 @@ def _name(title: str, taken: set[str]) -> str:
     while name in taken:
         number += 1
         name = f"{begin} ({number})"
-    taken.add(name)
     return name

@@ -1,34 +1,77 @@
-"""One report, and the evaluator that the page configures."""
+"""One report, and the evaluator that the page configures: the core's run in the page's words."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from rubricate._files import user_path
-from rubricate.dialects.researchrubrics._batch import (
-    DEFAULT_MODEL,
-    MAX_CONCURRENT,
-    MAX_RETRIES,
-    Batch,
-    BatchOptions,
-    JudgeOptions,
-    chosen_report_judge,
-    grade_reports,
-)
-from rubricate.dialects.researchrubrics._compliance import compliance
+from rubricate.dialects.researchrubrics._figures import Figures, Line, compliance, figures, lines_of
 from rubricate.dialects.researchrubrics._reports import Report, Reports
-from rubricate.dialects.researchrubrics._results import UNKNOWN_COST, ResultLines
+from rubricate.dialects.researchrubrics._results import UNKNOWN_COST, ResultLines, result_line
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
 from rubricate.errors import InputError, MissingExtraError, RunStopped
-from rubricate.judge import Judge, JudgesLike, Model, Panel
+from rubricate.judge import (
+    CHUNK_TOKENS,
+    Cascade,
+    ConfidentJudge,
+    DocumentJudge,
+    Grader,
+    Judge,
+    JudgeLike,
+    JudgesLike,
+    Model,
+    Panel,
+    choose_judge,
+    judge_or_model,
+)
+from rubricate.rubric import Verdict
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["RubricEvaluator", "evaluate_task_rubrics"]
+    from rubricate.run.results import Summary
 
+__all__ = [
+    "DEFAULT_MODEL",
+    "MAX_CONCURRENT",
+    "MAX_RETRIES",
+    "Batch",
+    "RubricEvaluator",
+    "evaluate_task_rubrics",
+]
+
+DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
+MAX_CONCURRENT = 20
+MAX_RETRIES = 3
 _NUMBERS = ("score", "confidence", "cost", "weight")
+
+
+@dataclass
+class Batch:
+    """Graded reports.
+
+    Attributes:
+        summary: the run's figures: calls, tokens, cost, failures by cause.
+        lines: what the figures of the reports need of the result lines.
+        rows: the result lines, in the order in which they came; empty where they were not kept.
+        without_report: the ids of tasks that no report is for, by system.
+        without_task: files that no task is for.
+    """
+
+    summary: Summary
+    lines: list[Line]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    without_report: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    without_task: Sequence[Path] = ()
+
+    def figures(self) -> Figures:
+        """Compliance by report, axis, domain and system, and agreement with people."""
+        return figures(self.lines)
 
 
 class RubricEvaluator:
@@ -40,15 +83,18 @@ class RubricEvaluator:
     Args:
         model: who grades, as for `rubricate.grade`: a name, a judge, a model, a callable, or
             several in a list. Default: the page's model, by `LITELLM_API_KEY` and `API_BASE_URL`.
-        max_concurrent: the most requests in flight.
-        max_retries: how often a request that failed is sent again: after 2^n seconds the nth time,
-            unless the endpoint says after how many.
+        max_concurrent: the most requests in flight (`concurrency` of `rubricate.grade`).
+        max_retries: how often a request that failed is sent again (`attempts`, less the first).
         grading: `binary` (Satisfied, Not Satisfied) or `ternary`, with Partially Satisfied.
-        options: `base_url`, `temperature`, `timeout` and `prices` as for `rubricate.grade`, and
-            `chunk_tokens`, over which a report is read in parts (8,000; None for never).
+        chunk_tokens: a language model reads a longer report in parts; None for never.
+        endpoint: `base_url`, `temperature`, `max_tokens`, `timeout` and `prices`, as for
+            `rubricate.grade`: how models that are given by name are reached.
+
+    Attributes:
+        judge: who grades, as the core has it.
 
     Raises:
-        InputError: something given cannot be used, or a key is missing.
+        InputError: something given cannot be used, or a key is missing; nothing has been sent.
     """
 
     def __init__(
@@ -58,18 +104,19 @@ class RubricEvaluator:
         max_retries: int = MAX_RETRIES,
         *,
         grading: str = "binary",
-        **options: Unpack[JudgeOptions],
+        chunk_tokens: int | None = CHUNK_TOKENS,
+        **endpoint: Any,
     ) -> None:
         self.grading = check_grading(grading)
         self.max_concurrent = max_concurrent
         self.max_retries = max_retries
-        self._made_here = not isinstance(model, Judge | Model | Panel)
-        self._judge = chosen_report_judge(model, options)
+        self._made_here = not isinstance(model, Judge | Model | Panel | Cascade)
+        self.judge: Grader = _judge(model, chunk_tokens, endpoint)
 
     @property
     def name(self) -> str:
         """What results call the judge."""
-        return self._judge.name
+        return self.judge.name
 
     async def grade(
         self,
@@ -77,22 +124,63 @@ class RubricEvaluator:
         output: ResultLines | None = None,
         *,
         keep_rows: bool = False,
-        **options: Unpack[BatchOptions],
+        stop: asyncio.Event | None = None,
+        **options: Any,
     ) -> Batch:
-        """Grade reports; see `grade_reports`. A run that ended early is in the batch's summary."""
-        options.setdefault("max_concurrent", self.max_concurrent)
-        options.setdefault("max_retries", self.max_retries)
+        """Grade reports by the criteria of their tasks, all in one pool.
+
+        Args:
+            reports: the reports.
+            output: where result lines go, each as soon as it is there.
+            keep_rows: whether they are kept in memory, too.
+            stop: set this to end the run early and cleanly.
+            options: those of `rubricate.agrade` that concern the run, such as `run_dir` and
+                `max_cost`, and the evaluator's `max_concurrent` and `max_retries`.
+
+        Returns: the batch. Where the run ended early, its `summary.stopped` says why.
+
+        Raises:
+            InputError: something given cannot be used; nothing has been sent.
+        """
+        from rubricate.streaming import ResultStream
+
+        retries = options.pop("max_retries", self.max_retries)
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise InputError(f"max_retries must be 0 or more, found {retries!r}")
+        options.setdefault("concurrency", options.pop("max_concurrent", self.max_concurrent))
+        options.setdefault("attempts", 1 + retries)
+        rows: list[dict[str, Any]] = []
+        lines: list[Line] = []
+
+        def on_verdict(item: Any, name: str, verdict: Verdict) -> None:
+            report = reports.reports[item.id]
+            row = result_line(report, report.task.criteria[name], verdict)
+            lines.extend(lines_of([row]))
+            if keep_rows:
+                rows.append(row)
+            if output is not None:
+                output.add(row)
+
         try:
-            return await grade_reports(reports, self._judge, output, keep_rows=keep_rows, **options)
+            stream = ResultStream(
+                reports,
+                self.judge,
+                stop or asyncio.Event(),
+                options,  # type: ignore[arg-type]
+                on_verdict=on_verdict,
+            )
+            async with stream:
+                with suppress(RunStopped):  # the summary says why
+                    async for _ in stream:
+                        pass
         finally:
             if self._made_here:
-                await self._judge.aclose()
+                await self.judge.aclose()
+        summary = stream.summary()
+        return Batch(summary, lines, rows, reports.without_report, reports.without_task)
 
     async def evaluate_task_rubrics(
-        self,
-        markdown_file: str | Path,
-        tasks: str | Path = DEFAULT_TASKS,
-        **options: Unpack[BatchOptions],
+        self, markdown_file: str | Path, tasks: str | Path = DEFAULT_TASKS, **options: Any
     ) -> tuple[pandas.DataFrame, float | None]:
         """Grade one report; see the function of this name."""
         try:
@@ -103,25 +191,19 @@ class RubricEvaluator:
         known = {task.sample_id: task for task in read_tasks(tasks, grading=self.grading)}
         if path.stem not in known:
             raise InputError(f"no task has the sample_id '{path.stem}' in {tasks}", file=path)
-        report = Report(path.stem, "", known[path.stem], path)
-        batch = await self.grade(Reports([report], path.stem), keep_rows=True, **options)
+        task = known[path.stem]
+        reports = Reports([Report(path.stem, "", task, path)], path.stem)
+        batch = await self.grade(reports, keep_rows=True, **options)
         if batch.summary.stopped is not None:
             raise RunStopped(batch.summary.stopped)
-        table = pandas.DataFrame(_in_order(batch.rows, report))
+        titles = [criterion.title for criterion in task.criteria.values()]
+        rows = sorted(batch.rows, key=lambda row: titles.index(row["rubric_title"]))
+        table = pandas.DataFrame(rows)
         for name in _NUMBERS:
             table[name] = pandas.array(table[name].tolist(), dtype="Float64")
         if table["cost"].isna().any():  # pandas would leave it out of a sum, which is then too low
             table["cost"] = table["cost"].astype(object).where(table["cost"].notna(), UNKNOWN_COST)
-        score = compliance((line.weight, line.score) for line in batch.lines)
-        return table, score.value
-
-
-def _in_order(rows: list[dict[str, Any]], report: Report) -> list[dict[str, Any]]:
-    """The rows in the order of the task's criteria."""
-    places: dict[str, int] = {}
-    for place, criterion in enumerate(report.task.criteria):
-        places.setdefault(criterion.title, place)
-    return sorted(rows, key=lambda row: places[row["rubric_title"]])
+        return table, compliance((line.weight, line.score) for line in batch.lines).value
 
 
 async def evaluate_task_rubrics(
@@ -129,7 +211,7 @@ async def evaluate_task_rubrics(
     tasks: str | Path = DEFAULT_TASKS,
     *,
     evaluator: RubricEvaluator | None = None,
-    **options: Unpack[BatchOptions],
+    **options: Any,
 ) -> tuple[pandas.DataFrame, float | None]:
     """Grade one report by the criteria of its task (extra `pandas`).
 
@@ -137,7 +219,7 @@ async def evaluate_task_rubrics(
         markdown_file: the report, named by its task's `sample_id`.
         tasks: the tasks file.
         evaluator: who grades. Default: the page's model.
-        options: those of `BatchOptions`.
+        options: those of `RubricEvaluator.grade`.
 
     Returns: a table with a row for each criterion (the columns are those of the results file), and
     the compliance score; None where no criterion that it is made of was judged. A cost without a
@@ -150,3 +232,26 @@ async def evaluate_task_rubrics(
     if evaluator is None:
         evaluator = RubricEvaluator()
     return await evaluator.evaluate_task_rubrics(markdown_file, tasks, **options)
+
+
+def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Grader:
+    if isinstance(model, Panel | Cascade):
+        return model
+    several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
+    if len(several) == 1:
+        return choose_judge(_one(several[0], chunk_tokens, endpoint))
+    return Panel(
+        [
+            _one(one, chunk_tokens, endpoint if isinstance(one, str) and one != "builtin" else {})
+            for one in several
+        ]
+    )
+
+
+def _one(model: JudgeLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Judge:
+    """A judge; a language model says how sure it is, and reads long reports in parts."""
+    chosen = judge_or_model(model, **endpoint)
+    if not isinstance(chosen, Model):
+        return chosen
+    judge = ConfidentJudge(chosen)
+    return judge if chunk_tokens is None else DocumentJudge(judge, chunk_tokens=chunk_tokens)
