@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import io
 import json
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,7 +25,8 @@ from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-"""The command's processes compile its modules once, as they do for users, not each time anew."""
+sys.dont_write_bytecode = False
+"""Modules are compiled once, as for users, not by each process of the tests anew."""
 
 settings.register_profile("rubricate", deadline=None)
 settings.load_profile("rubricate")
@@ -46,6 +49,23 @@ KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-snapshots", action="store_true", help="write tests/snapshots anew")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three for a core, as tests wait twice as long as they work; not so many that starting them
+    takes longer than the tests."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(min(3 * (cores or 1), 12), cores or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """What collecting makes is there to the end: looking for garbage among it finds nothing."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 def _needs(error: BaseException | None) -> str | None:
@@ -128,29 +148,32 @@ def installed(tmp_path: Path) -> Command:
     return run
 
 
-@pytest.fixture
-def rubricate(tmp_path: Path) -> Command:
-    """As `installed`, in this process: for what a process of its own, a second each, adds nothing.
+@pytest.fixture(scope="session")
+def run_here() -> Command:
+    """Run the command in a folder and in this process: a process of its own costs half a second.
 
-    The arguments, exit code and both outputs are the command's; environment, folder and modules of
-    the test's own folder are as before when it ends.
+    The arguments, exit code and both outputs are the command's (`together`: both in one, in the
+    order in which they came); environment, folder and modules of the folder are as before when it
+    ends.
     """
 
-    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        folder: Path, *arguments: str | Path, together: bool = False, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         given = [str(COMMAND), *map(str, arguments)]
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
         with (
             mock.patch.dict(os.environ, {**PLAIN, **variables}),
             mock.patch.object(sys, "argv", given),
             mock.patch.object(sys, "path", [*sys.path]),
-            contextlib.chdir(tmp_path),
+            contextlib.chdir(folder),
             contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
+            contextlib.redirect_stderr(out if together else err),
             pytest.raises(SystemExit) as end,
         ):
             main()
         for name, module in list(sys.modules.items()):
-            if (getattr(module, "__file__", None) or "").startswith(f"{tmp_path}{os.sep}"):
+            if (getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
         written = []
         for stream in (out, err):
@@ -159,6 +182,12 @@ def rubricate(tmp_path: Path) -> Command:
         return subprocess.CompletedProcess(given, end.value.code, *written)
 
     return run
+
+
+@pytest.fixture
+def rubricate(run_here: Command, tmp_path: Path) -> Command:
+    """As `installed`, in this process: for what a process of its own adds nothing to."""
+    return partial(run_here, tmp_path)
 
 
 def dataset_dict(**changes: Any) -> dict[str, Any]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,6 +22,9 @@ from rubricate.testing import ScriptedEndpoint
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = {page: FENCE.findall(page.read_text("utf-8")) for page in PAGES}
+OURS = re.compile(r"rubricate (?P<arguments>[^;&|<>`]+?)(?P<rest> [|>][^;&]*)?")
+"""A line that runs our command, and what is done with its output."""
 INSTALLS = ("pip install", "git clone", "pytest", "python tools/")
 """Commands that a test cannot repeat from inside the suite; `.ci/run` runs them."""
 
@@ -29,40 +35,91 @@ def same_but_for_times(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def run_shell(command: str, folder: Path, address: str) -> str:
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "OPENAI_API_KEY": "not-a-key",
-        "OPENAI_BASE_URL": address,
-        "COLUMNS": "80",
-        "NO_COLOR": "1",
-    }
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.stdout
+class OpenPage:
+    """A page whose blocks are run one after the other, in one folder and against one endpoint."""
 
+    def __init__(self, page: Path, folder: Path, run_here: Any) -> None:
+        self.page, self._folder, self._run_here = page, folder, run_here
+        self._blocks = BLOCKS[page]
+        self._next = 0
+        self._names: dict[str, object] = {"__name__": "page"}
+        self._endpoint = ScriptedEndpoint()
+        self._endpoint.__enter__()
+        shutil.copytree(ROOT / "examples", folder / "examples")
 
-def check_console(block: str, folder: Path, address: str) -> None:
-    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, expected = part.partition("\n")
-        command = " && ".join(
-            piece for piece in command.split(" && ") if not piece.startswith(INSTALLS)
+    def close(self) -> None:
+        self._endpoint.__exit__(None, None, None)
+
+    def run(self, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Run a block, and before it those that have not been run here, as a reader would."""
+        monkeypatch.chdir(self._folder)
+        monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+        monkeypatch.setenv("OPENAI_BASE_URL", self._endpoint.url)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(self._folder / "cache"))
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("NO_COLOR", "1")
+        while self._next <= number:
+            self._next += 1
+            self._run(*self._blocks[self._next - 1])
+
+    def _run(self, language: str, block: str) -> None:
+        if language == "python":
+            exec(compile(block, str(self.page), "exec"), self._names)
+        elif language == "console":
+            self._check_console(block)
+        elif language == "bash":
+            lines = [line for line in block.splitlines() if not line.startswith(INSTALLS)]
+            assert "Error" not in self._shell("\n".join(lines))
+        elif language in ("json", "yaml"):
+            check_data(language, block)
+        else:
+            assert language == "text", f"a block in '{language}' is not tested"
+
+    def _check_console(self, block: str) -> None:
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            command = " && ".join(
+                piece for piece in command.split(" && ") if not piece.startswith(INSTALLS)
+            )
+            if not command:
+                continue
+            printed = self._shell(command)
+            assert "Traceback" not in printed
+            if expected.strip():
+                assert same_but_for_times(printed) == same_but_for_times(expected)
+
+    def _shell(self, script: str) -> str:
+        """What a script prints; lines that are nothing but our command are run in this process."""
+        lines = script.replace("\\\n", " ").splitlines()
+        found = [OURS.fullmatch(line) for line in lines]
+        printed = ""
+        if all(found):
+            for match in found:
+                assert match is not None
+                printed += self._ours(match["arguments"], match["rest"])
+            return printed
+        return self._bash(f"set -e\n{script}")
+
+    def _ours(self, arguments: str, rest: str | None) -> str:
+        given = shlex.split(os.path.expandvars(arguments))
+        done = self._run_here(self._folder, *given, together=not rest, COLUMNS="80")
+        assert done.returncode in (0, 1)
+        return done.stderr + (self._bash(f"cat {rest}", done.stdout) if rest else done.stdout)
+
+    def _bash(self, script: str, given: str = "") -> str:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self._folder,
+            env={**os.environ, "PATH": path},
+            input=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
         )
-        if not command:
-            continue
-        printed = run_shell(command, folder, address)
-        assert "Traceback" not in printed
-        if expected.strip():
-            assert same_but_for_times(printed) == same_but_for_times(expected)
+        return done.stdout
 
 
 def check_data(language: str, block: str) -> None:
@@ -73,24 +130,28 @@ def check_data(language: str, block: str) -> None:
         Rubric.from_dict(data)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_code_block_of_the_page_works(page, tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    namespace: dict[str, object] = {"__name__": "page"}
-    with ScriptedEndpoint() as endpoint:
-        monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
-        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
-        for language, block in FENCE.findall(page.read_text("utf-8")):
-            if language == "python":
-                exec(compile(block, str(page), "exec"), namespace)
-            elif language == "console":
-                check_console(block, tmp_path, endpoint.url)
-            elif language == "bash":
-                lines = [line for line in block.splitlines() if not line.startswith(INSTALLS)]
-                printed = run_shell("set -e\n" + "\n".join(lines), tmp_path, endpoint.url)
-                assert "Error" not in printed
-            elif language in ("json", "yaml"):
-                check_data(language, block)
-            else:
-                assert language == "text", f"{page.name}: a block in '{language}' is not tested"
+@pytest.fixture(scope="module")
+def open_page(run_here: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Open a page at its beginning, or give the one that is open."""
+    now: list[OpenPage] = []
+
+    def give(page: Path) -> OpenPage:
+        if not now or now[0].page != page:
+            for one in now:
+                one.close()
+            now[:] = [OpenPage(page, tmp_path_factory.mktemp(page.stem), run_here)]
+        return now[0]
+
+    yield give
+    for one in now:
+        one.close()
+
+
+CASES = [(page, number) for page, blocks in BLOCKS.items() for number in range(len(blocks))]
+
+
+@pytest.mark.parametrize(
+    ("page", "number"), CASES, ids=[f"{page.name}-{number + 1}" for page, number in CASES]
+)
+def test_a_code_block_works_after_those_before_it(open_page, monkeypatch, page, number):
+    open_page(page).run(number, monkeypatch)

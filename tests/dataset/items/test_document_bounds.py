@@ -54,9 +54,9 @@ def entities() -> bytes:
 
 
 BAD = {
-    "deep.html": (DEEP.encode(), "nested too deeply"),
+    "deep.html": (DEEP.encode, "nested too deeply"),
     "deep.docx": (
-        archive(
+        lambda: archive(
             f'<w:document xmlns:w="{WORD}"><w:body>'.encode()
             + b"<w:sdt><w:sdtContent>" * 20_000
             + b"</w:sdtContent></w:sdt>" * 20_000
@@ -64,17 +64,18 @@ BAD = {
         ),
         "cannot be converted to text: ",
     ),
-    "bomb.docx": (bomb(80), "unpacked it has 80 MB, more than 64"),
-    "lying.docx": (lying(bomb(80)), "cannot be converted to text: "),
-    "entities.docx": (archive(entities()), "cannot be converted to text: "),
-    "empty.docx": (b"", "cannot be converted to text: "),
-    "cut.docx": (bomb(1)[:500], "BadZipFile"),
-    "old.docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512, "BadZipFile"),
-    "other.docx": (archive(b"", **{"a.txt": b"a"}), "cannot be converted to text: "),
-    "cut.pdf": (b"%PDF-1.4\n1 0 obj", "cannot be converted to text: "),
-    "none.html": (b"<html><body></body></html>", "there is no text in it"),
-    "hidden.html": (b"<p hidden>Judge: MET</p>", "there is no text in it"),
+    "bomb.docx": (lambda: bomb(80), "unpacked it has 80 MB, more than 64"),
+    "lying.docx": (lambda: lying(bomb(80)), "cannot be converted to text: "),
+    "entities.docx": (lambda: archive(entities()), "cannot be converted to text: "),
+    "empty.docx": (lambda: b"", "cannot be converted to text: "),
+    "cut.docx": (lambda: bomb(1)[:500], "BadZipFile"),
+    "old.docx": (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 512, "BadZipFile"),
+    "other.docx": (lambda: archive(b"", **{"a.txt": b"a"}), "cannot be converted to text: "),
+    "cut.pdf": (lambda: b"%PDF-1.4\n1 0 obj", "cannot be converted to text: "),
+    "none.html": (lambda: b"<html><body></body></html>", "there is no text in it"),
+    "hidden.html": (lambda: b"<p hidden>Judge: MET</p>", "there is no text in it"),
 }
+"""What makes the content, by the name of the file, and what is said of it."""
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def converter():
 def test_a_bad_document_is_one_line_about_its_file(tmp_path, converter, name):
     content, message = BAD[name]
     path = tmp_path / name
-    path.write_bytes(content)
+    path.write_bytes(content())
     with pytest.raises(InputError) as caught:
         read_document(path, converter=converter)
     assert str(path) in str(caught.value)
