@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         read_document_file,
         render_turns,
         survey_of,
-        table_name,
         text_of_chat,
     )
     from rubricate.dataset.samples import (
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
         json_dataset,
         parquet_dataset,
         sample_input_len,
+        table_name,
         write_skipped,
     )
 else:

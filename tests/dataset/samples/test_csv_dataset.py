@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubricate import FieldSpec, InputError, Sample, csv_dataset, file_dataset
-from rubricate.dataset.samples._rows import numbered_rows
+from rubricate.dataset.samples._csv import numbered_rows
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.dataset.items._annotations import Annotations
-    from rubricate.dataset.items._chat_text import text_of_chat
-    from rubricate.dataset.items._columns import TableColumns
     from rubricate.dataset.items._context import ContextDocument
     from rubricate.dataset.items._conversion import Converter
     from rubricate.dataset.items._documents import (
@@ -30,9 +28,10 @@ if TYPE_CHECKING:
         NewLabel,
         open_label_file,
     )
+    from rubricate.dataset.items._mapping import TableColumns
     from rubricate.dataset.items._rubric_dataset import RubricDataset
-    from rubricate.dataset.items._table import ItemTable, is_table, open_items, table_name
-    from rubricate.dataset.items._transcript import Transcript, Turn, render_turns
+    from rubricate.dataset.items._table import ItemTable, is_table, open_items
+    from rubricate.dataset.items._transcript import Transcript, Turn, render_turns, text_of_chat
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 
@@ -62,6 +61,5 @@ __all__ = [
     "read_document_file",
     "render_turns",
     "survey_of",
-    "table_name",
     "text_of_chat",
 ]

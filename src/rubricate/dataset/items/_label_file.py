@@ -19,11 +19,12 @@ from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
 from rubricate._files import not_written, user_path, write_text
-from rubricate.dataset.items._columns import TableColumns
 from rubricate.dataset.items._entries import Entry
+from rubricate.dataset.items._mapping import TableColumns
 from rubricate.dataset.items._rubric_dataset import RubricDataset
 from rubricate.dataset.items._rubric_document import document_text, read_whole
-from rubricate.dataset.items._table import is_table, open_items, table_name
+from rubricate.dataset.items._table import is_table, open_items
+from rubricate.dataset.samples import table_name
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 

@@ -16,14 +16,13 @@ from rubricate._documents import parse_json, with_one_line_errors
 from rubricate.dataset.items._annotations import Annotations, parse_annotations
 from rubricate.dataset.items._context import ContextDocument
 from rubricate.dataset.items._entries import Entry, ItemIds, Survey, survey_of
-from rubricate.dataset.items._from_samples import TargetUse, items_of
 from rubricate.dataset.items._item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset.items._mapping import TargetUse, items_of
 from rubricate.dataset.items._rubric_document import arguments_from, read_arguments, write_document
 from rubricate.dataset.items._splitting import labels_by_criterion, stratified_split
-from rubricate.dataset.items._weighted_score import weighted_score
-from rubricate.dataset.samples._sample import Sample
+from rubricate.dataset.samples import Sample
 from rubricate.errors import InputError
-from rubricate.rubric import CriterionVerdict, Rubric
+from rubricate.rubric import CriterionVerdict, Rubric, tally
 
 __all__ = ["RubricDataset"]
 
@@ -228,7 +227,25 @@ class RubricDataset:
         rubric = self.rubric if rubric is None else rubric
         if rubric is None:
             raise InputError("Cannot compute score: no rubric provided and no global rubric set")
-        return weighted_score(verdicts, rubric, normalize=normalize)
+        if len(verdicts) != len(rubric):
+            raise InputError(f"{len(verdicts)} verdicts for a rubric of {len(rubric)} criteria")
+        pairs: list[tuple[float, float]] = []
+        for index, (criterion, label) in enumerate(zip(rubric, verdicts, strict=True)):
+            if criterion.is_multi_choice and isinstance(label, CriterionVerdict):
+                raise InputError(
+                    f"Criterion {index} is multi-choice but got CriterionVerdict; "
+                    "expected option label string"
+                )
+            try:
+                value = criterion.value(label)
+            except InputError as error:
+                raise InputError(f"Criterion {index}: {error}") from None
+            if value is not None:
+                pairs.append((criterion.weight, value))
+        sums = tally(pairs)
+        if not normalize:
+            return sums.raw
+        return (sums.normalized or 0.0) if sums.positive > 0 else 0.0
 
     # Files
 

@@ -5,29 +5,27 @@ A table is a CSV, JSON, JSON Lines or Parquet file, an address of one, or `hf:NA
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
-from rubricate._files import user_path
-from rubricate.dataset.items._columns import RowReader, TableColumns
 from rubricate.dataset.items._entries import Entry, ItemIds, Survey, survey_of
 from rubricate.dataset.items._item import DataItem
-from rubricate.dataset.samples._csv import csv_records
-from rubricate.dataset.samples._fields import Record
-from rubricate.dataset.samples._file import READERS
-from rubricate.dataset.samples._hf import hf_records
-from rubricate.dataset.samples._json import json_records
-from rubricate.dataset.samples._json_text import parse_json_bytes
-from rubricate.dataset.samples._loading import located
-from rubricate.dataset.samples._opening import Source
-from rubricate.dataset.samples._parquet import parquet_records
-from rubricate.dataset.samples._skipping import OnError, SkippedRecord, check_on_error
-from rubricate.errors import InputError, MissingFileError
+from rubricate.dataset.items._mapping import RowReader, TableColumns
+from rubricate.dataset.samples import (
+    HF,
+    READERS,
+    OnError,
+    Records,
+    SkippedRecord,
+    Source,
+    check_on_error,
+    located,
+    parse_json_bytes,
+)
+from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
-__all__ = ["ItemTable", "is_table", "open_items", "table_name"]
-
-HF = "hf:"
+__all__ = ["ItemTable", "is_table", "open_items"]
 
 
 def is_table(data: str) -> bool:
@@ -53,13 +51,6 @@ def is_table(data: str) -> bool:
     except InputError:
         return False  # whoever reads it says what is wrong
     return isinstance(record, dict) and "submission" in record
-
-
-def table_name(data: str) -> str:
-    """A table's name: that of its file without the suffix, or of its dataset and split."""
-    if data.startswith(HF):
-        return data.removeprefix(HF).replace("@", "-").strip("./")
-    return Source(data, None).name
 
 
 def open_items(
@@ -95,28 +86,15 @@ class ItemTable:
     """
 
     def __init__(self, data: str, rubric: Rubric, columns: TableColumns, on_error: OnError) -> None:
-        self.name: str | None = table_name(data)
         self.skipped: list[SkippedRecord] = []
-        self._data = data
         self._rubric = rubric
         self._columns = columns
         self._skips = check_on_error(on_error)
         self._surveyed: tuple[int | None, Survey] | None = None
         self._ids = ItemIds()
         RowReader(columns, rubric)
-        if data.startswith(HF):
-            name, _, split = data.removeprefix(HF).rpartition("@")
-            if not name or not split:
-                raise InputError(f"'{data}' is not of the form hf:NAME@SPLIT")
-            return
-        source = Source(data, None)
-        if source.suffix not in READERS:
-            raise InputError(
-                f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
-                file=source.shown,
-            )
-        if not source.remote and not user_path(data).exists():
-            raise MissingFileError("file not found", file=data)
+        self._records = Records(data)
+        self.name: str | None = self._records.name
 
     def survey(self, limit: int | None = None) -> Survey:
         """Read the rows, of the first `limit` items if one is given, and check them.
@@ -139,12 +117,12 @@ class ItemTable:
 
         found = survey_of(noted())
         if not found.items and not self.skipped:
-            raise InputError("has no rows to grade", file=self._shown)
+            raise InputError("has no rows to grade", file=self._records.shown)
         try:
             rows.check()
             ids.settle(lambda: self._names(limit))
         except InputError as error:
-            raise error.within(file=self._shown) from None
+            raise error.within(file=self._records.shown) from None
         self._ids, self._surveyed = ids, (limit, found)
         return found
 
@@ -166,7 +144,7 @@ class ItemTable:
         self, rows: RowReader, limit: int | None, skipped: list[SkippedRecord]
     ) -> Iterator[DataItem]:
         count = 0
-        with closing(self._records(None if self._skips else limit)) as records:
+        with closing(self._records.read(None if self._skips else limit)) as records:
             for number, (line, record) in enumerate(records, start=1):
                 try:
                     if isinstance(record, InputError):
@@ -174,27 +152,10 @@ class ItemTable:
                     item = rows(record)
                 except InputError as error:
                     if not self._skips:
-                        raise located(error, self._shown, number, line) from error.__cause__
+                        raise located(error, self._records.shown, number, line) from error.__cause__
                     skipped.append(SkippedRecord(number, line, error.message))
                     continue
                 yield item
                 count += 1
                 if count == limit:
                     return
-
-    def _records(self, wanted: int | None) -> Generator[Record, None, None]:
-        if self._data.startswith(HF):
-            name, _, split = self._data.removeprefix(HF).rpartition("@")
-            yield from hf_records(name, split, wanted)
-            return
-        source = Source(self._data, None)
-        if source.suffix in (".csv", ".tsv"):
-            yield from csv_records(source)
-        elif source.suffix == ".parquet":
-            yield from parquet_records(source, wanted)
-        else:
-            yield from json_records(source, wanted)
-
-    @property
-    def _shown(self) -> str:
-        return self._data if self._data.startswith(HF) else Source(self._data, None).shown

@@ -32,21 +32,33 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples._csv import csv_dataset
     from rubricate.dataset.samples._dataset import Dataset, MemoryDataset
     from rubricate.dataset.samples._fields import DatasetRecord, FieldSpec, RecordToSample
-    from rubricate.dataset.samples._file import file_dataset
+    from rubricate.dataset.samples._file import HF, READERS, Records, file_dataset, table_name
     from rubricate.dataset.samples._hf import hf_dataset
     from rubricate.dataset.samples._json import json_dataset
+    from rubricate.dataset.samples._json_text import parse_json_bytes
+    from rubricate.dataset.samples._loading import located
+    from rubricate.dataset.samples._opening import Source
     from rubricate.dataset.samples._parquet import parquet_dataset
     from rubricate.dataset.samples._sample import (
         Sample,
         SandboxEnvironmentSpec,
         SandboxEnvironmentType,
+        is_missing,
         sample_input_len,
     )
-    from rubricate.dataset.samples._skipping import SkippedRecord, write_skipped
+    from rubricate.dataset.samples._skipping import (
+        OnError,
+        SkippedRecord,
+        check_on_error,
+        write_skipped,
+    )
+    from rubricate.dataset.samples._values import read_input, read_messages
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
+    "HF",
+    "READERS",
     "ChatMessage",
     "ChatMessageAssistant",
     "ChatMessageBase",
@@ -65,18 +77,28 @@ __all__ = [
     "DatasetRecord",
     "FieldSpec",
     "MemoryDataset",
+    "OnError",
     "RecordToSample",
+    "Records",
     "Sample",
     "SandboxEnvironmentSpec",
     "SandboxEnvironmentType",
     "SkippedRecord",
+    "Source",
     "ToolCall",
     "ToolCallError",
+    "check_on_error",
     "csv_dataset",
     "file_dataset",
     "hf_dataset",
+    "is_missing",
     "json_dataset",
+    "located",
     "parquet_dataset",
+    "parse_json_bytes",
+    "read_input",
+    "read_messages",
     "sample_input_len",
+    "table_name",
     "write_skipped",
 ]

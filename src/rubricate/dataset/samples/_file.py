@@ -1,20 +1,25 @@
-"""Reading samples from a file of whatever kind its name says."""
+"""Reading samples or records from a file of whatever kind its name says."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from os import PathLike
 from typing import Any
 
-from rubricate.dataset.samples._csv import csv_dataset
+from rubricate._files import user_path
+from rubricate.dataset.samples._csv import csv_dataset, csv_records
 from rubricate.dataset.samples._dataset import MemoryDataset
-from rubricate.dataset.samples._fields import FieldSpec, RecordToSample
-from rubricate.dataset.samples._json import json_dataset
+from rubricate.dataset.samples._fields import FieldSpec, Record, RecordToSample
+from rubricate.dataset.samples._hf import hf_records
+from rubricate.dataset.samples._json import json_dataset, json_records
 from rubricate.dataset.samples._opening import Source
-from rubricate.dataset.samples._parquet import parquet_dataset
+from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
 from rubricate.dataset.samples._skipping import OnError
-from rubricate.errors import InputError
+from rubricate.errors import InputError, MissingFileError
 
-__all__ = ["READERS", "file_dataset"]
+__all__ = ["HF", "READERS", "Records", "file_dataset", "table_name"]
+
+HF = "hf:"
 
 READERS: dict[str, Any] = {
     ".csv": csv_dataset,
@@ -54,12 +59,8 @@ def file_dataset(
         InputError (ValueError): no reader has this suffix, or what that reader raises.
     """
     source = Source(file, fs_options)
-    reader = READERS.get(source.suffix)
-    if reader is None:
-        raise InputError(
-            f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
-            file=source.shown,
-        )
+    check_suffix(source)
+    reader = READERS[source.suffix]
     dataset: MemoryDataset = reader(
         file,
         sample_fields,
@@ -75,3 +76,64 @@ def file_dataset(
         **reader_options,
     )
     return dataset
+
+
+def check_suffix(source: Source) -> None:
+    """Raise `InputError` where no reader has a file's suffix."""
+    if source.suffix not in READERS:
+        raise InputError(
+            f"cannot tell what it holds by its suffix; known are {', '.join(READERS)}",
+            file=source.shown,
+        )
+
+
+def table_name(data: str) -> str:
+    """A table's name: that of its file without the suffix, or of its dataset and split."""
+    if data.startswith(HF):
+        return data.removeprefix(HF).replace("@", "-").strip("./")
+    return Source(data, None).name
+
+
+class Records:
+    """The records of a file, an address of one, or `hf:NAME@SPLIT`, read one after the other.
+
+    Args:
+        data: which of these.
+
+    Attributes:
+        name: its `table_name`.
+        shown: what is read, for messages.
+
+    Raises:
+        InputError: there is no such file, or none of a known kind.
+    """
+
+    def __init__(self, data: str) -> None:
+        self._source: Source | None = None
+        self.name, self.shown = table_name(data), data
+        if data.startswith(HF):
+            self._path, _, self._split = data.removeprefix(HF).rpartition("@")
+            if not self._path or not self._split:
+                raise InputError(f"'{data}' is not of the form hf:NAME@SPLIT")
+            return
+        self._source = Source(data, None)
+        self.shown = self._source.shown
+        check_suffix(self._source)
+        if not self._source.remote and not user_path(data).exists():
+            raise MissingFileError("file not found", file=data)
+
+    def read(self, wanted: int | None = None) -> Generator[Record, None, None]:
+        """Read them from the start; `wanted` says how many will be looked at, None for all.
+
+        Raises:
+            InputError: the source cannot be read on.
+        """
+        source = self._source
+        if source is None:
+            yield from hf_records(self._path, self._split, wanted)
+        elif source.suffix in (".csv", ".tsv"):
+            yield from csv_records(source)
+        elif source.suffix == ".parquet":
+            yield from parquet_records(source, wanted)
+        else:
+            yield from json_records(source, wanted)

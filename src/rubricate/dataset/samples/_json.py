@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import json
 import re
@@ -22,7 +21,7 @@ from rubricate.dataset.samples._fields import (
 from rubricate.dataset.samples._json_text import parse_json_bytes, parse_object, without_nan
 from rubricate.dataset.samples._lines import BOM, HeldLines
 from rubricate.dataset.samples._loading import Loading
-from rubricate.dataset.samples._opening import Source
+from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.dataset.samples._values import shown
 from rubricate.errors import InputError
@@ -222,40 +221,6 @@ def _object(row: tuple[int, Any]) -> DatasetRecord:
             f"({type(record).__name__})"
         )
     return record
-
-
-def is_utf8(encoding: str) -> bool:
-    """Whether an encoding is UTF-8, with or without a byte order mark."""
-    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-
-@contextlib.contextmanager
-def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIOWrapper]:
-    """A file's text, its line ends as they are.
-
-    Raises:
-        InputError: the encoding is not known.
-    """
-    wanted = "utf-8-sig" if is_utf8(encoding) else encoding
-    try:
-        text = io.TextIOWrapper(file, encoding=wanted, newline="")
-    except LookupError:
-        raise InputError(f"unknown encoding '{encoding}'", file=source.shown) from None
-    try:
-        yield text
-    finally:
-        text.detach()
-
-
-def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
-    """What to raise where `line` or one of the next lines is not in the encoding."""
-    reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
-    return InputError(
-        f"is not {encoding} text from about this line on ({reason}); save it as "
-        "UTF-8, or in Python give its encoding=",
-        file=source.shown,
-        line=line,
-    )
 
 
 def json_records(source: Source, wanted: int | None) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""Where a file is, what it is called, and opening it: local, compressed or remote."""
+"""Where a file is, what it is called, and opening it: local, compressed or remote; its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from rubricate._files import user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-__all__ = ["Source", "local_path"]
+__all__ = ["Source", "is_utf8", "local_path", "not_in_encoding", "text_of"]
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
@@ -158,6 +158,40 @@ class Source:
                 raise InputError(f"is not a zstd file: {error}", file=self.shown) from None
         else:
             yield raw
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding is UTF-8, with or without a byte order mark."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+@contextlib.contextmanager
+def text_of(file: BinaryIO, encoding: str, source: Source) -> Iterator[io.TextIOWrapper]:
+    """A file's text, its line ends as they are.
+
+    Raises:
+        InputError: the encoding is not known.
+    """
+    wanted = "utf-8-sig" if is_utf8(encoding) else encoding
+    try:
+        text = io.TextIOWrapper(file, encoding=wanted, newline="")
+    except LookupError:
+        raise InputError(f"unknown encoding '{encoding}'", file=source.shown) from None
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+def not_in_encoding(error: UnicodeError, encoding: str, source: Source, line: int) -> InputError:
+    """What to raise where `line` or one of the next lines is not in the encoding."""
+    reason = error.reason if isinstance(error, UnicodeDecodeError) else str(error)
+    return InputError(
+        f"is not {encoding} text from about this line on ({reason}); save it as "
+        "UTF-8, or in Python give its encoding=",
+        file=source.shown,
+        line=line,
+    )
 
 
 class _Chunks(io.RawIOBase):

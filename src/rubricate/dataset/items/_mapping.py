@@ -1,0 +1,380 @@
+"""From what a data source has of an item to the item: the rows of a table, and samples.
+
+Both are mapped in one way. What an item is made of is picked by name (`submission`, `prompt`,
+`reference`, `context`, `id` and `label.CRITERION`), each value is read by its reader, and what is
+left is metadata.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, get_args
+
+from rubricate._documents import suggestion
+from rubricate.dataset.items._context import ContextDocument, read_context
+from rubricate.dataset.items._item import DataItem, GroundTruth
+from rubricate.dataset.items._transcript import Transcript, is_conversation, render_turns, turn_of
+from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, read_input
+from rubricate.errors import InputError
+from rubricate.rubric import BINARY_LABELS, Criterion, CriterionVerdict, Rubric
+
+__all__ = ["RowReader", "TableColumns", "TargetUse", "items_of"]
+
+LABEL = "label."
+OWN_NAMES = {
+    "submission": ("submission",),
+    "prompt": ("prompt", "input"),
+    "reference": ("reference", "target"),
+    "context": ("context",),
+    "id": ("id",),
+}
+"""What a column can be, and the names by which it is known without being mapped."""
+
+TargetUse = Literal["reference", "ground_truth", "ignore"]
+"""What a sample's target is: an exemplary response, the human labels, or nothing of use."""
+
+TRUE = frozenset({"true", "yes", "1", "1.0", "y", "met"})
+FALSE = frozenset({"false", "no", "0", "0.0", "n", "unmet"})
+
+
+def item_of(
+    values: Mapping[str, Any],
+    rubric: Rubric,
+    metadata: dict[str, Any],
+    columns: Mapping[str, str] | None = None,
+) -> DataItem:
+    """The item of what a data source has.
+
+    Args:
+        values: by what they are: `submission`, `prompt`, `reference`, `context`, `id` and
+            `label.CRITERION`. An item without any label has no ground truth.
+        rubric: whose labels they are.
+        metadata: what else there is.
+        columns: the column of each value, for errors.
+
+    Raises:
+        InputError: there is no submission, or a value cannot be read; names its column.
+    """
+
+    def read(what: str, reader: Callable[[Any], Any]) -> Any:
+        try:
+            return reader(values.get(what))
+        except InputError as error:
+            if columns and what in columns:
+                raise InputError(f"column '{columns[what]}': {error}") from None
+            raise
+
+    labels: GroundTruth | None = None
+    if any(what.startswith(LABEL) for what in values):
+        labels = [
+            read(f"{LABEL}{criterion.name}", partial(_label, criterion)) for criterion in rubric
+        ]
+    return DataItem(
+        read("submission", _submission),
+        ground_truth=labels,
+        reference_submission=read("reference", _reference),
+        id=read("id", lambda given: "" if is_missing(given) else str(given)),
+        prompt=read("prompt", _prompt),
+        context=read("context", _context),
+        metadata=metadata,
+    )
+
+
+# Tables
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Which column of a table is what.
+
+    Attributes:
+        columns: the column of each of `submission`, `prompt`, `reference`, `context`, `id`
+            and `label.CRITERION`. What is not here is taken from a column of that name (`input` and
+            `target` serve as prompt and reference too).
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | Mapping[str, str]) -> TableColumns:
+        """Read `submission=answer,prompt=question,label.accuracy=human_accuracy`.
+
+        Raises:
+            InputError: a pair has another form, something is mapped twice, or is not known.
+        """
+        pairs: list[tuple[str, str]] = []
+        if isinstance(text, str):
+            for part in filter(None, (part.strip() for part in text.split(","))):
+                what, equals, column = (piece.strip() for piece in part.partition("="))
+                if not (what and equals and column):
+                    raise InputError(f"--map: '{part}' is not of the form submission=COLUMN")
+                pairs.append((what, column))
+        else:
+            pairs.extend(text.items())
+        for what, _ in pairs:
+            if what not in OWN_NAMES and not (what.startswith(LABEL) and what != LABEL):
+                near = suggestion(what, OWN_NAMES)
+                hint = f": did you mean '{near}'?" if near else ""
+                raise InputError(
+                    f"--map: '{what}' is not known{hint} (known are {', '.join(OWN_NAMES)} and "
+                    "label.CRITERION)"
+                )
+        for side, kind in ((0, ""), (1, "column ")):
+            names = [pair[side] for pair in pairs]
+            if repeated := sorted({name for name in names if names.count(name) > 1}):
+                shown = ", ".join(f"{kind}'{name}'" for name in repeated)
+                raise InputError(f"--map: {shown} is mapped twice")
+        return cls(dict(pairs))
+
+    def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
+        """The columns by what they are, in a table whose columns have these names."""
+        found = dict(self.columns)
+        own = {**OWN_NAMES, **{f"{LABEL}{name}": (f"{LABEL}{name}",) for name in criteria}}
+        for what, candidates in own.items():
+            if what not in found:
+                for name in candidates:
+                    if name in names and name not in found.values():
+                        found[what] = name
+                        break
+        return found
+
+
+class RowReader:
+    """Makes items of rows, one table's from its first row on, and remembers its columns.
+
+    Raises:
+        InputError: the mapping names a criterion that the rubric does not have.
+    """
+
+    def __init__(self, columns: TableColumns, rubric: Rubric) -> None:
+        self._columns = columns
+        self._rubric = rubric
+        self._names: dict[str, None] = {}
+        self._found: dict[str, str] = dict(columns.columns)
+        unknown = [
+            what.removeprefix(LABEL)
+            for what in self._found
+            if what.startswith(LABEL) and what.removeprefix(LABEL) not in rubric.names
+        ]
+        if unknown:
+            raise InputError(
+                f"--map: the rubric has no criterion {', '.join(map(repr, unknown))}; it has "
+                f"{', '.join(rubric.names)}"
+            )
+
+    def __call__(self, row: dict[str, Any]) -> DataItem:
+        """A row's item.
+
+        Raises:
+            InputError: there is no submission in it, or a label is none of its criterion's.
+        """
+        if not row.keys() <= self._names.keys():
+            self._names.update(dict.fromkeys(row))
+            self._found = self._columns.found_in(list(self._names), self._rubric.names)
+        found = self._found
+        if found.get("submission") not in row:
+            raise self._problem(row) or InputError("has no submission")
+        values = {what: row.get(column) for what, column in found.items()}
+        values["submission"] = _parsed_chat(values["submission"])
+        used = found.values()
+        rest = {name: value for name, value in row.items() if name not in used}
+        return item_of(values, self._rubric, rest, found)
+
+    def check(self) -> None:
+        """Raise `InputError` if the mapping did not fit the rows so far."""
+        if self._names and (problem := self._problem(self._names)) is not None:
+            raise problem
+
+    def _problem(self, names: Mapping[str, Any]) -> InputError | None:
+        """What is wrong with the mapping in a table of these columns, if anything is."""
+        missing = [column for column in self._columns.columns.values() if column not in names]
+        unmapped = [name for name in names if name not in self._found.values()]
+        (only,) = names if len(names) == 1 else ("",)
+        if mark := next((mark for mark in ";\t|" if mark in only), None):
+            return InputError(
+                f"the only column is {only!r}, which looks like several separated by {mark!r}: "
+                "save the table with commas" + ("" if mark != "\t" else ", or name it .tsv")
+            )
+        if missing:
+            near = suggestion(missing[0], list(names))
+            what = f"there is no column {', '.join(map(repr, missing))}"
+            what += f" (did you mean {near!r}?)" if near else ""
+        elif "submission" not in self._found:
+            what = "no column is mapped to submission: give --map submission=COLUMN"
+        else:
+            return None
+        others = "; not mapped are " + (", ".join(map(repr, unmapped)) or "(none)")
+        return InputError(
+            f"{what}; the columns are {', '.join(map(repr, names)) or '(none)'}"
+            + (others if len(unmapped) < len(names) else "")
+        )
+
+
+def _parsed_chat(value: Any) -> Any:
+    """A value, or the chat messages whose JSON text it is, as CSV files have them."""
+    if isinstance(value, str) and value.lstrip().startswith("[") and '"role"' in value:
+        with contextlib.suppress(ValueError):
+            if is_conversation(parsed := json.loads(value)):
+                return parsed
+    return value
+
+
+# Samples
+
+
+def items_of(
+    dataset: Iterable[Sample],
+    rubric: Rubric,
+    *,
+    submission: str | Callable[[Sample], str],
+    target: TargetUse,
+    labels: Mapping[str, str],
+    context: str | None,
+) -> list[DataItem]:
+    """One item for each sample; the arguments are those of `RubricDataset.from_samples`.
+
+    Raises:
+        InputError: samples share an id, one has no submission, or a label is none of its
+            criterion's; names the sample.
+    """
+    if target not in get_args(TargetUse):
+        raise InputError(f"target must be {' or '.join(get_args(TargetUse))}, found {target!r}")
+    if unknown := [name for name in labels if name not in rubric.names]:
+        raise InputError(
+            f"labels for {', '.join(map(repr, unknown))}, which the rubric does not have; its "
+            f"criteria are {', '.join(rubric.names)}"
+        )
+    if isinstance(dataset, Dataset):
+        dataset.check_ids()
+    items: list[DataItem] = []
+    for index, sample in enumerate(dataset, start=1):
+        try:
+            metadata = dict(sample.metadata or {})
+            text = _picked(sample, submission, metadata)
+            own = {name: metadata.pop(key, None) for name, key in labels.items()}
+            values = _values_of(sample, rubric, target, own) | {"submission": text}
+            if context is not None:
+                values["context"] = metadata.pop(context, None)
+            items.append(item_of(values, rubric, metadata))
+        except InputError as error:
+            which = f"sample {index}" + ("" if sample.id is None else f" ({sample.id})")
+            raise error.within((which,), file=getattr(dataset, "location", None)) from None
+    return items
+
+
+def _picked(
+    sample: Sample, submission: str | Callable[[Sample], str], metadata: dict[str, Any]
+) -> Any:
+    """A sample's submission, taken out of its metadata or made by a function."""
+    if callable(submission):
+        return submission(sample)
+    if submission not in metadata:
+        has = ", ".join(map(repr, metadata)) or "(none)"
+        raise InputError(
+            f"there is no submission: metadata has no '{submission}'; it has {has}. Name the "
+            "key with submission="
+        )
+    return metadata.pop(submission)
+
+
+def _values_of(
+    sample: Sample, rubric: Rubric, target: TargetUse, labels: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What of an item a sample itself has; `labels` go before those of its target."""
+    given: Mapping[str, Any] = {}
+    reference = None
+    texts = [sample.target] if isinstance(sample.target, str) else sample.target
+    if target == "ground_truth" and sample.target:
+        if len(texts) != len(rubric):
+            raise InputError(
+                f"target has {len(texts)} labels, and the rubric {len(rubric)} criteria: "
+                f"{', '.join(rubric.names)}"
+            )
+        given = dict(zip(rubric.names, texts, strict=True))
+    elif target == "reference" and sample.target:
+        reference = "\n\n".join(texts)
+    return {
+        "prompt": _input_text(sample.input),
+        "reference": reference,
+        "id": sample.id,
+        **{f"{LABEL}{name}": label for name, label in (labels or given).items()},
+    }
+
+
+# Readers of values
+
+
+def _submission(value: Any) -> str:
+    """A submission as text: chat messages as a `Transcript`, other structured data as JSON.
+
+    Empty text is what was submitted.
+
+    Raises:
+        InputError: there is none (None or NaN).
+    """
+    if is_missing(value):
+        raise InputError("there is no submission: the value is missing")
+    if isinstance(value, str):
+        return value
+    if is_conversation(value):
+        return Transcript(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _prompt(value: Any) -> str | None:
+    return None if is_missing(value) or value == "" else _input_text(read_input(value)) or None
+
+
+def _reference(value: Any) -> str | None:
+    return None if is_missing(value) or value == "" else str(value)
+
+
+def _context(value: Any) -> list[ContextDocument]:
+    """The documents that a data source has: texts or {title, text}, or a JSON list of them.
+
+    Other structured data is shown as JSON.
+    """
+    if is_missing(value) or value == "":
+        return []
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
+    values = value if isinstance(value, list | tuple) else [value]
+    documents: list[ContextDocument] = []
+    for one in values:
+        try:
+            documents += read_context(one)
+        except InputError:
+            documents.append(ContextDocument(json.dumps(one, ensure_ascii=False, default=str)))
+    return documents
+
+
+def _input_text(given: str | list[ChatMessage]) -> str:
+    """An input as text: of several messages, each behind its role."""
+    if isinstance(given, str):
+        return given
+    if len(given) == 1:
+        return given[0].text
+    return render_turns(map(turn_of, given))
+
+
+def _label(criterion: Criterion, value: Any) -> CriterionVerdict | str | None:
+    """The criterion's label for what a data source has: the label in any case, or yes and no."""
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return None
+    binary = criterion.labels == BINARY_LABELS
+    folded = str(value).strip().casefold().replace(" ", "_")
+    if binary and folded in TRUE | FALSE:
+        return CriterionVerdict.MET if folded in TRUE else CriterionVerdict.UNMET
+    exact = [label for label in criterion.labels if label == str(value).strip()]
+    near = [label for label in criterion.labels if label.casefold().replace(" ", "_") == folded]
+    for label in exact or near:
+        return CriterionVerdict(label) if binary else label
+    try:
+        return criterion.label_of(value if isinstance(value, int | float) else str(value))
+    except InputError as error:
+        raise InputError(f"criterion '{criterion.name}' {error.message}") from None
