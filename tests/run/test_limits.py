@@ -267,11 +267,16 @@ def test_an_allowance_that_is_whole_again_at_fixed_times_is_used_up_each_time(ma
     assert max(used) < 15  # about 3; at the pace that was once measured, half a minute
 
 
+def answer() -> Completion:
+    return Completion("", Usage(requests=1, seconds=0.01))
+
+
 def test_only_refusals_that_come_close_together_hold_all_requests_back():
     async def main() -> list[bool]:
         limiter = Limiter(Limits(8))
         for _ in range(9):
-            limiter.accepted(time.monotonic(), Usage(requests=1, seconds=0.01))
+            await limiter.acquire()
+            limiter.answered(time.monotonic(), answer())
         held_back = []
         for _ in range(5):
             limiter.refused(time.monotonic(), 60.0)
@@ -284,7 +289,7 @@ def test_only_refusals_that_come_close_together_hold_all_requests_back():
 def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
     async def main() -> float:
         limiter = Limiter(Limits(8))
-        limiter.planned(Quota(requests=(100.0, 3.0, 9.7)))  # 10 a second, 3 left
+        limiter.rate.planned(Quota(requests=(100.0, 3.0, 9.7)))  # 10 a second, 3 left
         begin = time.monotonic()
         for _ in range(6):
             await limiter.acquire()
@@ -297,9 +302,9 @@ def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
 def test_an_allowance_that_is_nearly_whole_does_not_slow_down():
     async def main() -> None:
         limiter = Limiter(Limits(8))
-        limiter.planned(Quota(requests=(1.0, 0.0, 60.0)))
+        limiter.rate.planned(Quota(requests=(1.0, 0.0, 60.0)))
         assert not limiter.has_room
-        limiter.planned(Quota(requests=(100.0, 90.0, 6.0), tokens=(1000.0, 900.0, 6.0)))
+        limiter.rate.planned(Quota(requests=(100.0, 90.0, 6.0), tokens=(1000.0, 900.0, 6.0)))
         assert limiter.has_room
         assert not limiter.counts_tokens
 
@@ -320,8 +325,7 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
         limiter.rate._paused_until = 0.0
         await limiter.acquire()
         assert not limiter.has_room
-        limiter.release()
-        limiter.accepted(time.monotonic(), Usage(1, seconds=0.01))
+        limiter.answered(time.monotonic(), answer())
         assert limiter.silent_since is None
         await limiter.acquire()
         assert limiter.has_room

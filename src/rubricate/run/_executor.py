@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextvars import Context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,14 +16,13 @@ from rubricate._sync import running_loop
 from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._channel import Channel
-from rubricate.run._desk import Desk
+from rubricate.run._context import Context, RunContext
 from rubricate.run._kept import Kept
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run._progress import Progress
 from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
 from rubricate.run.sending import (
     Budget,
-    Judgement,
     Locks,
     RunEnds,
     Sender,
@@ -88,7 +87,7 @@ class Execution:
         on_progress: Callable[[Progress], None],
         on_verdict: OnVerdict | None,
         stop: asyncio.Event,
-        context: Context | None,
+        context: contextvars.Context | None,
     ) -> None:
         self.not_run = 0
         self._items = iter(plan)
@@ -99,7 +98,19 @@ class Execution:
         paid: SendFor = sender
         if self._spending.is_bounded:
             paid = partial(self._spending.send, sender)
-        self._send = Kept(paid, answers)
+        self._run = RunContext(
+            send=paid,
+            kept=Kept(paid, answers),
+            spending=self._spending,
+            answers=answers,
+            progress=progress,
+            on_progress=on_progress,
+            places=asyncio.Semaphore(max(1, concurrency)),
+            goes_on=self._goes_on,
+            aside=self._set_aside,
+            look_ahead=self._look_ahead,
+            locks=Locks(),
+        )
         self._concurrency = concurrency
         self._first_workers = min(concurrency, bench.most_judgements(plan))
         self._workers: set[asyncio.Task[None]] = set()
@@ -120,11 +131,9 @@ class Execution:
         self._stop = stop
         self._context = context
         self._open: dict[int, JudgedItem] = {}
-        self._parts = asyncio.Semaphore(max(1, concurrency))
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
         self._flights = SingleFlight()
-        self._locks = Locks()
         self._breathed = time.monotonic()
         self._tells = on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
@@ -273,17 +282,14 @@ class Execution:
                 if len(self._late) > LATE:
                     yield self._late.popleft()
 
-    async def _next(self) -> tuple[JudgedItem, Call | None] | None:
-        """The next call: of an item that is open first, else of the next one."""
-        while True:
-            if self._ready:
-                return self._ready.popleft()
-            found = next(self._pending, None)
-            if found is None and self._late:
-                found = self._late.popleft()
-            if found is not None or not self._leaders:
-                return found
-            await self._more.wait()
+    def _next(self) -> tuple[JudgedItem, Call | None] | None:
+        """The next call: of an item that is open first, else of the next one; None for none yet."""
+        if self._ready:
+            return self._ready.popleft()
+        found = next(self._pending, None)
+        if found is None and self._late:
+            found = self._late.popleft()
+        return found
 
     async def _work(self, done: Channel[JudgedItem]) -> None:
         """Let workers work until there is nothing more to do or to spend, or `stop` is set."""
@@ -350,20 +356,27 @@ class Execution:
             await asyncio.sleep(INTERVAL)
             self._answers.commit()
 
-    def _goes_on(self, call: Call | None = None) -> bool:
-        """Whether anything more may be asked, or this call may."""
-        fits = self._spending.has_room(1 if call is None else len(call.asked))
-        return fits and not (self._stop.is_set() or self._sender.stopped_by)
+    def _goes_on(self, judgements: int = 1) -> bool:
+        """Whether so many more judgements may be made."""
+        if self._stop.is_set() or self._sender.stopped_by:
+            return False
+        return not self._spending.is_bounded or self._spending.has_room(judgements)
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on() and not self._has_too_many:
-            found = await self._next()
-            self._all_begun |= found is None
-            if found is None or not self._goes_on(found[1]):
+            found = self._next()
+            if found is None:
+                if self._leaders:  # what follows them may be more to do
+                    await self._more.wait()
+                    continue
+                self._all_begun = True
                 return
             item, call = found
-            if call is not None and not await self._led(item, call):
-                return
+            if call is not None:
+                leads = self._leader_first and item.leads(call)
+                make = self._led if leads or self._bench.may_escalate(call.seat) else self._made
+                if not await make(item, call):
+                    return
             if len(item.verdicts) == len(item.planned.rubric):
                 await done.put(item)
             if time.monotonic() - self._breathed > BREATH:
@@ -371,28 +384,26 @@ class Execution:
                 self._breathed = time.monotonic()
 
     async def _led(self, item: JudgedItem, call: Call) -> bool:
-        """Make a call, and let those go that have waited for it; whether the budget allowed it."""
-        leads = item.leads(call)
-        if not (leads or self._bench.may_escalate(call.seat)):
-            return await self._made(item, call)
+        """Make a call that others wait for, or that may bring more."""
         self._leaders += 1
         try:
             return await self._made(item, call)
         finally:
             self._leaders -= 1
-            if leads:
+            if item.leads(call):
                 self._ready.extend((item, one) for one in item.follow(call.seat))
             self._more.set()
             self._more.clear()
 
     async def _made(self, item: JudgedItem, call: Call) -> bool:
         """Make a call; whether the budget allowed it."""
-        if self._spending.is_bounded and not self._progress.calls:
-            async with self._first:  # the first call goes alone: it shows what a call costs
-                if not self._progress.calls:
-                    await self._make(item, call)
-                    return True
-            if not self._goes_on(call):
+        if self._spending.is_bounded:
+            if not self._progress.calls:
+                async with self._first:  # the first call goes alone: it shows what a call costs
+                    if not self._progress.calls:
+                        await self._make(item, call)
+                        return True
+            if not self._goes_on(len(call.asked)):
                 return False
         await self._make(item, call)
         return True
@@ -400,66 +411,59 @@ class Execution:
     async def _make(self, item: JudgedItem, call: Call) -> None:
         """Make a call, or take the answers that others have asked for meanwhile."""
         keys = call.keys
-        if await self._flights.begin(keys):
-            try:
-                await self._ask(item, call)
-            finally:
-                self._flights.end(keys)
+        is_mine = self._flights.begin(keys)
+        if is_mine is None:
+            await self._flights.over(keys)
+        if not is_mine:
+            self._ready.extend((item, left) for left in self._unknown(item, [call]))
+            self._on_progress(self._progress)
             return
-        self._ready.extend((item, left) for left in self._unknown(item, [call]))
-        self._on_progress(self._progress)
-
-    async def _ask(self, item: JudgedItem, call: Call) -> None:
-        progress, case = self._progress, item.planned.case
-        criteria = [asked.criterion for asked in call.asked]
-        progress.in_flight += len(criteria)
-        judgement = Judgement(
-            item,
-            failed_before=call.failed_before,
-            aside=self._set_aside,
-            look_ahead=self._look_ahead,
-        )
-        desk = Desk(
-            self._send,
-            judgement,
-            self._spending,
-            self._answers,
-            progress,
-            self._on_progress,
-            self._parts,
-            self._locks,
-            self._goes_on,
-        )
+        asked, progress = call.asked, self._progress
+        progress.in_flight += len(asked)
+        context = Context(self._run, item, call.failed_before)
         try:
-            if len(criteria) == 1:
-                verdicts = [await call.judge.judge(case, criteria[0], desk)]
-            else:
-                verdicts = await call.judge.judge_group(case, criteria, desk)
+            try:
+                case = item.planned.case
+                if len(asked) == 1:
+                    verdicts = [await call.judge.judge(case, asked[0].criterion, context)]
+                else:
+                    criteria = [one.criterion for one in asked]
+                    verdicts = await call.judge.judge_group(case, criteria, context)
+            except asyncio.CancelledError:
+                worker = asyncio.current_task()
+                if worker is None or worker.cancelling():
+                    raise
+                failed = Verdict("", "failed", error=CANCELLED, judge=call.judge.name)
+                verdicts = [failed] * len(asked)
+            finally:
+                progress.in_flight -= len(asked)
+                context.leave()
+            self._keep(item, call, verdicts, context)
         except RunEnds:
             return
-        except asyncio.CancelledError:
-            worker = asyncio.current_task()
-            if worker is None or worker.cancelling():
-                raise
-            verdicts = [Verdict("", "failed", error=CANCELLED, judge=call.judge.name)] * len(
-                criteria
-            )
         finally:
-            progress.in_flight -= len(criteria)
-            desk.leave()
-        took_requests = any(verdict.usage.requests for verdict in verdicts)
-        for asked, judged in zip(call.asked, verdicts, strict=True):
+            self._flights.end(keys)
+
+    def _keep(
+        self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context
+    ) -> None:
+        """Take the verdicts that a call has given, and put them into the journal."""
+        progress = self._progress
+        usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
+        for one, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
-            if verdict.criterion != asked.name:  # a criterion without a name of its own
-                verdict = replace(judged, criterion=asked.name)
-            self._take(item, call.seat, asked, verdict)
-            shared = took_requests and verdict.status != "failed"
+            if verdict.criterion != one.name:  # a criterion without a name of its own
+                verdict = replace(judged, criterion=one.name)
+            self._take(item, call.seat, one, verdict)
             self._answers.put(
-                asked.key, verdict_record(verdict), shared=shared, transcript=desk.transcript
+                one.key,
+                verdict_record(verdict),
+                shared=bool(usage.requests) and verdict.status != "failed",
+                transcript=context.transcript,
             )
             progress.calls += verdict.error is None or verdict.error.kind != "not_run"
             progress.count(verdict)
-        self._ready.extend((item, call) for call in self._escalated(item))
-        usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
-        progress.usage += desk.left(usage)
+        if item.escalated:
+            self._ready.extend((item, more) for more in self._escalated(item))
+        progress.usage += context.left(usage)
         self._on_progress(progress)

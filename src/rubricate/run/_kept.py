@@ -21,7 +21,7 @@ __all__ = ["Kept"]
 
 
 class Kept:
-    """Sends requests, and remembers the completions of those that are to be kept.
+    """Sends requests whose completions are to be kept, and remembers these.
 
     A completion that is remembered takes nothing: its usage is that of the judgement for which it
     was asked first. Requests that fail are not remembered.
@@ -37,8 +37,6 @@ class Kept:
         self._locks = Locks()
 
     async def __call__(self, model: Model, request: Request, judgement: Judgement) -> Completion:
-        if not request.kept:
-            return await self._send(model, request, judgement)
         key = _key(model, request)
         async with self._locks.of(key):
             record = self._answers.known([key]).records.get(key)

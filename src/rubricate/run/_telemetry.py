@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextvars
 import sys
 import time
+from collections.abc import Awaitable
 from functools import cache
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rubricate.run.results._results import Outcome
 
-__all__ = ["RequestSpan", "RunSpan"]
+__all__ = ["RunSpan", "is_traced", "traced"]
 
 NAME = "rubricate"
 PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
@@ -53,7 +53,7 @@ LONGEST = 100
 
 def _tracer() -> Tracer | None:
     """Where spans go; None where nobody has loaded OpenTelemetry."""
-    if "opentelemetry" not in sys.modules:
+    if not is_traced():
         return None
     try:
         from opentelemetry import trace
@@ -127,80 +127,59 @@ class RunSpan:
         return outcome
 
 
-class RequestSpan:
-    """The span of one request, and its metrics; a context manager around sending it."""
+def is_traced() -> bool:
+    """Whether anybody has loaded OpenTelemetry."""
+    return "opentelemetry" in sys.modules
 
-    __slots__ = (
-        "_begin",
-        "_completion",
-        "_current",
-        "_model",
-        "_request",
-        "_span",
-        "_told",
-        "_tracer",
+
+async def traced(model: Model, request: Request, asked: Awaitable[Completion]) -> Completion:
+    """The answer to a request that is being asked, with a span around it and its metrics."""
+    tracer = _tracer()
+    if tracer is None:
+        return await asked
+    from opentelemetry import trace
+
+    told = _attributes(model)
+    span = tracer.start_span(
+        f"chat {told['gen_ai.request.model']}",
+        kind=trace.SpanKind.CLIENT,
+        attributes={**told, **_parameters(model, request)},
     )
+    begin = time.perf_counter()
+    completion: Completion | None = None
+    try:
+        with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+            completion = await asked
+        return completion
+    except BaseException as error:
+        cause = error.kind if isinstance(error, ModelError) else type(error).__name__
+        told["error.type"] = cause
+        _fail(span, cause)
+        if isinstance(error, ModelError) and error.status is not None:
+            span.set_attribute("http.response.status_code", error.status)
+        raise
+    finally:
+        _measure(span, told, completion, time.perf_counter() - begin)
+        span.end()
 
-    def __init__(self, model: Model, request: Request) -> None:
-        self._model = model
-        self._request = request
-        self._tracer = _tracer()
-        self._completion: Completion | None = None
 
-    def __enter__(self) -> RequestSpan:
-        if self._tracer is None:
-            return self
-        from opentelemetry import trace
-
-        self._told = _attributes(self._model)
-        self._span = self._tracer.start_span(
-            f"chat {self._told['gen_ai.request.model']}",
-            kind=trace.SpanKind.CLIENT,
-            attributes={**self._told, **_parameters(self._model, self._request)},
-        )
-        self._current = trace.use_span(
-            self._span, record_exception=False, set_status_on_exception=False
-        )
-        self._current.__enter__()
-        self._begin = time.perf_counter()
-        return self
-
-    def answered(self, completion: Completion) -> None:
-        """Note the answer."""
-        self._completion = completion
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._tracer is None:
-            return
-        seconds = time.perf_counter() - self._begin
-        told = dict(self._told)
-        if error is not None:
-            cause = error.kind if isinstance(error, ModelError) else type(error).__name__
-            told["error.type"] = cause
-            _fail(self._span, cause)
-            if isinstance(error, ModelError) and error.status is not None:
-                self._span.set_attribute("http.response.status_code", error.status)
-        durations, tokens = _histograms()
-        found = self._completion
-        if found is not None and found.model:
-            told["gen_ai.response.model"] = found.model[:LONGEST]
-            self._span.set_attribute("gen_ai.response.model", found.model[:LONGEST])
-        if found is not None and found.finish_reason:
-            reasons = [found.finish_reason[:LONGEST]]
-            self._span.set_attribute("gen_ai.response.finish_reasons", reasons)
-        durations.record(seconds, told)
-        if found is not None:
-            for side in ("input", "output"):
-                count: int = getattr(found.usage, f"{side}_tokens")
-                self._span.set_attribute(f"gen_ai.usage.{side}_tokens", count)
-                tokens.record(count, {**told, "gen_ai.token.type": side})
-        self._current.__exit__(None, None, None)
-        self._span.end()
+def _measure(
+    span: Span, told: dict[str, str | int], completion: Completion | None, seconds: float
+) -> None:
+    """Note how a request ended, how long it took, and its tokens."""
+    durations, tokens = _histograms()
+    if completion is not None and completion.model:
+        told["gen_ai.response.model"] = completion.model[:LONGEST]
+        span.set_attribute("gen_ai.response.model", completion.model[:LONGEST])
+    if completion is not None and completion.finish_reason:
+        reasons = [completion.finish_reason[:LONGEST]]
+        span.set_attribute("gen_ai.response.finish_reasons", reasons)
+    durations.record(seconds, told)
+    if completion is not None:
+        for side in ("input", "output"):
+            count: int = getattr(completion.usage, f"{side}_tokens")
+            span.set_attribute(f"gen_ai.usage.{side}_tokens", count)
+            tokens.record(count, {**told, "gen_ai.token.type": side})
 
 
 def _fail(span: Span, cause: str) -> None:

@@ -32,6 +32,7 @@ from rubricate.run.sending._token_bucket import TokenBucket, planned_by, told
 
 __all__ = ["AdaptiveRate", "Limits"]
 
+INFINITE = float("inf")
 FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
 """How a run starts: so many requests at once, then so many a second, and such a share more for each
 answer, until so many answers came. An endpoint with a low limit has refused by then, and few
@@ -87,6 +88,7 @@ class AdaptiveRate:
     Attributes:
         latencies: how long answers take.
         silent_since: when the outage began (monotonic clock); None while there is none.
+        asked_until: until when the endpoint has asked all to wait (monotonic clock); 0 if never.
     """
 
     def __init__(self) -> None:
@@ -94,9 +96,9 @@ class AdaptiveRate:
         self.silent_since: float | None = None
         self._runs: list[Limits] = []
         self._most = 0
-        self._descriptors = float("inf")  # requests that there are file descriptors for
+        self._descriptors = INFINITE  # requests that there are file descriptors for
         self._in_flight = 0
-        self._paused_until = self._asked_until = 0.0
+        self._paused_until = self.asked_until = 0.0
         self._refusals: deque[bool] = deque(maxlen=RECENT)
         self._refused_sent: deque[float] = deque(maxlen=MOST_REFUSED)
         self._sent: deque[float] = deque(maxlen=4 * RECENT)
@@ -108,7 +110,7 @@ class AdaptiveRate:
         self._planned_tokens: TokenBucket | None = None
         self._reply_tokens = 100.0
         # What is learnt: the room for requests in flight, and from what.
-        self._room = self._threshold = float("inf")
+        self._room = self._threshold = INFINITE
         self._started = False
         self._answers = 0
         self._last_cut = self._mark = time.monotonic()
@@ -119,7 +121,7 @@ class AdaptiveRate:
         self._first_window: tuple[int, float] | None = None
         self._row = self._stuck = 0
         self._pause = FIRST_PAUSE
-        self._quick = float("inf")  # seconds: slower answers give no more room
+        self._quick = INFINITE  # seconds: slower answers give no more room
 
     @property
     def is_joined(self) -> bool:
@@ -143,7 +145,7 @@ class AdaptiveRate:
 
     def _agree(self) -> None:
         if not self._runs:
-            self._descriptors = float("inf")
+            self._descriptors = INFINITE
         most = max((run.concurrency for run in self._runs), default=0)
         self._most = int(min(most, self._descriptors))
         requests = [run.requests_per_minute for run in self._runs if run.requests_per_minute]
@@ -170,7 +172,7 @@ class AdaptiveRate:
     @property
     def asked_to_wait(self) -> float:
         """Seconds for which nothing is let through because the endpoint has asked for it."""
-        return max(0.0, self._asked_until - time.monotonic())
+        return max(0.0, self.asked_until - time.monotonic())
 
     def pause(self, seconds: float) -> None:
         """Let nothing through for so long."""
@@ -178,8 +180,9 @@ class AdaptiveRate:
 
     def wait(self, now: float, tokens: float) -> float:
         """Seconds until the next request may go; infinite until one in flight is back."""
-        if self._in_flight >= min(self._most, max(1.0, self._room) + self._stuck):
-            return float("inf")
+        in_flight = self._in_flight
+        if in_flight >= self._most or in_flight >= max(1.0, self._room) + self._stuck:
+            return INFINITE
         wait = self._paused_until - now if self._paused_until else 0.0
         for bucket in (self._given, self._pace, self._planned):
             if bucket is not None:
@@ -188,7 +191,7 @@ class AdaptiveRate:
             for bucket in (self._tokens, self._planned_tokens):
                 if bucket is not None:
                     wait = max(wait, bucket.wait(now, tokens))
-        return max(0.0, wait)
+        return wait if wait > 0.0 else 0.0
 
     def let(self, tokens: float) -> None:
         """A request of about so many tokens is in flight."""
@@ -204,7 +207,8 @@ class AdaptiveRate:
     def back(self) -> None:
         """A request is not in flight any more."""
         self._in_flight -= 1
-        self._stuck = max(0, self._stuck - 1)
+        if self._stuck:
+            self._stuck -= 1
 
     def sends(self, now: float) -> None:
         """A request is sent now."""
@@ -260,7 +264,7 @@ class AdaptiveRate:
         self._refused_sent.append(sent)
         if wait and self._mostly_refused:
             self.pause(wait)
-            self._asked_until = max(self._asked_until, time.monotonic() + wait)
+            self.asked_until = max(self.asked_until, time.monotonic() + wait)
         self._pace_refused += 1
         is_paced = self._started and self._pace is not None
         if not (is_paced or self._mostly_refused):
@@ -307,7 +311,7 @@ class AdaptiveRate:
         else:
             answered = self._pace_answers + self._pace_refused
             if answered >= USELESS_AFTER and self._pace_refused > USELESS_SHARE * answered:
-                self._pace, self._room = None, float("inf")
+                self._pace, self._room = None, INFINITE
                 self._pace_again_at = self._answers + 10 * USELESS_AFTER
                 return
             self._measured = max(self._measured, count / elapsed)

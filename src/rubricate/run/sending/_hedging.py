@@ -45,7 +45,13 @@ class Hedging:
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(
-        self, model: Model, request: Request, limiter: Limiter, patience: float, ends: float
+        self,
+        model: Model,
+        request: Request,
+        limiter: Limiter,
+        patience: float,
+        sent: float,
+        ends: float,
     ) -> Completion:
         """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
 
@@ -55,18 +61,19 @@ class Hedging:
             model, request: what to ask, and whom.
             limiter: the endpoint's; a second request goes only where it has room.
             patience: by how much more than usual this request may be late.
-            ends: when the time of its judgement is over (monotonic clock).
+            sent, ends: when it is sent, which is now, and when the time of its judgement is over
+                (monotonic clock).
 
         Raises:
             LostRequest: it is taken for lost.
             ModelError: the model's own, or `deadline`: there is no time left.
         """
-        watch = _Watch(model, request, limiter, patience, ends)
+        watch = _Watch(model, request, limiter, patience, sent, ends)
         self._watches.add(watch)
-        soon = ends - watch.begin < LOOK_EVERY
+        soon = ends - sent < LOOK_EVERY
         if self._timer is None or soon:
             self._stop()
-            wait = max(0.0, ends - watch.begin) + 0.001 if soon else LOOK_EVERY
+            wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
             self._timer = asyncio.get_running_loop().call_later(wait, self._look)
         try:
             completion = await model.complete(request)
@@ -82,7 +89,9 @@ class Hedging:
             raise
         finally:
             self._watches.discard(watch)
-            watch.end()
+            watch.ended = True
+            if watch.second is not None and watch.answer is None:
+                watch.second.cancel()
             if not self._watches:  # another loop may be the next to ask
                 self._stop()
         if watch.second is not None:
@@ -106,46 +115,56 @@ class _Watch:
     """Watches one request from its sending to its end.
 
     Attributes:
-        begin: when it was sent (monotonic clock).
-        second: the second request, if there was one.
+        second: the second request, if there was one, which is cancelled if it loses.
         answer: the second request's answer, if it came first.
+        ended: whether nothing is waited for any more.
     """
 
     __slots__ = (
         "_answers",
         "_cancelling",
-        "_ended",
         "_ends",
         "_interrupted",
         "_limiter",
         "_model",
         "_patience",
         "_request",
+        "_sent",
         "_task",
         "answer",
-        "begin",
+        "ended",
         "second",
     )
 
     def __init__(
-        self, model: Model, request: Request, limiter: Limiter, patience: float, ends: float
+        self,
+        model: Model,
+        request: Request,
+        limiter: Limiter,
+        patience: float,
+        sent: float,
+        ends: float,
     ) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._model, self._request = model, request
-        self._limiter, self._patience, self._ends = limiter, patience, ends
-        self._task, self._cancelling = task, task.cancelling()
-        self.begin = time.monotonic()
+        self._model = model
+        self._request = request
+        self._limiter = limiter
+        self._patience = patience
+        self._sent = sent
+        self._ends = ends
+        self._task = task
+        self._cancelling = task.cancelling()
         self._answers = limiter.latencies.count
-        self._interrupted = self._ended = False
+        self._interrupted = self.ended = False
         self.second: asyncio.Task[None] | None = None
         self.answer: Completion | None = None
 
     def look(self, now: float) -> None:
         """Send the request a second time, or give it up, if it is late."""
         limiter, latencies = self._limiter, self._limiter.latencies
-        waited = now - self.begin
-        if self._ended or self._interrupted:
+        waited = now - self._sent
+        if self.ended or self._interrupted:
             return
         if now >= self._ends:
             self._interrupt()
@@ -174,7 +193,7 @@ class _Watch:
             return  # the first may still be answered
         finally:
             self._limiter.release()
-        if not (self._ended or self._interrupted):
+        if not (self.ended or self._interrupted):
             self.answer = answer
             self._interrupt()
 
@@ -188,7 +207,7 @@ class _Watch:
 
     def lost(self, deadline: float) -> ModelError:
         """What a request that is given up failed with; `deadline` is in seconds."""
-        waited = time.monotonic() - self.begin
+        waited = time.monotonic() - self._sent
         if time.monotonic() >= self._ends:
             error = over_deadline(deadline)
         else:
@@ -196,9 +215,3 @@ class _Watch:
             error = LostRequest("timeout", text)
         error.requests += self.second is not None
         return error
-
-    def end(self) -> None:
-        """Stop watching; the request that lost is cancelled."""
-        self._ended = True
-        if self.second is not None and self.answer is None:
-            self.second.cancel()

@@ -16,10 +16,6 @@ class Judgement:
         item: what is judged. Different prompts are those of different items.
         failed_before: whether it failed in an earlier run: that it fails again says nothing new of
             the endpoint.
-        aside: told True while it waits to be sent again, so that another judgement takes its
-            place, and False after.
-        look_ahead: brings many more judgements, to find one whose prompt is answered; whether
-            there are any.
 
     Attributes:
         ends: when its time is over (monotonic clock); None until its first request goes out.
@@ -27,20 +23,11 @@ class Judgement:
             first; None while none has.
     """
 
-    __slots__ = ("aside", "ends", "failed_at", "failed_before", "item", "look_ahead")
+    __slots__ = ("ends", "failed_at", "failed_before", "item")
 
-    def __init__(
-        self,
-        item: object = None,
-        *,
-        failed_before: bool = False,
-        aside: Callable[[bool], None] = lambda waits: None,
-        look_ahead: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, item: object = None, *, failed_before: bool = False) -> None:
         self.item = self if item is None else item
         self.failed_before = failed_before
-        self.aside = aside
-        self.look_ahead = look_ahead
         self.ends: float | None = None
         self.failed_at: int | None = None
 
@@ -53,6 +40,13 @@ class Judgement:
     def is_fresh(self) -> bool:
         """Whether its requests may still tell something of the endpoint."""
         return self.failed_at is None and not self.failed_before
+
+    def aside(self, waits: bool) -> None:
+        """Told True while it waits to be sent again: another may take its place; False after."""
+
+    def look_ahead(self) -> bool:
+        """Bring many more judgements, to find a prompt that is answered; whether there are any."""
+        return False
 
 
 SendFor = Callable[[Model, Request, Judgement], Awaitable[Completion]]

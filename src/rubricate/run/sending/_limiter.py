@@ -14,8 +14,7 @@ from collections import deque
 from contextlib import suppress
 from weakref import WeakSet
 
-from rubricate.judge import Quota
-from rubricate.rubric import Usage
+from rubricate.judge import Completion
 from rubricate.run.sending._adaptive_rate import AdaptiveRate, Limits
 from rubricate.run.sending._latency import Latencies
 
@@ -26,7 +25,7 @@ class Limiter:
     """Lets requests through to one endpoint.
 
     Between `acquire` and `release` a request is in flight. What came of it is told by one of
-    `accepted`, `refused` and `failed`.
+    `answered` (which is a `release`, too), `refused` and `failed`.
 
     Attributes:
         rate: what is known of the endpoint; to be changed under the limiter's lock alone.
@@ -94,6 +93,14 @@ class Limiter:
         """Whether the endpoint fails, or asks for a pause."""
         return self.rate.in_trouble
 
+    def admits(self, tokens: float = 0.0) -> bool:
+        """Let a request of about so many tokens through, if it may go at once."""
+        with self._lock:
+            if self._waiting or self.rate.wait(time.monotonic(), tokens) != 0.0:
+                return False
+            self.rate.let(tokens)
+            return True
+
     async def acquire(
         self, tokens: float = 0.0, asker: object = None, *, is_new: bool = True
     ) -> bool:
@@ -103,8 +110,7 @@ class Limiter:
         furthest from those that have failed.
         """
         with self._lock:
-            if not self._waiting and self.rate.wait(time.monotonic(), tokens) == 0.0:
-                self.rate.let(tokens)
+            if self.admits(tokens):
                 return True
             waiter = _Waiter(tokens, asker, is_new)
             self._waiting.append(waiter)
@@ -178,10 +184,15 @@ class Limiter:
 
     # Learning
 
-    def accepted(self, sent: float, usage: Usage, expected: float = 0.0) -> None:
-        """A request sent then was answered; `expected` tokens were reckoned with."""
+    def answered(self, sent: float, completion: Completion, expected: float = 0.0) -> None:
+        """A request sent then is back with its answer; `expected` tokens were reckoned with."""
         with self._lock:
-            self.rate.accepted(sent, usage, expected)
+            self.rate.back()
+            if self._waiting:
+                self._wake()
+            self.rate.accepted(sent, completion.usage, expected)
+            if completion.quota is not None:
+                self.rate.planned(completion.quota)
 
     def refused(self, sent: float, wait: float | None) -> None:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
@@ -210,11 +221,6 @@ class Limiter:
         """The endpoint answered, be it with an error: there is no outage."""
         with self._lock:
             self.rate.is_alive()
-
-    def planned(self, quota: Quota) -> None:
-        """Keep to what the endpoint's headers say is left."""
-        with self._lock:
-            self.rate.planned(quota)
 
 
 class _Waiter:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._telemetry import RequestSpan
+from rubricate.run._telemetry import is_traced, traced
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker
 from rubricate.run.sending._descriptors import bounded
@@ -132,11 +132,57 @@ class Sender:
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
             limiter = self._joined(model)
+        failed = _Failures()
         breaker.join(judgement)
         try:
-            return await self._until_answered(limiter, breaker, model, request, judgement)
+            while True:
+                try:
+                    completion = await self._attempt(
+                        limiter, breaker, model, request, judgement, failed.patience
+                    )
+                except ModelError as error:
+                    wait = await self._noted(limiter, breaker, model, judgement, error, failed)
+                    logger.info("retrying: %s", error)
+                    self._on_trouble(str(error))
+                    if error.kind in ("auth", "files"):
+                        await asyncio.sleep(wait)
+                    else:
+                        await self._set_aside(limiter, breaker, judgement, wait)
+                else:
+                    breaker.accept()
+                    return _after(failed.requests, completion) if failed.requests else completion
         finally:
             breaker.leave(judgement)
+
+    async def _noted(
+        self,
+        limiter: Limiter,
+        breaker: CircuitBreaker,
+        model: Model,
+        judgement: Judgement,
+        error: ModelError,
+        failed: _Failures,
+    ) -> float:
+        """Seconds until a failed request is sent again.
+
+        Raises:
+            ModelError: it is not.
+        """
+        failed.note(error)
+        wait = None
+        if self.stopped_by is None and breaker.lost is None:
+            wait, counts = self._wait(limiter, breaker, judgement, error, failed.attempts)
+            failed.attempts -= not counts
+            if wait is None:
+                await self._bring_others(breaker, judgement, error)
+                self._gave_up(limiter, breaker, model, judgement, error)
+        if wait is None:
+            if failed.cause is None or error.requests:  # else it only waited for its turn
+                failed.cause = error
+            failed.cause.requests = failed.requests
+            raise failed.cause from None
+        failed.cause = error
+        return wait
 
     def _joined(self, model: Model) -> Limiter:
         """The limiter of a model's endpoint, with this run's limits taken in."""
@@ -151,52 +197,6 @@ class Sender:
             self._on_trouble(bound)
         return limiter
 
-    async def _until_answered(
-        self,
-        limiter: Limiter,
-        breaker: CircuitBreaker,
-        model: Model,
-        request: Request,
-        judgement: Judgement,
-    ) -> Completion:
-        attempt = requests = timeouts = 0
-        cause: ModelError | None = None
-        while True:
-            attempt += 1
-            try:
-                completion = await self._attempt(
-                    limiter, breaker, model, request, judgement, 2.0**timeouts
-                )
-            except ModelError as error:
-                requests += error.requests
-                timeouts += error.kind == "timeout"
-                wait = None
-                if self._goes_on(breaker):
-                    wait, counts = self._wait(limiter, breaker, judgement, error, attempt)
-                    attempt -= not counts
-                    if wait is None:
-                        await self._bring_others(breaker, judgement, error)
-                        self._gave_up(limiter, breaker, model, judgement, error)
-                if wait is None:
-                    if cause is None or error.requests:  # else it only waited for its turn
-                        cause = error
-                    cause.requests = requests
-                    raise cause from None
-                cause = error
-                logger.info("retrying: %s", error)
-                self._on_trouble(str(error))
-                if error.kind in ("auth", "files"):
-                    await asyncio.sleep(wait)
-                else:
-                    await self._set_aside(limiter, breaker, judgement, wait)
-            else:
-                breaker.accept()
-                if requests:
-                    usage = completion.usage
-                    usage = replace(usage, requests=usage.requests + requests)
-                    completion = replace(completion, usage=usage)
-                return completion
-
     async def _attempt(
         self,
         limiter: Limiter,
@@ -206,12 +206,15 @@ class Sender:
         judgement: Judgement,
         patience: float,
     ) -> Completion:
+        """The answer to a request whose turn it is; what comes of it is learnt from."""
         expected = 0.0
         if limiter.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
         self._check_goes_on(limiter, breaker, judgement)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
+        if breaker.is_open and limiter.admits(expected):
+            return await self._sent(limiter, breaker, model, request, judgement, patience, expected)
         alone = not breaker.is_open
         if alone:
             await self._in_time(judgement, breaker.turn(judgement))
@@ -242,41 +245,48 @@ class Sender:
         patience: float,
         expected: float,
     ) -> Completion:
-        """The answer to a request that may go now; what comes of it is learnt from."""
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
         limiter.rate.sends(sent)
-        late = None
-        if not breaker.is_open:
-            late = asyncio.create_task(_open_late(breaker))
+        late = None if breaker.is_open else asyncio.create_task(_open_late(breaker))
+        asked = self._hedging.complete(model, request, limiter, patience, sent, judgement.ends)
+        is_answered = False
         try:
-            with RequestSpan(model, request) as span:
-                completion = await self._hedging.complete(
-                    model, request, limiter, patience, judgement.ends
-                )
-                span.answered(completion)
+            completion = await (traced(model, request, asked) if is_traced() else asked)
+            is_answered = True
         except ModelError as error:
-            is_lost = isinstance(error, LostRequest)
-            if error.kind in UNANSWERED and error.status is None and not is_lost:
-                limiter.timed_out(sent, limiter.latencies.count - before)
-            if error.kind == "rate_limit":
-                limiter.refused(sent, error.retry_after)
-            elif error.kind == "files":
-                limiter.lacks_descriptors()
-            elif not error.retryable and error.kind != "deadline":
-                limiter.is_alive()
-            elif not is_lost:
-                self._failed(limiter, breaker, judgement, error, sent)
+            self._learn(limiter, breaker, judgement, error, sent, before)
             raise
         finally:
             if late is not None:
                 late.cancel()
-            limiter.release()
-        limiter.accepted(sent, completion.usage, expected)
-        if completion.quota is not None:
-            limiter.planned(completion.quota)
+            if not is_answered:
+                limiter.release()
+        limiter.answered(sent, completion, expected)
         return completion
+
+    def _learn(
+        self,
+        limiter: Limiter,
+        breaker: CircuitBreaker,
+        judgement: Judgement,
+        error: ModelError,
+        sent: float,
+        before: int,
+    ) -> None:
+        """Note what a request failed with, sent then, when there had been so many answers."""
+        is_lost = isinstance(error, LostRequest)
+        if error.kind in UNANSWERED and error.status is None and not is_lost:
+            limiter.timed_out(sent, limiter.latencies.count - before)
+        if error.kind == "rate_limit":
+            limiter.refused(sent, error.retry_after)
+        elif error.kind == "files":
+            limiter.lacks_descriptors()
+        elif not error.retryable and error.kind != "deadline":
+            limiter.is_alive()
+        elif not is_lost:
+            self._failed(limiter, breaker, judgement, error, sent)
 
     async def _in_time(self, judgement: Judgement, waiting: Coroutine[Any, Any, T]) -> T:
         """Wait for a request's turn, as long as its judgement may take."""
@@ -293,9 +303,6 @@ class Sender:
         error.requests = 0
         return error
 
-    def _goes_on(self, breaker: CircuitBreaker) -> bool:
-        return self.stopped_by is None and breaker.lost is None
-
     def _check_goes_on(
         self, limiter: Limiter, breaker: CircuitBreaker, judgement: Judgement
     ) -> None:
@@ -305,6 +312,8 @@ class Sender:
         """
         ended = self.stopped_by or breaker.lost
         if ended is None:
+            if not limiter.rate.asked_until:
+                return
             wait = limiter.asked_to_wait
             if wait <= self._retries.deadline:
                 return
@@ -458,6 +467,37 @@ class Sender:
         )
         copy.requests = requests
         return copy
+
+
+class _Failures:
+    """What has come of a request so far.
+
+    Attributes:
+        attempts: how often it was sent, those attempts left out that do not count.
+        requests: how many requests that took.
+        patience: by how much more than usual it may be late: the more, the more often it was.
+        cause: what it failed with.
+    """
+
+    __slots__ = ("attempts", "cause", "patience", "requests")
+
+    def __init__(self) -> None:
+        self.attempts = self.requests = 0
+        self.patience = 1.0
+        self.cause: ModelError | None = None
+
+    def note(self, error: ModelError) -> None:
+        """An attempt has failed."""
+        self.attempts += 1
+        self.requests += error.requests
+        if error.kind == "timeout":
+            self.patience *= 2.0
+
+
+def _after(requests: int, completion: Completion) -> Completion:
+    """The completion with the requests in its usage that came before."""
+    usage = replace(completion.usage, requests=completion.usage.requests + requests)
+    return replace(completion, usage=usage)
 
 
 async def _open_late(breaker: CircuitBreaker) -> None:

@@ -26,11 +26,11 @@ class SingleFlight:
             self._planned[key] = self._planned.get(key, 0) + 1
             self._asked.discard(key)  # in vain
 
-    async def begin(self, keys: Sequence[str]) -> bool:
+    def begin(self, keys: Sequence[str]) -> bool | None:
         """Whether a planned call is to be made as it is planned; `end` is then to follow.
 
-        It is not where another has asked for one of its answers since it was planned. Where one is
-        asking, that is waited for.
+        It is not where another has asked for one of its answers since it was planned; None where
+        one is asking: `over` waits for that.
         """
         asked = False
         for key in keys:
@@ -41,15 +41,21 @@ class SingleFlight:
                 asked = True
                 if not left:
                     self._asked.discard(key)
+        for key in keys:
+            if key in self._asking:
+                return None
+        if not asked:
+            for key in keys:
+                self._asking[key] = None
+        return not asked
+
+    async def over(self, keys: Sequence[str]) -> None:
+        """Wait until nobody asks for one of these answers."""
         while on_way := [key for key in keys if key in self._asking]:
-            asked = True
             waited = self._asking[on_way[0]]
             if waited is None:
                 waited = self._asking[on_way[0]] = asyncio.get_running_loop().create_future()
             await asyncio.wait([waited])
-        if not asked:
-            self._asking.update(dict.fromkeys(keys))
-        return not asked
 
     def end(self, keys: Sequence[str]) -> None:
         """Note that a call has been made, whatever came of it."""
