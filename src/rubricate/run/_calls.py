@@ -52,7 +52,8 @@ class Call(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """The keys of its answers."""
-        return [asked.key for asked in self.asked]
+        asked = self.asked
+        return [asked[0].key] if len(asked) == 1 else [one.key for one in asked]
 
     @property
     def needs_judge(self) -> bool:

@@ -224,8 +224,11 @@ class Execution:
                     saved.append(verdict.usage)
             if left:
                 failed_before = left[0].key in failed
-                unknown.append(call._replace(asked=left, failed_before=failed_before))
-                self._flights.plan(unknown[-1].keys)
+                if failed_before != call.failed_before or len(left) < len(call.asked):
+                    unknown.append(call._replace(asked=left, failed_before=failed_before))
+                else:
+                    unknown.append(call)
+                self._flights.plan([one.key for one in left])
         if saved:
             progress.saved = Usage.total((progress.saved, *saved))
         if self._leader_first:
