@@ -241,7 +241,7 @@ def _label(entry: Entry, criterion: str, label: object) -> str | None:
 
 def _question(criterion: Criterion) -> dict[str, Any]:
     """What an annotator is asked. Weights are not shown, only whether MET is a fault."""
-    asked = criterion.ask()
+    asked = criterion.question
     meanings = {one.label: one.meaning for one in asked.answers}
     return {
         "criterion": criterion.name,

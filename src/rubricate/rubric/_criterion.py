@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -292,8 +293,19 @@ class Criterion(Document):
         self.value(label)
         return [option.label for option in self.options].index(label)
 
+    @cached_property
+    def question(self) -> Question:
+        """What a judge is asked about this criterion: what `ask` makes, made once."""
+        return self.ask()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; with other fields it makes a `question` of its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("question", None)
+        return copied
+
     def ask(self) -> Question:
-        """What a judge is asked about this criterion."""
+        """Make the question about this criterion; each kind makes its own."""
         if self.options is not None:
             answers = [Answer(option.label, option.description) for option in self.options]
             cannot = "the material does not allow a decision between the options"
