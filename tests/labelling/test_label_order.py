@@ -37,7 +37,7 @@ def test_a_random_order_is_the_same_each_time_and_has_what_is_settled_last():
     assert label_order(made, "random", judged={}, labels={}, seed=4) != order
 
 
-def test_those_worth_most_come_first():
+def test_the_least_certain_come_first():
     made = entries(
         {"annotations": {"ann": {"speed": "MET"}, "bea": {"speed": "MET"}}},  # 0: all agree
         {},  # 1: the judge is sure
@@ -46,16 +46,16 @@ def test_those_worth_most_come_first():
     )
     judged = {"0": {"speed": 0.4}, "1": {"speed": 0.02}, "2": {"speed": 0.45}, "3": {"speed": 0.0}}
     labels = {str(n): {"speed": "MET"} for n in range(4)}
-    assert label_order(made, "worth", judged=judged, labels=labels) == ["3", "2", "1", "0"]
+    assert label_order(made, "uncertainty", judged=judged, labels=labels) == ["3", "2", "1", "0"]
     labels["0"] = {"speed": "UNMET"}  # the judge differs from people
-    assert set(label_order(made, "worth", judged=judged, labels=labels)[:2]) == {"0", "3"}
+    assert set(label_order(made, "uncertainty", judged=judged, labels=labels)[:2]) == {"0", "3"}
 
 
 @pytest.mark.parametrize(
     ("data", "options", "said"),
     [
-        ("data.json", {"order": "worst"}, "--order must be random or worth, found 'worst'"),
-        ("data.json", {"order": "worth"}, "--order worth needs --run"),
+        ("data.json", {"order": "worst"}, "--order must be random or uncertainty, found 'worst'"),
+        ("data.json", {"order": "uncertainty"}, "--order uncertainty needs --run"),
         ("nothing.json", {}, "nothing.json: file not found"),
         ("data.json", {"run": Path("nowhere")}, "nowhere: no such run folder"),
     ],

@@ -183,7 +183,7 @@ def pages() -> None:
     file = open_label_file("answers.csv", rubric)
     assert_type(file, LabelFile)
     file.apply([NewLabel("1", "ann", "a", "MET"), NewLabel("1", "ann", "b", None)])
-    LabelServer(LabelSession(file, run="run", order="worth"), annotator="ann")
+    LabelServer(LabelSession(file, run="run", order="uncertainty"), annotator="ann")
 
 
 def tables() -> None:

@@ -37,8 +37,8 @@ def label(
     order: Annotated[
         str | None,
         typer.Option(
-            help="random, or worth: where people or the judge differ or it is unsure first. "
-            "[worth with --run, else random]"
+            help="random, or uncertainty: where people or the judge differ or it is unsure first. "
+            "[uncertainty with --run, else random]"
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random order.")] = 0,
@@ -56,9 +56,9 @@ def label(
 
     chosen = next((one for one in get_args(Order) if one == order), None)
     if order is not None and chosen is None:
-        raise InputError(f"--order must be random or worth, found '{order}'")
-    if chosen == "worth" and run is None:
-        raise InputError("--order worth needs --run: the judge says where it is not sure")
+        raise InputError(f"--order must be random or uncertainty, found '{order}'")
+    if chosen == "uncertainty" and run is None:
+        raise InputError("--order uncertainty needs --run: the judge says where it is not sure")
     file = open_label_file(
         data,
         None if rubric is None else Rubric.from_file(rubric),
@@ -97,9 +97,9 @@ async def _serve(session: LabelSession, annotator: str, port: int, *, browser: b
                 f"Comments of {session.file.path} cannot be kept: the file as it was will be "
                 "beside it, as NAME.before-labels.\n"
             )
-        if session.how == "worth":
+        if session.how == "uncertainty":
             sys.stderr.write(
-                "The items worth most come first: good for finding errors, but no random sample.\n"
+                "The least sure items come first: good for finding errors, but no random sample.\n"
             )
         if browser:
             await asyncio.to_thread(webbrowser.open, server.url)

@@ -11,7 +11,7 @@ from rubricate._files import user_path
 from rubricate.analysis import finished_items, read_run
 from rubricate.dataset import Adjudication, Change, Entry, LabelFile, NewLabel
 from rubricate.errors import InputError
-from rubricate.labelling._worth import Order, label_order, open_questions
+from rubricate.labelling._order import Order, label_order, open_questions
 from rubricate.rubric import ABSTENTION, Criterion
 
 __all__ = ["LabelSession"]
@@ -41,7 +41,7 @@ class LabelSession:
     Args:
         file: where the labels go.
         run: the folder of a run on the dataset, whose verdicts are shown afterwards.
-        order: which items come first. Default: `worth` with a run, else `random`.
+        order: which items come first. Default: `uncertainty` with a run, else `random`.
         seed: of the random order.
 
     Attributes:
@@ -67,7 +67,7 @@ class LabelSession:
         self._said: dict[str, _Said] = {}
         if run is not None:
             self._read(user_path(run))
-        self.how: Order = order or ("random" if run is None else "worth")
+        self.how: Order = order or ("random" if run is None else "uncertainty")
         self.order = label_order(
             file.entries,
             self.how,
@@ -111,10 +111,10 @@ class LabelSession:
         }
 
     def _ordered(self) -> Iterator[Entry]:
-        places = {entry.id: entry for entry in self.file.entries}
-        for item in dict.fromkeys((*self.order, *places)):
-            if item in places:
-                yield places[item]
+        entries = {entry.id: entry for entry in self.file.entries}
+        for item in dict.fromkeys((*self.order, *entries)):
+            if item in entries:
+                yield entries[item]
 
     def _line(self, entry: Entry, annotator: str) -> dict[str, Any]:
         return {
@@ -240,7 +240,7 @@ def _label(entry: Entry, criterion: str, label: object) -> str | None:
 
 
 def _question(criterion: Criterion) -> dict[str, Any]:
-    """What an annotator is asked. Weights are not shown, only whether MET is a fault."""
+    """What an annotator is asked. Weights are not shown, only whether MET costs."""
     asked = criterion.question
     meanings = {one.label: one.meaning for one in asked.answers}
     return {

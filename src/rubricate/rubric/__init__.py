@@ -1,4 +1,10 @@
-"""What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop."""
+"""What is asked: criteria, rubrics, verdicts and the scorer. Pure: no network, no loop.
+
+A `Rubric` is a list of criteria of any kind, each with a name and a weight. A kind is a class that
+knows what to ask (`ask`), how to read the answer (`read`), and the answer's `value` in [0, 1];
+nothing else switches on it. What comes back for an item, a criterion and a judge is a `Verdict`;
+`aggregate` makes one of several votes, and `score` makes one `Score` of an item's verdicts.
+"""
 
 from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
 from rubricate.rubric._computed import Computed, ComputedCriterion

@@ -131,9 +131,9 @@ class CodeCriterion(ComputedCriterion):
         return Reading("judged", f"{share!r}")
 
     def value(self, label: str) -> float | None:
-        worth = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}
-        if label in worth:
-            return worth[label]
+        known = {"MET": 1.0, "UNMET": 0.0, ABSTENTION: None, NOT_APPLICABLE: None}
+        if label in known:
+            return known[label]
         share = read_share(label)
         if share is None:
             raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")

@@ -1,7 +1,7 @@
 """A criterion: what every kind of it has, and the two kinds that are answered with a label.
 
 A kind is a class. It knows what to ask a judge (or that none is needed), how to read the answer,
-and what the answer is worth; nothing else in the program switches on the kind.
+and the answer's value; nothing else in the program switches on the kind.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class CriterionOption(Document):
     label: str
     """What a judge and a label say to choose it."""
     value: float | None = None
-    """Its worth, between 0 and 1. Not needed where `na` is true."""
+    """Its value, between 0 and 1. Not needed where `na` is true."""
     na: bool = False
     """Whether choosing it means that the criterion does not apply (it then leaves the score)."""
     description: str | None = None
@@ -138,9 +138,9 @@ class Criterion(Document):
     """One thing that a submission is judged by.
 
     Without `options` it is binary (MET, UNMET, CANNOT_ASSESS); with them, multi-choice. A
-    negative `weight` makes it a fault: MET then means that the fault is present, and costs. The
-    other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`, `MetricCriterion`,
-    `CodeCriterion` and `CounterCriterion`.
+    negative `weight` makes it a penalty criterion: MET then means that the fault is present, and
+    costs. The other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`,
+    `MetricCriterion`, `CodeCriterion` and `CounterCriterion`.
     """
 
     needs_judge: ClassVar[bool] = True
@@ -150,7 +150,7 @@ class Criterion(Document):
     """Short name, unique in its rubric. Default: `criterion_N` by its index there, from 1; outside
     a rubric there is none."""
     weight: float = 1.0
-    """Its weight in the score; any finite number, negative for a fault."""
+    """Its weight in the score; any finite number, negative for a penalty."""
     requirement: str
     """What is required, in words; the judge sees this."""
     note: str | None = None
@@ -310,13 +310,13 @@ class Criterion(Document):
             answers = [Answer(option.label, option.description) for option in self.options]
             cannot = "the material does not allow a decision between the options"
         else:
-            fault = self.weight < 0
+            penalty = self.weight < 0
             met = (
                 "the fault that the criterion describes is present in the submission"
-                if fault
+                if penalty
                 else "the submission meets the criterion"
             )
-            unmet = "the fault is not present" if fault else "it does not"
+            unmet = "the fault is not present" if penalty else "it does not"
             answers = [Answer("MET", met), Answer("UNMET", unmet)]
             cannot = "the material does not allow a decision either way"
         return label_question(self.requirement, [*answers, Answer(ABSTENTION, cannot)])
@@ -329,7 +329,7 @@ class Criterion(Document):
         return Reading(self.status(label), label)
 
     def value(self, label: str) -> float | None:
-        """What an answer is worth, in [0, 1]; None for CANNOT_ASSESS and N/A options.
+        """An answer's value, in [0, 1]; None for CANNOT_ASSESS and N/A options.
 
         Raises:
             InputError: the label is not one of the criterion's answers.
@@ -350,14 +350,14 @@ class Criterion(Document):
     def must_quote(self, label: str) -> bool:
         """Whether an answer says that something is in the text, which can be quoted.
 
-        All do but the one that is worth least (UNMET), which may rest on what is not there.
+        All do but the one of the least value (UNMET), which may rest on what is not there.
         """
         value = self.value(label)
         return value is not None and value > self.value_range[0]
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and the most that an answer to this criterion can be worth."""
+        """The least and the greatest value that an answer to this criterion can have."""
         values = [
             option.value
             for option in self.options or ()
@@ -366,13 +366,13 @@ class Criterion(Document):
         return (min(values), max(values)) if values else (0.0, 1.0)
 
     def nearest_label(self, value: float) -> str:
-        """The answer whose worth is nearest to a value; of two equally near, what scores lower."""
+        """The answer whose value is nearest to this; of two as near, what scores lower."""
         answers = [(option.value, option.label) for option in self.options or () if not option.na]
         if self.options is None:
             answers = [(0.0, "UNMET"), (1.0, "MET")]
         sign = -1.0 if self.weight < 0 else 1.0
-        worths = [(worth, label) for worth, label in answers if worth is not None]
-        return min(worths, key=lambda one: (round(abs(one[0] - value), 9), sign * one[0]))[1]
+        valued = [(own, label) for own, label in answers if own is not None]
+        return min(valued, key=lambda one: (round(abs(one[0] - value), 9), sign * one[0]))[1]
 
     @property
     def has_steps(self) -> bool:
@@ -391,8 +391,8 @@ class Criterion(Document):
             for option in self.options or ()
             if not option.na and option.value is not None
         )
-        for worth, number in known:
-            if _WHOLE.match(label) and number == int(label) and abs(worth - value) < 1e-9:
+        for own, number in known:
+            if _WHOLE.match(label) and number == int(label) and abs(own - value) < 1e-9:
                 return float(number)
         below = [one for one in known if one[0] <= value]
         above = [one for one in known if one[0] >= value]

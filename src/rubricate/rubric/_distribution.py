@@ -1,6 +1,6 @@
-"""An answer that is a probability for each label: how it is understood, and what it is worth.
+"""An answer that is a probability for each label: how it is understood, and its value.
 
-The journal keeps the probabilities, not their worth: weights and option values can change without
+The journal keeps the probabilities, not the value: weights and option values can change without
 asking the judge again.
 """
 
@@ -66,9 +66,9 @@ def _expected(
     of_status = {label: one for label, one in shares.items() if criterion.status(label) == status}
     if status != "judged" or not masses[status]:
         return _reading(criterion, _greatest(criterion, of_status), shares, answer)
-    worth = math.fsum(share * (criterion.value(label) or 0.0) for label, share in of_status.items())
+    mean = math.fsum(share * (criterion.value(label) or 0.0) for label, share in of_status.items())
     low, high = criterion.value_range
-    value = min(high, max(low, worth / masses[status]))
+    value = min(high, max(low, mean / masses[status]))
     return _reading(criterion, criterion.nearest_label(value), shares, answer, value)
 
 
@@ -77,8 +77,8 @@ def _greatest(criterion: Criterion, shares: Mapping[str, float]) -> str:
 
     def rank(label: str) -> tuple[float, bool, float]:
         judged = criterion.status(label) == "judged"
-        worth = sign * (criterion.value(label) or 0.0) if judged else 0.0
-        return round(shares[label], 9), judged, -worth
+        scored = sign * (criterion.value(label) or 0.0) if judged else 0.0
+        return round(shares[label], 9), judged, -scored
 
     return max(shares, key=rank)
 

@@ -66,8 +66,8 @@ class Question:
         return bool(labels) and self.verdict_schema.get("enum") == labels
 
     def in_order(self, order: Sequence[int]) -> Question:
-        """The same question with its answers, by their places from 0, in another order."""
-        answers = tuple(self.answers[place] for place in order)
+        """The same question with its answers, by their indices, in another order."""
+        answers = tuple(self.answers[index] for index in order)
         schema = self.verdict_schema
         if self.is_choice:
             schema = {**schema, "enum": [answer.label for answer in answers]}
@@ -85,7 +85,7 @@ class Reading:
         quotes: passages that the answer itself quotes.
         detail: what the answer says beyond its label, as JSON values.
         answer: the answer as JSON values, where the label alone does not hold it.
-        value: what the answer is worth, where it is not what the label is worth.
+        value: the answer's value, where it is not the label's.
         probability: the judge's probability for the label, where the answer says it.
         claims: the items that the answer says something of, each with its own quote, which may be
             empty.

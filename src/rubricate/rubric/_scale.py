@@ -40,7 +40,7 @@ class ScaleCriterion(Criterion):
     A dict by score, or a list from the lowest up.
     """
     higher_is_better: bool = True
-    """Whether the highest score is worth 1 (else the lowest is)."""
+    """Whether the highest score has the value 1 (else the lowest has)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -155,9 +155,9 @@ class ScaleCriterion(Criterion):
 
     def nearest_label(self, value: float) -> str:
         share = value if self.higher_is_better else 1.0 - value
-        place = round(self.low + share * (self.high - self.low), 9)
+        score = round(self.low + share * (self.high - self.low), 9)
         lower_is_less = (self.weight < 0) != self.higher_is_better
-        return str(math.ceil(place - 0.5) if lower_is_less else math.floor(place + 0.5))
+        return str(math.ceil(score - 0.5) if lower_is_less else math.floor(score + 0.5))
 
     def label_of(self, given: object) -> str:
         if given == ABSTENTION:

@@ -41,8 +41,8 @@ class Score:
         raw: the weighted sum before division, in units of the weights.
         coverage: the share of the applicable criteria that were judged, in [0, 1].
         faults_only: whether criteria that give points are missing (abstained or failed) so that
-            only faults are left: one that is absent then gives a full score, where the worst answer
-            to what is missing would have given none.
+            only penalty criteria are left: a fault that is absent then gives a full score, where
+            the worst answer to what is missing would have given none.
         penalty: what was subtracted for length, in [0, 1].
         before_penalty: the value before that; None where length does not count.
     """

@@ -208,8 +208,8 @@ def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=1e-9)
 
 
-def _most(ballots: Sequence[_Ballot], worth: Callable[[Verdict], float]) -> tuple[Verdict, bool]:
-    """A vote for the label with the most weight, of equal ones the least in worth; if a tie."""
+def _most(ballots: Sequence[_Ballot], value: Callable[[Verdict], float]) -> tuple[Verdict, bool]:
+    """A vote for the label with the most weight, of equal ones that of least value; if a tie."""
     first: dict[str, Verdict] = {}
     for ballot in ballots:
         first.setdefault(ballot.vote.label or "", ballot.vote)
@@ -219,7 +219,7 @@ def _most(ballots: Sequence[_Ballot], worth: Callable[[Verdict], float]) -> tupl
     }
     most = max(totals.values())
     leading = [vote for label, vote in first.items() if _same(totals[label], most)]
-    return min(leading, key=worth), len(leading) > 1
+    return min(leading, key=value), len(leading) > 1
 
 
 def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> _Outcome:

@@ -93,15 +93,15 @@ def _decoded(content: bytes, path: Path) -> str:
     return text
 
 
-def _not_utf8(content: bytes, place: int) -> str:
+def _not_utf8(content: bytes, position: int) -> str:
     from charset_normalizer import from_bytes
 
     found = from_bytes(content[:MOST_GUESSED]).best()
     if found is None:
-        return f"is a binary file, or text in no known encoding (byte {place} is not UTF-8)"
+        return f"is a binary file, or text in no known encoding (byte {position} is not UTF-8)"
     name = found.encoding
     return (
-        f"is not UTF-8 text (byte {place}) but seems to be {name}: save it as UTF-8 "
+        f"is not UTF-8 text (byte {position}) but seems to be {name}: save it as UTF-8 "
         f"(iconv -f {name} -t utf-8)"
     )
 

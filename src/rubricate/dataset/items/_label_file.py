@@ -65,7 +65,7 @@ class _Held:
 
     dataset: RubricDataset
     entries: list[Entry]
-    places: dict[str, int]
+    indices: dict[str, int]
 
 
 class LabelFile:
@@ -122,15 +122,15 @@ class LabelFile:
             entries = list(dataset.entries())
         except InputError as error:
             raise error.within(file=self.path) from None
-        places = {entry.id: index for index, entry in enumerate(entries)}
-        self._held, self._seen = _Held(dataset, entries, places), seen
+        indices = {entry.id: index for index, entry in enumerate(entries)}
+        self._held, self._seen = _Held(dataset, entries, indices), seen
 
     def entry(self, item: str) -> Entry:
         """The item with this id; `InputError` if there is none."""
         held = self._held
-        if item not in held.places:
+        if item not in held.indices:
             raise InputError(f"there is no item '{item}'", file=self.path)
-        return held.entries[held.places[item]]
+        return held.entries[held.indices[item]]
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Make changes; they are on disk when this returns.
@@ -164,30 +164,30 @@ class LabelFile:
             raise
 
     def _changed(self, change: Change) -> int:
-        """Make a change in the document; the place of its item."""
-        entry, place = self.entry(change.item), self._held.places[change.item]
+        """Make a change in the document; the index of its item."""
+        entry, index = self.entry(change.item), self._held.indices[change.item]
         if change.criterion not in entry.rubric.names:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
-        item: dict[str, Any] = self._document["items"][place]
+        item: dict[str, Any] = self._document["items"][index]
         if isinstance(change, NewLabel):
             _put(item, "annotations", change.annotator, change.criterion, change.label)
-            return place
+            return index
         labels = item.get("ground_truth") or [None] * len(entry.rubric)
         labels[entry.rubric.names.index(change.criterion)] = change.label
         item["ground_truth"] = labels if any(label is not None for label in labels) else None
         said = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
         kept = None if change.label is None else {key: text for key, text in said.items() if text}
         _put(item, "adjudications", change.criterion, None, kept)
-        return place
+        return index
 
     def _reread(self, touched: Iterable[int]) -> None:
         """Take up changed items, without looking at the others again."""
-        for place in touched:
-            entry = self.entries[place]
-            part = {**self._document, "items": [self._document["items"][place]]}
+        for index in touched:
+            entry = self.entries[index]
+            part = {**self._document, "items": [self._document["items"][index]]}
             item = RubricDataset.from_dict(part, rubric=self._rubric).items[0]
-            self.dataset.items[place] = item
-            self.entries[place] = Entry(entry.id, item, entry.rubric, entry.prompt, entry.reference)
+            self.dataset.items[index] = item
+            self.entries[index] = Entry(entry.id, item, entry.rubric, entry.prompt, entry.reference)
 
     @property
     def loses_comments(self) -> bool:

@@ -12,7 +12,7 @@ from rubricate.stats import next_to_label
 
 __all__ = ["Order", "label_order", "open_questions"]
 
-Order = Literal["random", "worth"]
+Order = Literal["random", "uncertainty"]
 
 
 def open_questions(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
@@ -44,10 +44,9 @@ def label_order(
     """The ids of all items, in the order in which to label them.
 
     `random`: a random order, the same each time, but for those whose ground truth is all there,
-    which come last. `worth`: those first on
-    whose criteria people differ from each other, or the judge from people, or the judge is least
-    sure; the mean over an item's criteria counts, and a criterion that somebody has decided on
-    counts nothing.
+    which come last. `uncertainty`: those first on whose criteria people differ from each other, or
+    the judge from people, or the judge is least sure; the mean over an item's criteria counts, and
+    a criterion that somebody has decided on counts nothing.
 
     Args:
         entries: the items.
@@ -55,34 +54,35 @@ def label_order(
         labels: the judge's labels, by item and criterion.
         seed: of the random order, and of that among equals.
     """
-    worths: list[float] | None = None
-    if order == "worth":
-        worths = [
-            _worth(entry, judged.get(entry.id, {}), labels.get(entry.id, {})) for entry in entries
+    uncertainty: list[float] | None = None
+    if order == "uncertainty":
+        uncertainty = [
+            _uncertainty(entry, judged.get(entry.id, {}), labels.get(entry.id, {}))
+            for entry in entries
         ]
     settled = [order == "random" and _is_settled(entry) for entry in entries]
-    places: list[int] = []
+    indices: list[int] = []
     for left_out in (settled, [not one for one in settled]):
-        plan = next_to_label(left_out, len(entries), uncertainty=worths, seed=seed)
-        places += plan.items
-    return [entries[place].id for place in places]
+        plan = next_to_label(left_out, len(entries), uncertainty=uncertainty, seed=seed)
+        indices += plan.items
+    return [entries[index].id for index in indices]
 
 
 def _is_settled(entry: Entry) -> bool:
     return all(label is not None for label in entry.item.ground_truth or [None])
 
 
-def _worth(
+def _uncertainty(
     entry: Entry, judged: Mapping[str, float | None], labels: Mapping[str, str | None]
 ) -> float:
     people = entry.labels()
     return sum(
-        _worth_of(entry, name, judged.get(name), labels.get(name), people.get(name) is not None)
+        _of_criterion(entry, name, judged.get(name), labels.get(name), people.get(name) is not None)
         for name in entry.rubric.names
     ) / len(entry.rubric)
 
 
-def _worth_of(
+def _of_criterion(
     entry: Entry, name: str, left_open: float | None, judge: str | None, labelled: bool
 ) -> float:
     if name in entry.item.adjudications:
