@@ -362,7 +362,7 @@ def _judges(options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
 
 
 def _model(judge: Any, options: PairOptions) -> Model:
-    if isinstance(judge, Panel):
+    if isinstance(judge, Judge) and judge.voters:
         raise InputError("a Panel's judges grade one text at a time: list the models instead")
     if type(judge) is ModelJudge:
         return judge.model

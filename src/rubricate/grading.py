@@ -15,14 +15,12 @@ from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
 from rubricate.judge import (
-    Cascade,
     CriteriaPerCall,
     Examples,
     Judge,
     JudgesLike,
     Mode,
     Model,
-    Panel,
     PromptTemplate,
     Weights,
 )
@@ -403,5 +401,5 @@ async def _closing(judge: JudgesLike, grading: Coroutine[Any, Any, _T]) -> _T:
     try:
         return await grading
     finally:
-        if isinstance(judge, Judge | Model | Panel | Cascade):
+        if isinstance(judge, Judge | Model):
             await judge.aclose()

@@ -14,18 +14,14 @@ from rubricate._documents import did_you_mean
 from rubricate.dataset import Gradable, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import (
-    Cascade,
     Examples,
-    Grader,
     Judge,
     JudgeLike,
     JudgeSettings,
     JudgesLike,
     Panel,
-    ProbabilityJudge,
     PromptTemplate,
     Weights,
-    choose_judge,
     named_judge,
     refuse_unsent,
 )
@@ -194,7 +190,7 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
+def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Judge:
     """The judge, panel or cascade that is meant, as `agrade` takes it."""
     told: dict[str, Any] = {
         name: options[name]  # type: ignore[literal-required]
@@ -212,7 +208,7 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
     if told.get("mode") == "probability" and options.get("permutations") is not None:
         told["permutations"] = options["permutations"]  # averaged, not voted on
         voting.pop("permutations", None)
-    if isinstance(judge, Panel | Cascade):
+    if isinstance(judge, Judge) and judge.voters:
         usual = named_judge.__kwdefaults__ or {}
         given = (name for name in told if told[name] != usual[name])
         own = [*voting, *given]
@@ -237,7 +233,7 @@ def chosen_judge(judge: JudgesLike, options: JudgingOptions) -> Grader:
         raise InputError(
             f"{next(iter(voting))} is for several judges, or replicates of one; there is one"
         )
-    return choose_judge(judge, **told)
+    return named_judge(judge, **told)
 
 
 def _repeats(voting: PanelOptions) -> bool:
@@ -251,7 +247,7 @@ def _one_of_several(judge: JudgeLike, told: Mapping[str, Any]) -> Judge:
     if judge is None or judge == "builtin":
         concerns = {"examples", "mode"}
     elif isinstance(judge, Judge):
-        if told.get("mode") == "probability" and not isinstance(judge, ProbabilityJudge):
+        if told.get("mode") == "probability" and not judge.probability_mode:
             raise InputError(
                 f"the mode is for language models and the embedded judge; {judge.name} answers as "
                 "it does: give the mode to the others (ProbabilityJudge), or leave it out"
@@ -272,7 +268,7 @@ def beside_judge(options: JudgingOptions) -> GradingOptions:
 def chosen_calibrator(
     given: str | Path | FittedCalibration | None,
     dataset: Gradable,
-    judge: Grader,
+    judge: Judge,
     limit: int | None,
 ) -> Calibrator | None:
     """The map that is meant, if it fits the judge and what is asked; `InputError` if not."""

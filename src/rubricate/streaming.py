@@ -12,7 +12,7 @@ from typing import Generic, Self, TypeVar, Unpack
 from rubricate._sync import running_loop
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError, RunStopped
-from rubricate.judge import Cascade, Grader, Judge, JudgesLike, Model, Panel
+from rubricate.judge import Judge, JudgesLike, Model
 from rubricate.options import (
     ATTEMPTS,
     CONCURRENCY,
@@ -37,7 +37,6 @@ from rubricate.run import (
     RunFolder,
     Sender,
     cache_file,
-    goes_on_without,
     run,
 )
 from rubricate.run.results import Summary, Tallies
@@ -169,8 +168,8 @@ class ResultStream(Stream[ItemResult]):
         author_key = options.get("author_key")
         dataset = chosen_dataset(dataset, options.get("rubric"))
         chosen = chosen_judge(judge, options)
-        self._closes: list[Judge | Model | Panel | Cascade] = [*closes]
-        if not isinstance(judge, Judge | Model | Panel | Cascade):
+        self._closes: list[Judge | Model] = [*closes]
+        if not isinstance(judge, Judge | Model):
             self._closes.append(chosen)  # made here
         limit = options.get("limit")
         calibrator = chosen_calibrator(options.get("calibration"), dataset, chosen, limit)
@@ -289,7 +288,7 @@ def _cancel(task: asyncio.Task[None]) -> None:
 async def _judged(
     items: AsyncGenerator[ItemResult],
     results: Channel[ItemResult],
-    closes: Iterable[Judge | Model | Panel | Cascade],
+    closes: Iterable[Judge | Model],
 ) -> None:
     """Put the results of a run into a channel, and close that behind the last.
 
@@ -306,9 +305,7 @@ async def _judged(
             results.close()
 
 
-async def _close(
-    items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Model | Panel | Cascade]
-) -> None:
+async def _close(items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Model]) -> None:
     try:
         await items.aclose()
     finally:
@@ -316,16 +313,16 @@ async def _close(
             await one.aclose()
 
 
-def shared_sender(judge: Grader, options: GradingOptions) -> Sender:
+def shared_sender(judge: Judge, options: GradingOptions) -> Sender:
     """A way to a judge's models that several streams share, with its limits."""
     return Sender(
         limits=_limits(options),
         retries=_retries(options),
-        goes_on_without=goes_on_without(judge),
+        goes_on_without=judge.goes_on_without,
     )
 
 
-def _leader_first(judge: Grader, options: JudgingOptions) -> bool:
+def _leader_first(judge: Judge, options: JudgingOptions) -> bool:
     given = options.get("leader_first")
     return judge.caches_prefixes if given is None else given
 

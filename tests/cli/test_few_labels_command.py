@@ -12,11 +12,11 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
 from rubricate.analysis import few_labels_report, read_run
-from rubricate.judge import Case
+from rubricate.judge import Case, Judge
 from rubricate.stats import corrected_mean
 
 
-class Sure:
+class Sure(Judge):
     """Says MET with the probability that ends the text."""
 
     name, note = "sure", None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from rubricate import HTTPModel, PythonModel
+from rubricate import HTTPModel, Judge, PythonModel
 from rubricate.dialects.ragas.dataset_schema import (
     AIMessage,
     EvaluationDataset,
@@ -263,7 +263,7 @@ def test_an_asynchronous_callable_is_awaited():
 
 
 def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
-    class Quoting:
+    class Quoting(Judge):
         name, note = "quoting", None
 
         def __init__(self) -> None:

@@ -25,12 +25,12 @@ from rubricate import (
     Verdict,
 )
 from rubricate.analysis import FinishedRun, cascade_report, read_run
-from rubricate.judge import Case, GroupedModelJudge, choose_judge, confidence, judge_fingerprint
-from rubricate.rubric import Failure
+from rubricate.judge import Case, GroupedModelJudge, Judge, named_judge
+from rubricate.rubric import Failure, confidence
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 
-class Sure:
+class Sure(Judge):
     """A judge that says MET with the probability that stands in the text; counts its calls."""
 
     note = None
@@ -317,7 +317,7 @@ def test_a_cascade_that_cannot_work_is_refused(make: Any, message: str):
 
 def test_the_fingerprint_of_a_cascade_knows_its_stages_and_thresholds():
     prints = {
-        judge_fingerprint(Cascade([strong(name="a")[0], strong(name=second)[0]], threshold))
+        Cascade([strong(name="a")[0], strong(name=second)[0]], threshold).fingerprint()
         for second in ("b", "c")
         for threshold in (0.5, 0.6)
     }
@@ -355,13 +355,13 @@ def unsure_by_logprobs(request: JudgeRequest) -> Rule:
 def test_a_cascade_over_a_judge_in_probability_mode_looks_at_its_probabilities(tmp_path: Path):
     second, calls = strong()
     with ScriptedEndpoint(respond=unsure_by_logprobs) as endpoint:
-        first = choose_judge("m", base_url=endpoint.url, mode="probability")
+        first = named_judge("m", base_url=endpoint.url, mode="probability")
         result = rubricate.grade(
             dataset(1, 2, 3), Cascade([first, second], 0.8), run_dir=tmp_path / "run"
         )
         alone = rubricate.grade(
             dataset(1, 2, 3),
-            choose_judge("m", base_url=endpoint.url, mode="probability"),
+            named_judge("m", base_url=endpoint.url, mode="probability"),
             run_dir=tmp_path / "run",
         )
     verdicts = [item.criteria["c0"] for item in result]

@@ -25,6 +25,7 @@ from rubricate import (
     CriterionOption,
     DataItem,
     HTTPModel,
+    Judge,
     MetricCriterion,
     Panel,
     RegexCriterion,
@@ -75,7 +76,7 @@ def labelled() -> Examples:
     return Examples(dataset, count=2)
 
 
-class OwnJudge:
+class OwnJudge(Judge):
     """A judge as a user writes one: its keys are its own."""
 
     name, note = "own", None

@@ -14,7 +14,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, DataItem, Rubric, RubricDataset, RunStopped, Verdict
-from rubricate.judge import DocumentJudge, HTTPModel, ModelJudge
+from rubricate.judge import DocumentJudge, HTTPModel, Judge, ModelJudge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 CRITERIA = [
@@ -289,7 +289,7 @@ def test_the_command_reads_in_parts_and_says_what_it_saves(rubricate, dataset, e
     assert "long documents" in rubricate("show", summary["run_dir"]).stdout
 
 
-class Unsure:
+class Unsure(Judge):
     """A first stage of a cascade that is sure of nothing."""
 
     name = "unsure"

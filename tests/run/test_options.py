@@ -33,7 +33,7 @@ from rubricate.judge import (
     ModelJudge,
     PromptTemplate,
     PythonModel,
-    choose_judge,
+    named_judge,
 )
 from rubricate.options import RewardOptions
 from rubricate.rubric import Usage
@@ -97,10 +97,10 @@ def test_option_leader_first_leaves_nothing_out_whatever_becomes_of_the_leader(m
 def test_option_leader_first_is_on_where_the_endpoint_is_known_to_cache(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    assert choose_judge("openai/m").caches_prefixes
-    assert not choose_judge("anthropic/m").caches_prefixes
-    assert not choose_judge(None).caches_prefixes
-    assert not choose_judge("m", base_url="http://localhost/v1").caches_prefixes
+    assert named_judge("openai/m").caches_prefixes
+    assert not named_judge("anthropic/m").caches_prefixes
+    assert not named_judge(None).caches_prefixes
+    assert not named_judge("m", base_url="http://localhost/v1").caches_prefixes
 
 
 @pytest.mark.parametrize(("size", "requests"), [(1, 6), (2, 3), ("all", 3)])

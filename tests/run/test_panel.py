@@ -20,7 +20,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.errors import ModelError
-from rubricate.judge import GroupedModelJudge, choose_judge, judge_fingerprint
+from rubricate.judge import GroupedModelJudge, named_judge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -310,7 +310,7 @@ def test_a_stopped_run_that_learns_weights_still_gives_every_item_once(make_data
 
 def test_a_panels_fingerprint_is_of_its_members_and_strategy() -> None:
     def prints(*judges: Any, **options: Any) -> str | None:
-        return judge_fingerprint(Panel(judges, **options))
+        return Panel(judges, **options).fingerprint()
 
     other = PythonModel(lambda messages: "", name="other")
     assert prints("builtin", other) == prints("builtin", other)
@@ -319,7 +319,7 @@ def test_a_panels_fingerprint_is_of_its_members_and_strategy() -> None:
         prints("builtin"),
         prints("builtin", other, strategy="any"),
         prints("builtin", other, replicates=2),
-        judge_fingerprint(choose_judge("builtin")),
+        named_judge("builtin").fingerprint(),
     ]
     assert len(set(different)) == 5
 

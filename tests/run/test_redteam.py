@@ -12,6 +12,7 @@ from rubricate import (
     Criterion,
     DataItem,
     InputError,
+    Judge,
     PythonModel,
     RedTeamReport,
     Rubric,
@@ -411,7 +412,7 @@ def test_a_judge_of_another_kind_is_attacked_as_it_is():
 
 
 def test_a_judge_with_a_prompt_of_its_own_is_attacked_as_it_is():
-    class Lenient:
+    class Lenient(Judge):
         name, note = "lenient", None
 
         def key(self, case, criterion):

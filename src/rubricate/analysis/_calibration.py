@@ -17,7 +17,7 @@ from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
-from rubricate.judge import Cascade, Grader, GroupJudge, Panel, judge_fingerprint
+from rubricate.judge import Judge
 from rubricate.rubric import BINARY_LABELS, Criterion, Rubric, Verdict
 from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
 
@@ -222,18 +222,18 @@ class Calibrator:
         InputError: judge, prompt or rubric are not those that it was fitted for.
     """
 
-    def __init__(self, fitted: FittedCalibration, judge: Grader, rubric: Rubric | None) -> None:
+    def __init__(self, fitted: FittedCalibration, judge: Judge, rubric: Rubric | None) -> None:
         self.fitted = fitted
         self._map = read_calibration_map(fitted.map)
         self._questions = set(fitted.criteria.values())
-        members = _members(judge)
-        if not any(self.fits(member) for member in members):
-            same = any(_named(member) == fitted.judge for member in members)
+        members = [member for stage in judge.stages for member in stage.members]
+        if not any(self.fits(member.judge) for member in members):
+            same = any(member.name == fitted.judge for member in members)
             what = (
                 "the judge's prompt, address or sampling is another"
                 if same
                 else f"it was fitted for {fitted.judge}, and the judge is "
-                + ", ".join(map(_named, members))
+                + ", ".join(member.name for member in members)
             )
             raise InputError(f"the calibration {fitted.name} does not fit: {what}")
         for name, one in zip(rubric.names, rubric, strict=True) if rubric is not None else ():
@@ -243,9 +243,9 @@ class Calibrator:
                     f"criterion '{name}' as it is"
                 )
 
-    def fits(self, judge: GroupJudge) -> bool:
-        """Whether it is for this judge, or one of its replicates."""
-        return (judge_fingerprint(judge) or "").startswith(self.fitted.judge_fingerprint)
+    def fits(self, judge: Judge) -> bool:
+        """Whether it is for this judge."""
+        return judge.fingerprint() == self.fitted.judge_fingerprint
 
     def __call__(self, criterion: Criterion, verdict: Verdict) -> Verdict:
         """The verdict with its calibrated probability."""
@@ -277,16 +277,6 @@ class Calibrator:
             probability=met if label == "MET" else 1 - met,
             detail={**detail, "calibration": kept},
         )
-
-
-def _members(judge: Grader) -> list[GroupJudge]:
-    if isinstance(judge, Cascade):
-        return [member for stage in judge.stages for member in stage.members]
-    return list(judge.members) if isinstance(judge, Panel) else [judge]
-
-
-def _named(judge: GroupJudge) -> str:
-    return str(getattr(judge, "behind", judge).name)
 
 
 def _is_mapped(criterion: Criterion) -> bool:

@@ -40,9 +40,7 @@ from rubricate.judge import (
     LABEL_SUFFIXES,
     Cascade,
     Examples,
-    Grader,
-    GroupJudge,
-    Panel,
+    Judge,
     People,
     Weights,
 )
@@ -165,7 +163,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
     notes.print(f"Left out {what}; see {report}")
 
 
-def _judge(settings: GradeSettings) -> Grader:
+def _judge(settings: GradeSettings) -> Judge:
     examples = None
     if settings.examples is not None:
         try:
@@ -207,7 +205,7 @@ def _one_judge(
     examples: Examples | None,
     *,
     votes: bool = False,
-) -> GroupJudge | Panel:
+) -> Judge:
     """A judge by name, or a panel of several; a stage behind the first does not vote."""
     options: JudgingOptions = {
         "examples": examples,
@@ -235,9 +233,7 @@ def _one_judge(
         options["weights"] = _weights(settings)
         options["min_votes"] = settings.min_votes
         options["replicates"] = settings.replicates
-    judge = chosen_judge(names, options)
-    assert not isinstance(judge, Cascade)
-    return judge
+    return chosen_judge(names, options)
 
 
 def _listed(given: str | list[str] | None) -> list[str]:
@@ -265,7 +261,7 @@ def _length_penalty(settings: GradeSettings) -> LengthPenalty | None:
 
 
 def _dry_run(
-    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Grader, run_dir: Path
+    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge, run_dir: Path
 ) -> int:
     """Print what the run would take."""
     found = estimate(
@@ -316,7 +312,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
 async def _graded(
     settings: GradeSettings,
     dataset: RubricDataset | ItemTable,
-    judge: Grader,
+    judge: Judge,
     run_dir: RunDir,
     notes: Console,
 ) -> Summary:

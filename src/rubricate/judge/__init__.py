@@ -3,21 +3,19 @@
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.judge._cascade import Cascade, Grader, JudgesLike, Stage, confidence
+from rubricate.judge._cascade import Cascade, JudgesLike
 from rubricate.judge._case import Case
 from rubricate.judge._choose import (
     JudgeLike,
     JudgeSettings,
-    choose_judge,
     judge_or_model,
     named_judge,
     refuse_unsent,
 )
 from rubricate.judge._families import model_family
-from rubricate.judge._fingerprint import judge_fingerprint
-from rubricate.judge._judge import Judge
+from rubricate.judge._judge import Judge, Member, Stage
 from rubricate.judge._panel import Panel, Weights
-from rubricate.judge._parts import PartKeeper
+from rubricate.judge._parts import PartKeeper, keyed
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
 from rubricate.judge.asking import (
@@ -37,7 +35,6 @@ from rubricate.judge.asking import (
     ExampleLabel,
     Examples,
     GroupedModelJudge,
-    GroupJudge,
     Mode,
     ModelJudge,
     PairJudge,
@@ -103,14 +100,13 @@ __all__ = [
     "Example",
     "ExampleLabel",
     "Examples",
-    "Grader",
-    "GroupJudge",
     "GroupedModelJudge",
     "HTTPModel",
     "Judge",
     "JudgeLike",
     "JudgeSettings",
     "JudgesLike",
+    "Member",
     "Message",
     "Mode",
     "Model",
@@ -132,12 +128,10 @@ __all__ = [
     "Weights",
     "answer_of",
     "as_written",
-    "choose_judge",
     "closing_object",
-    "confidence",
     "estimated_tokens",
-    "judge_fingerprint",
     "judge_or_model",
+    "keyed",
     "model_family",
     "named_judge",
     "neutral",

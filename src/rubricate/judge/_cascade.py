@@ -7,75 +7,19 @@ more, asks again for nothing that is there.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 from rubricate.errors import InputError
-from rubricate.judge._choose import JudgeLike, choose_judge
-from rubricate.judge._computed import with_computed
-from rubricate.judge._judge import Judge
-from rubricate.judge._panel import Panel, model_behind, modes_of
+from rubricate.judge._choose import JudgeLike, named_judge
+from rubricate.judge._judge import Judge, Stage, hash_of
+from rubricate.judge._panel import modes_of
 from rubricate.judge._people import People
-from rubricate.judge.asking import GroupJudge
-from rubricate.rubric import Criterion, Usage, Verdict, confidence
+from rubricate.rubric import Usage, Verdict
 
-__all__ = ["Cascade", "Grader", "JudgesLike", "Stage", "confidence"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A judge or a panel of a cascade.
-
-    Attributes:
-        judge: who is asked.
-        threshold: the least confidence with which its verdict stands; None at the last stage,
-            whose verdict stands in any case.
-    """
-
-    judge: GroupJudge | Panel
-    threshold: float | None
-
-    @property
-    def name(self) -> str:
-        """What its judge is called."""
-        return str(getattr(self.judge, "behind", self.judge).name)
-
-    @property
-    def members(self) -> tuple[GroupJudge, ...]:
-        """The judges as the run asks them."""
-        return self.judge.members if isinstance(self.judge, Panel) else (self.judge,)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What its members are called."""
-        if isinstance(self.judge, Panel):
-            return tuple(member.name for member in self.judge.members)
-        return (self.name,)
-
-    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
-        """Whether it can decide without the models of these endpoints and names."""
-        if isinstance(self.judge, Panel):
-            return self.judge.goes_on_without(lost)
-        model = model_behind(self.judge)
-        return model is None or (model.endpoint, model.name) not in lost
-
-    def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
-        """What its members' verdicts come to; see `Panel.verdict`."""
-        if isinstance(self.judge, Panel):
-            return self.judge.verdict(criterion, votes)
-        (vote,) = votes
-        assert vote is not None
-        return vote
-
-    def stands(self, verdict: Verdict) -> bool:
-        """Whether the next stage need not be asked."""
-        if self.threshold is None:
-            return True
-        sure = confidence(verdict)
-        return sure is not None and sure >= self.threshold
+__all__ = ["Cascade", "JudgesLike"]
 
 
-class Cascade:
+class Cascade(Judge):
     """Judges asked one after the other, the cheap one first.
 
     A verdict stands if its confidence (see `confidence`) reaches the threshold. One that does not,
@@ -96,9 +40,7 @@ class Cascade:
             or a panel that learns its weights.
     """
 
-    def __init__(
-        self, stages: Sequence[JudgeLike | Panel], threshold: float | Sequence[float]
-    ) -> None:
+    def __init__(self, stages: Sequence[JudgeLike], threshold: float | Sequence[float]) -> None:
         if isinstance(stages, str) or len(stages) < 2:
             raise InputError("a cascade needs two judges or more, one after the other")
         given = threshold if isinstance(threshold, Sequence) else [threshold] * (len(stages) - 1)
@@ -110,38 +52,30 @@ class Cascade:
         for one in given:
             if isinstance(one, bool) or not 0 <= one <= 1:
                 raise InputError(f"a threshold must be between 0 and 1, found {one}")
-        if any(isinstance(stage, People) for stage in stages[:-1]):
+        chosen = [_asked(stage) for stage in stages]
+        if any(isinstance(judge, People) for judge in chosen[:-1]):
             raise InputError("people are asked last: nobody comes after them")
-        self.stages = tuple(
-            Stage(_asked(stage), least) for stage, least in zip(stages, [*given, None], strict=True)
+        self._stages = tuple(
+            Stage(judge, least) for judge, least in zip(chosen, [*given, None], strict=True)
         )
+        self.name = " > ".join(judge.name for judge in chosen)
+        self.mode = modes_of(chosen)
+        self.caches_prefixes = any(judge.caches_prefixes for judge in chosen)
+        self.people = chosen[-1] if isinstance(chosen[-1], People) else None
 
     @property
-    def name(self) -> str:
-        """The stages' names, in their order."""
-        return " > ".join(stage.name for stage in self.stages)
-
-    @property
-    def note(self) -> str | None:
+    def note(self) -> str | None:  # type: ignore[override]
         """What the judges say of themselves."""
-        notes = dict.fromkeys(stage.judge.note for stage in self.stages if stage.judge.note)
+        notes = dict.fromkeys(stage.judge.note for stage in self._stages if stage.judge.note)
         return " ".join(notes) or None
 
     @property
-    def mode(self) -> str | None:
-        """How the stages that are language models are asked, in words."""
-        return modes_of(stage.judge for stage in self.stages)
+    def stages(self) -> tuple[Stage, ...]:
+        return self._stages
 
     @property
-    def caches_prefixes(self) -> bool:
-        """Whether an item's later prompts are cheaper than its first, for any of the judges."""
-        return any(stage.judge.caches_prefixes for stage in self.stages)
-
-    @property
-    def people(self) -> People | None:
-        """The people who are asked last, if they are."""
-        last = getattr(self.stages[-1].judge, "behind", None)
-        return last if isinstance(last, People) else None
+    def voters(self) -> tuple[str, ...]:
+        return tuple(name for stage in self._stages for name in stage.names)
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
         """Whether a run has sense without the models of these endpoints and names.
@@ -149,37 +83,37 @@ class Cascade:
         It has where every stage but the last can decide: what they are sure of stands as it would.
         Without an earlier stage all would go on to a dearer judge, or to people: it has none.
         """
-        return all(stage.goes_on_without(lost) for stage in self.stages[:-1])
+        return all(stage.goes_on_without(lost) for stage in self._stages[:-1])
 
-    def verdict(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
-        """The verdict of the stage at `place` (from 0), with all answers that were asked for."""
+    def at_stage(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
         return replace(
             found,
-            judge=self.stages[place].name,
+            judge=self._stages[place].name,
             usage=Usage.total(vote.usage for vote in votes),
             resumed=all(vote.resumed for vote in votes),
             votes=tuple(votes),
             stage=place + 1,
         )
 
+    def fingerprint(self) -> str | None:
+        """That of its stages and their thresholds."""
+        found = [(stage.judge.fingerprint(), stage.threshold) for stage in self._stages]
+        return None if any(one is None for one, _ in found) else hash_of(found)
+
     async def aclose(self) -> None:
         """Let go of connections. The cascade can be used again afterwards."""
-        for stage in self.stages:
+        for stage in self._stages:
             await stage.judge.aclose()
 
 
-def _asked(stage: JudgeLike | Panel) -> GroupJudge | Panel:
-    if isinstance(stage, Panel):
-        if stage.learns_weights:
-            raise InputError("a panel in a cascade cannot learn its weights: give numbers")
-        return stage
-    if isinstance(stage, GroupJudge) and hasattr(stage, "behind"):
-        return stage  # has its code already
-    return with_computed(stage) if isinstance(stage, Judge) else choose_judge(stage)
+def _asked(stage: JudgeLike) -> Judge:
+    judge = named_judge(stage)
+    if judge.learns_weights:
+        raise InputError("a panel in a cascade cannot learn its weights: give numbers")
+    if len(judge.stages) > 1:
+        raise InputError("a cascade in a cascade: list the stages of both, one after the other")
+    return judge
 
 
-Grader: TypeAlias = GroupJudge | Panel | Cascade
-"""Who grades, as a run takes it."""
-
-JudgesLike = JudgeLike | Panel | Cascade | Sequence[JudgeLike]
-"""Who grades: a judge, a panel, a cascade, or several judges that vote."""
+JudgesLike = JudgeLike | Sequence[JudgeLike]
+"""Who grades: a judge (a panel or a cascade is one too), or several judges that vote."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
-from rubricate.judge._computed import with_computed
 from rubricate.judge._judge import Judge
 from rubricate.judge.asking import (
     MODES,
     CriteriaPerCall,
     Examples,
     GroupedModelJudge,
-    GroupJudge,
     Mode,
     ModelJudge,
     ProbabilityJudge,
@@ -29,7 +27,6 @@ from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 __all__ = [
     "JudgeLike",
     "JudgeSettings",
-    "choose_judge",
     "judge_or_model",
     "named_judge",
     "refuse_unsent",
@@ -57,16 +54,6 @@ class JudgeSettings(TypedDict, total=False):
     shuffle: int | None
     chunk_tokens: int | None
     require_evidence: bool | None
-
-
-def choose_judge(
-    judge: JudgeLike, *, permutations: int | None = None, **settings: Unpack[JudgeSettings]
-) -> GroupJudge:
-    """The judge that is meant, with code for the criteria that need none.
-
-    The arguments and errors are those of `named_judge`.
-    """
-    return with_computed(named_judge(judge, permutations=permutations, **settings))
 
 
 def named_judge(
@@ -233,4 +220,4 @@ def judge_or_model(
         return judge
     if callable(judge):
         return PythonModel(judge)
-    raise InputError(f"not a judge: {type(judge).__name__}")
+    raise InputError(f"not a judge: {type(judge).__name__}; one of your own derives from Judge")

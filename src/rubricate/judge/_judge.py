@@ -1,41 +1,226 @@
-"""A judge: (case, criterion) -> Verdict."""
+"""What every judge is, and how a run asks one: by its stages, and their members."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from rubricate.errors import InputError
 from rubricate.judge._case import Case
-from rubricate.judge.models import Send
-from rubricate.rubric import Criterion, Verdict
+from rubricate.judge.models import Model, Send
+from rubricate.rubric import Aggregation, Criterion, Verdict, confidence
 
-__all__ = ["Judge"]
+if TYPE_CHECKING:
+    from rubricate.judge._people import People
+
+__all__ = ["Judge", "Member", "Stage", "hash_of"]
+
+_CASE = Case(submission="A text.", prompt="A task.")
+_CRITERION = Criterion(name="fixed", requirement="Says something.")
 
 
-@runtime_checkable
-class Judge(Protocol):
-    """Something that judges."""
+class Judge:
+    """Who grades: from a case and a criterion to a verdict.
 
-    @property
-    def name(self) -> str:
-        """What results call it."""
-        ...
+    A judge of your own derives from this class, and has at least `name`, `key` and `judge`:
 
-    @property
-    def note(self) -> str | None:
-        """One line to be shown beside its results, or None."""
-        ...
+        class Longest(Judge):
+            name = "longest"
+
+            def key(self, case, criterion):
+                return f"longest {len(case.submission)}"
+
+            async def judge(self, case, criterion, send):
+                met = len(case.submission) > 100
+                return Verdict(criterion.name, "judged", "MET" if met else "UNMET", float(met))
+
+    It is only asked about criteria that need a judge. One judge has one member, itself; the votes
+    of a panel's members become one verdict; the stages of a cascade are asked one after the other.
+
+    Attributes:
+        name: what results call it. It does not change.
+        note: a line to be shown beside its results, or None.
+        model: the model that it asks; None where it asks none, or not one alone.
+        prompt_version: the prompts that it asks with, if it asks a model.
+        mode: how it asks a model, in words, if it does.
+        caches_prefixes: whether what an item's prompts have in common is cheaper after the first.
+        probability_mode: whether it gives each verdict's probability and no reason; asked again, it
+            gives the same.
+        votes_needed: with fewer votes that decide, there is no verdict.
+        aggregation: how the members' votes are put together, where there are several.
+        weights: how much each member's vote counts, by name; None where all count alike.
+        learns_weights: whether the weights are to be learnt from the votes.
+        people: the people who are asked last, if they are.
+    """
+
+    name: str
+    note: str | None = None
+    model: Model | None = None
+    prompt_version: str | None = None
+    mode: str | None = None
+    caches_prefixes: bool = False
+    probability_mode: bool = False
+    votes_needed: int = 1
+    aggregation: Aggregation | None = None
+    weights: Mapping[str, float] | None = None
+    learns_weights: bool = False
+    people: People | None = None
+
+    # One criterion
 
     def key(self, case: Case, criterion: Criterion) -> str:
         """A hash of everything that could change the verdict; the journal's key."""
-        ...
+        raise NotImplementedError
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         """Judge one criterion. A model is reached only through `send`.
 
         No usable answer is a verdict whose status is `failed`; only a bug raises.
         """
-        ...
+        raise NotImplementedError
 
     async def aclose(self) -> None:
         """Let go of connections. The judge can be used again afterwards."""
-        ...
+
+    # Several criteria of an item in one request
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        """The places of the criteria that go together; each criterion is in one group."""
+        return [[place] for place in range(len(criteria))]
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        """The journal's keys of a group's criteria, in its order."""
+        return [self.key(case, criterion) for criterion in criteria]
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        """Judge a group, or what is left of one; a verdict for each criterion, in order."""
+        return [await self.judge(case, criterion, send) for criterion in criteria]
+
+    def in_turn(self, turn: int) -> Judge:
+        """The same judge, with the answers in another order, the `turn`th from 0.
+
+        Raises:
+            InputError: it is not asked with an order of answers that could be another.
+        """
+        raise InputError(
+            f"permutations are for a language model; {self.name} is none, averages them, or has a "
+            "prompt of its own"
+        )
+
+    # Several judges
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Who votes on a criterion, one member a vote."""
+        return (Member(self, self.name),)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The judges that are asked one after the other."""
+        return (Stage(self, None),)
+
+    @property
+    def voters(self) -> tuple[str, ...]:
+        """What the members of all stages are called; empty for a judge alone."""
+        return ()
+
+    def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
+        """What votes come to, one a member in the members' order."""
+        (vote,) = votes
+        assert vote is not None
+        return vote
+
+    def at_stage(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
+        """The verdict of the stage at `place` (from 0), with all votes that were asked for."""
+        return found
+
+    def weighted(self, weights: Mapping[str, float]) -> Judge:
+        """The same with weights by its members' names; 1 for those that are missing."""
+        return self
+
+    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
+        """Whether a run has sense without the models of these endpoints and names."""
+        return False
+
+    def fingerprint(self) -> str | None:
+        """A hash of everything of the judge that could change its verdicts.
+
+        It is the journal's key for one fixed text and criterion: as long as it stays the same, so
+        do the prompt's wording, the model, its address and its sampling. None for a judge of the
+        user's own that has no key for a text alone.
+        """
+        try:
+            return self.key(_CASE, _CRITERION)
+        except Exception:  # the key is the user's code
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A judge that votes, in one of its replicates.
+
+    Attributes:
+        judge: who it is.
+        name: what it is called among the others.
+        replicate: its number, from 1; answers of different numbers are asked for separately.
+    """
+
+    judge: Judge
+    name: str
+    replicate: int = 1
+
+    @property
+    def suffix(self) -> str:
+        """What the keys of its answers end in."""
+        return "" if self.replicate == 1 else f"-r{self.replicate}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A judge among those that are asked one after the other.
+
+    Attributes:
+        judge: who is asked.
+        threshold: the least confidence with which its verdict stands; None at the last stage,
+            whose verdict stands in any case.
+    """
+
+    judge: Judge
+    threshold: float | None
+
+    @property
+    def name(self) -> str:
+        """What its judge is called."""
+        return self.judge.name
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Who votes."""
+        return self.judge.members
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its members are called."""
+        return tuple(member.name for member in self.judge.members)
+
+    def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
+        """Whether it can decide without the models of these endpoints and names."""
+        models = (member.judge.model for member in self.judge.members)
+        left = sum(one is None or (one.endpoint, one.name) not in lost for one in models)
+        return left >= max(1, self.judge.votes_needed)
+
+    def stands(self, verdict: Verdict) -> bool:
+        """Whether the next stage need not be asked."""
+        if self.threshold is None:
+            return True
+        sure = confidence(verdict)
+        return sure is not None and sure >= self.threshold
+
+
+def hash_of(content: object) -> str:
+    """A hash of what a judge is made of."""
+    return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()

@@ -16,12 +16,8 @@ from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
-from rubricate.judge._computed import with_computed
-from rubricate.judge._judge import Judge
-from rubricate.judge._parts import keyed
-from rubricate.judge.asking import GroupJudge, ModelJudge, ProbabilityJudge, check_permutations
-from rubricate.judge.documents import DocumentJudge
-from rubricate.judge.models import Model, Send
+from rubricate.judge._judge import Judge, Member, Stage, hash_of
+from rubricate.judge.asking import check_permutations
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
 __all__ = ["Panel", "Weights"]
@@ -34,67 +30,7 @@ MOST_REPLICATES = 1000
 """Answers of one judge to one question, all of which are held at once."""
 
 
-class _Member:
-    """A judge under the name that it has in a panel, in one of its replicates.
-
-    Args:
-        judge: who judges.
-        name: what the panel calls it.
-        replicate: its number, from 1; answers of different numbers are asked for separately.
-    """
-
-    def __init__(self, judge: GroupJudge, name: str, replicate: int = 1) -> None:
-        self._judge = judge
-        self._name = name
-        self._suffix = "" if replicate == 1 else f"-r{replicate}"
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def note(self) -> str | None:
-        return self._judge.note
-
-    @property
-    def caches_prefixes(self) -> bool:
-        return self._judge.caches_prefixes
-
-    @property
-    def prompt_version(self) -> str | None:
-        return getattr(self._judge, "prompt_version", None)
-
-    @property
-    def mode(self) -> str | None:
-        return getattr(self._judge, "mode", None)
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._judge.key(case, criterion) + self._suffix
-
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        return await self._judge.judge(case, criterion, keyed(send, self._suffix))
-
-    @property
-    def model(self) -> Model | None:
-        """The model behind it, where it is one with a prompt."""
-        return model_behind(self._judge)
-
-    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        return self._judge.groups(criteria)
-
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
-        return [key + self._suffix for key in self._judge.keys(case, criteria)]
-
-    async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
-    ) -> list[Verdict]:
-        return await self._judge.judge_group(case, criteria, keyed(send, self._suffix))
-
-    async def aclose(self) -> None:
-        await self._judge.aclose()
-
-
-class Panel:
+class Panel(Judge):
     """Several judges, or one several times, whose votes on a criterion become one verdict.
 
     Criteria that need no judge are computed once, without a vote.
@@ -116,6 +52,8 @@ class Panel:
     Attributes:
         name: the judges' names.
         members: the judges as the run asks them, one for each vote on a criterion.
+        voters: what they are called.
+        votes_needed: with fewer votes that decide, a verdict is `failed`.
         aggregation: how votes are put together.
         weights: how much each member's vote counts, by name; None where all count alike.
         learns_weights: whether the weights are to be learnt from the votes.
@@ -148,13 +86,18 @@ class Panel:
             raise InputError(
                 f"the replicates must be at most {MOST_REPLICATES:,}, found {replicates:,}"
             )
-        if replicates > 1 and any(isinstance(judge, ProbabilityJudge) for judge in chosen):
+        for one in chosen:
+            if one.voters:
+                raise InputError(
+                    f"{one.name} is several judges: list those that vote, each by itself"
+                )
+        if replicates > 1 and any(judge.probability_mode for judge in chosen):
             raise InputError(
                 "replicates are for explained mode: asked again, a model has the same probabilities"
             )
         names = _names(chosen)
         by_default = _WEIGHTED if weights is not None else _UNWEIGHTED
-        self.aggregation = Aggregation(
+        self.aggregation: Aggregation = Aggregation(
             binary=strategy or by_default.binary,
             ordinal=ordinal or by_default.ordinal,
             nominal=nominal or by_default.nominal,
@@ -171,42 +114,36 @@ class Panel:
             raise InputError(f"a quorum of {min_votes} votes cannot come of {votes}")
         self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
         self.name += f" in {permutations} orders" if permutations > 1 else ""
-        self.members: tuple[_Member, ...] = tuple(
-            _Member(with_computed(turned), name if number == 1 else f"{name} #{number}", number)
+        self.votes_needed = min_votes
+        self.prompt_version = ", ".join(_each(one.prompt_version for one in chosen)) or None
+        self.mode = modes_of(chosen)
+        self.caches_prefixes = any(judge.caches_prefixes for judge in chosen)
+        self._members = tuple(
+            Member(turned, name if number == 1 else f"{name} #{number}", number)
             for judge, own_name in zip(chosen, names, strict=True)
             for turned, name in _turns(judge, own_name, permutations)
             for number in range(1, replicates + 1)
         )
         self.learns_weights = weights == "reliability"
-        self.weights: dict[str, float] | None = None
         if weights is not None and not isinstance(weights, str):
             each = _weight_each(weights, names)
             spread = [weight for weight in each for _ in range(each_votes)]
-            self.weights = {m.name: w for m, w in zip(self.members, spread, strict=True)}
+            self.weights = {m.name: w for m, w in zip(self._members, spread, strict=True)}
         elif weights is not None and not self.learns_weights:
             raise InputError(f"unknown weights '{weights}': numbers, or 'reliability'")
 
     @property
-    def note(self) -> str | None:
+    def note(self) -> str | None:  # type: ignore[override]
         """What the judges say of themselves."""
-        notes = dict.fromkeys(member.note for member in self.members if member.note)
-        return " ".join(notes) or None
+        return " ".join(_each(member.judge.note for member in self._members)) or None
 
     @property
-    def caches_prefixes(self) -> bool:
-        """Whether an item's later prompts are cheaper than its first, for any of the judges."""
-        return any(member.caches_prefixes for member in self.members)
+    def members(self) -> tuple[Member, ...]:
+        return self._members
 
     @property
-    def prompt_version(self) -> str | None:
-        """The prompts that the judges are asked with."""
-        versions = (getattr(member, "prompt_version", None) for member in self.members)
-        return ", ".join(dict.fromkeys(filter(None, versions))) or None
-
-    @property
-    def mode(self) -> str | None:
-        """How the judges that are language models are asked, in words."""
-        return modes_of(self.members)
+    def voters(self) -> tuple[str, ...]:
+        return tuple(member.name for member in self._members)
 
     def verdict(self, criterion: Criterion, votes: Sequence[Verdict | None]) -> Verdict:
         """What votes come to, one a member in the members' order; all alike without weights.
@@ -216,7 +153,7 @@ class Panel:
         """
         named = [
             vote if vote.judge == member.name else replace(vote, judge=member.name)
-            for vote, member in zip(votes, self.members, strict=True)
+            for vote, member in zip(votes, self._members, strict=True)
             if vote is not None
         ]
         weights = [self.weights[vote.judge or ""] for vote in named] if self.weights else None
@@ -232,50 +169,46 @@ class Panel:
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
         """Whether a quorum is left without the models of these endpoints and names."""
-        models = (member.model for member in self.members)
-        left = sum(one is None or (one.endpoint, one.name) not in lost for one in models)
-        return left >= max(1, self.aggregation.min_votes)
+        return Stage(self, None).goes_on_without(lost)
+
+    def fingerprint(self) -> str | None:
+        """That of its members, and of how their votes are put together."""
+        found = [member.judge.fingerprint() for member in self._members]
+        if None in found:
+            return None
+        members = [f"{one}{m.suffix}" for one, m in zip(found, self._members, strict=True)]
+        return hash_of((members, self.aggregation, self.weights, self.learns_weights))
 
     def weighted(self, weights: Mapping[str, float]) -> Panel:
         """The same panel with weights by its members' names; 1 for those that are missing."""
         other = copy(self)
-        other.weights = {m.name: weights.get(m.name, 1.0) for m in self.members}
+        other.weights = {m.name: weights.get(m.name, 1.0) for m in self._members}
         return other
 
     async def aclose(self) -> None:
         """Let go of connections. The panel can be used again afterwards."""
-        for member in self.members:
-            await member.aclose()
+        for member in self._members:
+            await member.judge.aclose()
 
 
 _UNWEIGHTED = Aggregation()
 _WEIGHTED = Aggregation("weighted", "weighted_mean", "weighted_mode", "weighted_mean")
 
 
-def modes_of(judges: Iterable[object]) -> str | None:
+def modes_of(judges: Iterable[Judge]) -> str | None:
     """How those judges are asked that are language models, in words; None where none is."""
-    modes = (getattr(judge, "mode", None) for judge in judges)
-    return " and ".join(dict.fromkeys(filter(None, modes))) or None
+    return " and ".join(_each(judge.mode for judge in judges)) or None
 
 
-def model_behind(judge: GroupJudge) -> Model | None:
-    """The model that a judge asks, where it is one with a prompt."""
-    found = getattr(getattr(judge, "behind", judge), "model", None)
-    return found if isinstance(found, Model) else None
+def _each(texts: Iterable[str | None]) -> list[str]:
+    """Each text that there is, once."""
+    return list(dict.fromkeys(filter(None, texts)))
 
 
 def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]]:
     """A judge in each of its orders of the answers, with what the panel calls it."""
     if permutations == 1:
         return [(judge, name)]
-    asking = judge.whole if isinstance(judge, DocumentJudge) else judge
-    usual = isinstance(asking, ModelJudge) and not asking.has_own_prompt
-    averages = isinstance(asking, ProbabilityJudge)
-    if not isinstance(judge, ModelJudge | DocumentJudge) or not usual or averages:
-        raise InputError(
-            f"permutations are for a language model; {name} is none, averages them, or has a "
-            "prompt of its own"
-        )
     return [
         (judge.in_turn(turn), f"{name}, order {turn + 1}" if turn else name)
         for turn in range(permutations)

@@ -14,6 +14,7 @@ from rubricate._files import not_written, user_path
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 
@@ -25,7 +26,7 @@ LABEL_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 VERDICTS = "verdicts"
 
 
-class People:
+class People(Judge):
     """Gives the labels that people wrote into a dataset file; asks nobody.
 
     Where there is none yet, the verdict is `failed` (`escalated`), and the item is written to the
@@ -42,7 +43,6 @@ class People:
     """
 
     name = "people"
-    note: str | None = None
 
     def __init__(self, path: str | Path) -> None:
         self.path = user_path(path)
@@ -85,9 +85,6 @@ class People:
             failure = Failure(ESCALATED, f"waits for people's labels in {self.path}")
             return Verdict(name, "failed", error=failure, judge=self.name)
         return replace(label, criterion=name, judge=self.name)
-
-    async def aclose(self) -> None:
-        return None
 
     def note_item(
         self, name: str, case: Case, rubric: Rubric, verdicts: Mapping[str, Verdict]

@@ -11,6 +11,7 @@ import orjson
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Verdict
 
@@ -20,7 +21,7 @@ VOTES = "votes"
 """The key of an item's metadata that holds verdicts: `{judge: {criterion: label}}`."""
 
 
-class RecordedJudge:
+class RecordedJudge(Judge):
     """Gives the labels that items' metadata has under `votes`; asks nobody.
 
     A label that is missing, null, or none of the criterion's is a `failed` verdict.
@@ -28,8 +29,6 @@ class RecordedJudge:
     Args:
         name: whose labels.
     """
-
-    note: str | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -54,9 +53,6 @@ class RecordedJudge:
     def _label(self, case: Case, criterion: Criterion) -> object:
         given = _votes(case.item).get(self.name)
         return given.get(criterion.name) if isinstance(given, Mapping) else None
-
-    async def aclose(self) -> None:
-        return None
 
 
 def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:

@@ -231,14 +231,12 @@ def _running(options: RedTeamOptions) -> GradingOptions:
     return cast("GradingOptions", found)
 
 
-class _TwoPrompts:
+class _TwoPrompts(Judge):
     """A model, asked with the defence or without, as an item's metadata says."""
-
-    note: str | None = None
 
     def __init__(self, model: Model) -> None:
         self.name = model.name
-        self._model = model
+        self.model: Model = model
         self._judges = {"on": ModelJudge(model), "off": ModelJudge(model, fenced=False)}
 
     def _for(self, case: Case) -> ModelJudge:
@@ -252,7 +250,7 @@ class _TwoPrompts:
         return await self._for(case).judge(case, criterion, send)
 
     async def aclose(self) -> None:
-        await self._model.aclose()
+        await self.model.aclose()
 
 
 def _form(given: str) -> Form:

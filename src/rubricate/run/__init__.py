@@ -4,7 +4,7 @@ from rubricate.run._channel import Channel
 from rubricate.run._estimate import Range, RunEstimate, estimate
 from rubricate.run._executor import OnVerdict
 from rubricate.run._progress import Progress
-from rubricate.run._run import INTERRUPTED, goes_on_without, run
+from rubricate.run._run import INTERRUPTED, run
 from rubricate.run.journal import Exchange
 from rubricate.run.results import (
     CACHE_NAME,
@@ -41,7 +41,6 @@ __all__ = [
     "Sender",
     "cache_file",
     "estimate",
-    "goes_on_without",
     "result_lines",
     "run",
 ]

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from rubricate.judge import Cascade, Grader, GroupJudge, Stage
+from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
+from rubricate.run._computed import CODE
 from rubricate.run._plan import Plan, PlannedItem
 
 __all__ = ["Asked", "Bench", "Calibrate", "Call", "JudgedItem"]
@@ -20,7 +21,7 @@ NOT_RUN = Failure("not_run", "the run ended before this was judged")
 class Calibrate(Protocol):
     """Makes a verdict of a judge's own, by what its probabilities have turned out to mean."""
 
-    def fits(self, judge: GroupJudge) -> bool:
+    def fits(self, judge: Judge) -> bool:
         """Whether it is for this judge."""
         ...
 
@@ -40,12 +41,13 @@ class Asked(NamedTuple):
 class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
-    `seat` is the judge's place on the bench. `failed_before` says that it failed in an earlier
-    run.
+    `seat` is the judge's place on the bench, and `suffix` what the keys of its replicate end in.
+    `failed_before` says that it failed in an earlier run.
     """
 
     seat: int
-    judge: GroupJudge
+    judge: Judge
+    suffix: str
     asked: list[Asked]
     failed_before: bool = False
 
@@ -116,20 +118,28 @@ class Bench:
     Args:
         judge: who grades.
         calibrate: maps the probabilities of the judges that it fits.
+        asks: whether any criterion needs a judge.
+
+    Attributes:
+        name: what results call who grades.
+        note: a line to be shown beside the results, or None.
     """
 
-    def __init__(self, judge: Grader, calibrate: Calibrate | None = None) -> None:
+    def __init__(
+        self, judge: Judge, calibrate: Calibrate | None = None, *, asks: bool = True
+    ) -> None:
+        self.name = judge.name if asks or judge.voters else CODE.name
+        self._asks = asks
         self._judge = judge
         self._calibrate = calibrate
-        self._cascade = judge if isinstance(judge, Cascade) else None
-        self._stages = judge.stages if isinstance(judge, Cascade) else (Stage(judge, None),)
-        self._judges = [member for stage in self._stages for member in stage.members]
+        self._stages = judge.stages
+        self._members = [member for stage in self._stages for member in stage.members]
         self._grouped_rubric: Rubric | None = None
         self._grouped: dict[int, list[Group]] = {}
         self._stage_of: list[int] = []
         self._seats: list[range] = []
         self._calibrated = [
-            calibrate is not None and calibrate.fits(judge) for judge in self._judges
+            calibrate is not None and calibrate.fits(one.judge) for one in self._members
         ]
         for place, stage in enumerate(self._stages):
             first = len(self._stage_of)
@@ -142,7 +152,11 @@ class Bench:
 
     def most_judgements(self, plan: Plan) -> int:
         """How many judgements a plan takes where everything goes on to the last stage."""
-        return plan.verdicts + plan.asked * (len(self._judges) - 1)
+        return plan.verdicts + plan.asked * (len(self._members) - 1)
+
+    @property
+    def note(self) -> str | None:
+        return self._judge.note if self._asks else None
 
     @property
     def stages(self) -> int:
@@ -170,21 +184,28 @@ class Bench:
         case, rubric = item.planned.case, item.planned.rubric
         calls: list[Call] = []
         for seat in self._seats[stage]:
-            judge = self._judges[seat]
+            member = self._members[seat]
+            judge, suffix = member.judge, member.suffix
             for criteria, called in self._groups(rubric, seat):
                 if len(criteria) == 1:
-                    if names is None or called[0] in names:
-                        key = judge.key(case, criteria[0])
-                        calls.append(Call(seat, judge, [Asked(criteria[0], called[0], key)]))
+                    criterion, name = criteria[0], called[0]
+                    if names is not None and name not in names:
+                        continue
+                    if criterion.needs_judge:
+                        key = judge.key(case, criterion) + suffix
+                        calls.append(Call(seat, judge, suffix, [Asked(criterion, name, key)]))
+                    else:
+                        key = CODE.key(case, criterion)
+                        calls.append(Call(seat, CODE, "", [Asked(criterion, name, key)]))
                     continue
                 keys = judge.keys(case, criteria)
                 asked = [
-                    Asked(criterion, name, key)
+                    Asked(criterion, name, key + suffix)
                     for criterion, name, key in zip(criteria, called, keys, strict=True)
                     if names is None or name in names
                 ]
                 if asked:
-                    calls.append(Call(seat, judge, asked))
+                    calls.append(Call(seat, judge, suffix, asked))
         return calls if len(self._seats[stage]) == 1 else _each_once(item, calls)
 
     def _groups(self, rubric: Rubric, seat: int) -> list[Group]:
@@ -193,15 +214,18 @@ class Bench:
             self._grouped_rubric, self._grouped = rubric, {}
         found = self._grouped.get(seat)
         if found is None:
-            # What code computes is computed once, by the first.
-            named = [
-                (criterion, name)
-                for criterion, name in zip(rubric, rubric.names, strict=True)
-                if not seat or criterion.needs_judge
+            criteria, names = list(rubric), rubric.names
+            asked = [place for place, one in enumerate(criteria) if one.needs_judge]
+            judge = self._members[seat].judge
+            groups = [
+                [asked[place] for place in group]
+                for group in judge.groups([criteria[place] for place in asked])
             ]
+            if not seat:  # what is computed is computed once, beside what the first is asked
+                groups += [[place] for place, one in enumerate(criteria) if not one.needs_judge]
             found = self._grouped[seat] = [
-                ([named[place][0] for place in group], [named[place][1] for place in group])
-                for group in self._judges[seat].groups([criterion for criterion, _ in named])
+                ([criteria[place] for place in group], [names[place] for place in group])
+                for group in sorted(groups)
             ]
         return found
 
@@ -213,7 +237,7 @@ class Bench:
         if self._calibrated[seat] and self._calibrate is not None:
             verdict = self._calibrate(asked.criterion, verdict)
         item.keys.setdefault(asked.name, {})[seat] = asked.key
-        if len(self._judges) == 1 or not asked.criterion.needs_judge:
+        if len(self._members) == 1 or not asked.criterion.needs_judge:
             item.verdicts[asked.name] = verdict
             return
         votes = item.votes.setdefault(asked.name, {})
@@ -226,12 +250,12 @@ class Bench:
         if any(one in votes and votes[one].error == NOT_RUN for one in seats):
             item.verdicts[asked.name] = self.not_run(asked.name, votes)
             return
-        counted = stage.verdict(asked.criterion, [votes.get(one) for one in seats])
-        if self._cascade is not None:
+        counted = stage.judge.verdict(asked.criterion, [votes.get(one) for one in seats])
+        if len(self._stages) > 1:
             if not stage.stands(counted):
                 item.escalated.setdefault(place + 1, []).append(asked.name)
                 return
-            counted = self._cascade.verdict(place, counted, self._named(votes))
+            counted = self._judge.at_stage(place, counted, self._named(votes))
         if counted.criterion != asked.name:  # a criterion without a name of its own
             counted = replace(counted, criterion=asked.name)
         item.verdicts[asked.name] = counted
@@ -259,12 +283,12 @@ class Bench:
 
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:
         """The verdict on a criterion that was not judged, or not by all who should have."""
-        given = self._named(votes) if votes and len(self._judges) > 1 else ()
-        return Verdict(name, "failed", error=NOT_RUN, judge=self._judge.name, votes=given)
+        given = self._named(votes) if votes and len(self._members) > 1 else ()
+        return Verdict(name, "failed", error=NOT_RUN, judge=self.name, votes=given)
 
     def _named(self, votes: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
         """Verdicts in their judges' order, under their judges' names."""
-        return tuple(replace(votes[seat], judge=self._judges[seat].name) for seat in sorted(votes))
+        return tuple(replace(votes[seat], judge=self._members[seat].name) for seat in sorted(votes))
 
 
 def _each_once(item: JudgedItem, calls: list[Call]) -> list[Call]:

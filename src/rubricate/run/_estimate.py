@@ -14,7 +14,7 @@ import orjson
 
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
-from rubricate.judge import Completion, Grader, Model, Request
+from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._plan import Plan
@@ -122,7 +122,7 @@ class _Counting:
 
 async def estimate(
     dataset: Gradable,
-    judge: Grader,
+    judge: Judge,
     *,
     journal: Path | None,
     cache: Path | None,
@@ -162,7 +162,9 @@ async def estimate(
                         bench.take(item, call.seat, asked, verdict)
                         known += 1
                     if left and _is_new(left, counted):
-                        judged = await call.judge.judge_group(planned.case, _criteria(left), sure)
+                        judged = await call.judge.judge_group(
+                            planned.case, _criteria(left), keyed(sure, call.suffix)
+                        )
                         for verdict in judged:
                             documents.add(verdict)
                     open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
@@ -175,7 +177,7 @@ async def estimate(
                     if left and _is_new(left, counted):
                         criteria = _criteria(left)
                         for verdict in await call.judge.judge_group(
-                            planned.case, criteria, possible
+                            planned.case, criteria, keyed(possible, call.suffix)
                         ):
                             documents.add(verdict)
     low, high = sure.low, sure.high + possible.high

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from rubricate._sync import running_loop
+from rubricate.judge import Send, keyed
 from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._channel import Channel
@@ -424,14 +425,15 @@ class Execution:
         asked, progress = call.asked, self._progress
         progress.in_flight += len(asked)
         context = Context(self._run, item, call.failed_before)
+        send: Send = keyed(context, call.suffix) if call.suffix else context
         try:
             try:
                 case = item.planned.case
                 if len(asked) == 1:
-                    verdicts = [await call.judge.judge(case, asked[0].criterion, context)]
+                    verdicts = [await call.judge.judge(case, asked[0].criterion, send)]
                 else:
                     criteria = [one.criterion for one in asked]
-                    verdicts = await call.judge.judge_group(case, criteria, context)
+                    verdicts = await call.judge.judge_group(case, criteria, send)
             except asyncio.CancelledError:
                 worker = asyncio.current_task()
                 if worker is None or worker.cancelling():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 
 from rubricate.dataset import Gradable
-from rubricate.judge import Cascade, Grader, Panel, People, Stage, judge_fingerprint
+from rubricate.judge import Judge, People
 from rubricate.rubric import CannotAssess, LengthPenalty
 from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
@@ -21,9 +21,9 @@ from rubricate.run._weights import Held, LearnWeights
 from rubricate.run.journal import Answers, Journal, open_journal
 from rubricate.run.results._folder import ResultsFile, RunFolder
 from rubricate.run.results._results import ItemResult, Outcome
-from rubricate.run.sending import Budget, Limits, ModelKey, RetryPolicy, Sender
+from rubricate.run.sending import Budget, Limits, RetryPolicy, Sender
 
-__all__ = ["INTERRUPTED", "goes_on_without", "run"]
+__all__ = ["INTERRUPTED", "run"]
 
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
@@ -31,7 +31,7 @@ INTERRUPTED = "interrupted"
 
 async def run(
     dataset: Gradable,
-    judge: Grader,
+    judge: Judge,
     *,
     folder: RunFolder | None,
     cache: Path | None,
@@ -96,10 +96,10 @@ async def run(
     """
     begin = time.perf_counter()
     plan = Plan(dataset, limit, allow_code=allow_code)
-    bench = Bench(judge, calibrate)
+    bench = Bench(judge, calibrate, asks=plan.asked > 0)
     progress = Progress(total=bench.judgements(plan))
-    held = _held(judge, learn_weights)
-    people = judge.people if isinstance(judge, Cascade) else None
+    held = Held(judge, learn_weights) if judge.learns_weights else None
+    people = judge.people
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -141,7 +141,7 @@ async def run(
                     limits=limits,
                     retries=retries,
                     on_trouble=trouble,
-                    goes_on_without=goes_on_without(judge),
+                    goes_on_without=judge.goes_on_without,
                 )
             )
         journal = stack.enter_context(open_journal(folder.journal if folder else None, fresh=fresh))
@@ -154,8 +154,7 @@ async def run(
             )
         )
         results = stack.enter_context(folder.begin(plan)) if folder else None
-        asked = getattr(judge, "behind", judge) if plan.asked else judge
-        span = RunSpan(asked.name, dataset.name, progress.total)
+        span = RunSpan(bench.name, dataset.name, progress.total)
         execution = Execution(
             plan,
             bench,
@@ -195,12 +194,12 @@ async def run(
             on_end(
                 span.end(
                     Outcome(
-                        judge=judge.name,
-                        note=judge.note,
+                        judge=bench.name,
+                        note=bench.note,
                         fingerprint=_fingerprint(judge, calibration),
                         calibration=calibration,
-                        prompt_version=getattr(judge, "prompt_version", None),
-                        mode=getattr(judge, "mode", None),
+                        prompt_version=judge.prompt_version,
+                        mode=judge.mode,
                         dataset=dataset.name,
                         usage=progress.usage,
                         calls=progress.calls,
@@ -212,23 +211,16 @@ async def run(
                         cannot_assess=cannot_assess,
                         partial=partial,
                         length_penalty=length_penalty,
-                        judges=_voting(judge),
-                        stages=judge.stages if isinstance(judge, Cascade) else (),
-                        aggregation=judge.aggregation if isinstance(judge, Panel) else None,
-                        weights=_weights(judge, held),
+                        judges=tuple(dict.fromkeys(judge.voters)),
+                        stages=judge.stages if bench.stages > 1 else (),
+                        aggregation=judge.aggregation,
+                        weights=judge.weights if held is None else held.panel.weights,
                         run_dir=folder.path if folder else None,
                         stopped=stopped,
                         interrupted=stopped in (INTERRUPTED, "cancelled"),
                     )
                 )
             )
-
-
-def goes_on_without(judge: Grader) -> Callable[[Collection[ModelKey]], bool]:
-    """Whether a run has sense without some models: see `Panel` and `Cascade`."""
-    if isinstance(judge, Panel | Cascade):
-        return judge.goes_on_without
-    return lambda lost: False
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:
@@ -239,27 +231,7 @@ def _finish(results: ResultsFile | None, people: People | None) -> None:
         people.write()
 
 
-def _fingerprint(judge: Grader, calibration: str | None) -> str | None:
+def _fingerprint(judge: Judge, calibration: str | None) -> str | None:
     """That of the judge, and of the map that its probabilities go through."""
-    found = judge_fingerprint(judge)
+    found = judge.fingerprint()
     return found if found is None or calibration is None else f"{found} {calibration}"
-
-
-def _held(judge: Grader, learn: LearnWeights) -> Held | None:
-    if isinstance(judge, Panel) and judge.learns_weights:
-        return Held(judge, learn)
-    return None
-
-
-def _voting(judge: Grader) -> tuple[str, ...]:
-    stages = judge.stages if isinstance(judge, Cascade) else ()
-    if isinstance(judge, Panel):
-        stages = (Stage(judge, None),)
-    return tuple(dict.fromkeys(name for stage in stages for name in stage.names))
-
-
-def _weights(judge: Grader, held: Held | None) -> Mapping[str, float] | None:
-    """What each judge's vote counted; None where all counted alike."""
-    if not isinstance(judge, Panel):
-        return None
-    return judge.weights if held is None else held.panel.weights

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rubricate.judge import Panel
+from rubricate.judge import Judge
 from rubricate.rubric import Verdict
 from rubricate.run._calls import NOT_RUN, JudgedItem
 
@@ -24,7 +24,7 @@ class Held:
         panel: the panel; with its weights, once they are learnt.
     """
 
-    def __init__(self, panel: Panel, learn: LearnWeights) -> None:
+    def __init__(self, panel: Judge, learn: LearnWeights) -> None:
         self.panel = panel
         self._learn = learn
         self._items: deque[JudgedItem] = deque()
@@ -45,7 +45,7 @@ class Held:
             yield self._items.popleft()
 
 
-def _recounted(panel: Panel, items: Iterable[JudgedItem], learn: LearnWeights) -> Panel:
+def _recounted(panel: Judge, items: Iterable[JudgedItem], learn: LearnWeights) -> Judge:
     """The panel with weights learnt from the votes on items, whose verdicts are counted anew."""
     verdicts = [
         (item, criterion, name, item.verdicts[name])
@@ -70,7 +70,7 @@ def _recounted(panel: Panel, items: Iterable[JudgedItem], learn: LearnWeights) -
     return weighted
 
 
-def _each(panel: Panel, votes: Sequence[Verdict]) -> list[Verdict | None]:
+def _each(panel: Judge, votes: Sequence[Verdict]) -> list[Verdict | None]:
     """Each member's vote, None for one without."""
     by_name = {vote.judge: vote for vote in votes}
     return [by_name.get(member.name) for member in panel.members]

@@ -18,7 +18,7 @@ from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
 from rubricate.grading import collected
-from rubricate.judge import Cascade, Judge, JudgesLike, Model, Panel
+from rubricate.judge import Judge, JudgesLike, Model
 from rubricate.options import (
     GradingOptions,
     JudgingOptions,
@@ -83,7 +83,7 @@ def assert_rubric(
         try:
             return await _judged(text, rubric, prompt, reference, judge, cache, given_up, options)
         finally:  # connections belong to the loop that now ends
-            if isinstance(judge, Judge | Model | Panel | Cascade):
+            if isinstance(judge, Judge | Model):
                 await judge.aclose()
 
     try:
@@ -153,7 +153,7 @@ async def _judged(
                 if given_up is not None:
                     given_up.learn(sender, options, text)
     finally:
-        if not isinstance(judge, Judge | Model | Panel | Cascade):
+        if not isinstance(judge, Judge | Model):
             await chosen.aclose()  # made here
 
 

@@ -22,8 +22,9 @@ from rubricate import (
     ScaleCriterion,
     Verdict,
 )
-from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request, confidence
+from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request
 from rubricate.judge.asking._orders import answer_order
+from rubricate.rubric import confidence
 
 CASE = Case("A text", "A task")
 BINARY = Criterion(name="b", requirement="x")

@@ -11,8 +11,7 @@ from rubricate.judge import (
     PromptedJudge,
     PromptTemplate,
     PythonModel,
-    choose_judge,
-    judge_fingerprint,
+    named_judge,
 )
 
 CRITERION = Criterion(name="units", requirement="Gives units", note="km/s counts")
@@ -187,15 +186,15 @@ def test_another_wording_is_another_key_and_another_version():
     versions = [judge.prompt_version for judge in judges]
     assert (keys[0] == keys[2], keys[0] == keys[1]) == (True, False)
     assert (versions[0] == versions[2], versions[0] == versions[1]) == (True, False)
-    assert judge_fingerprint(judges[0]) != judge_fingerprint(judges[1])
+    assert judges[0].fingerprint() != judges[1].fingerprint()
 
 
 def test_a_prompt_needs_a_language_model_one_criterion_a_call_and_room_for_examples():
     own = template("{{ submission }}{{ criterion }}")
     with pytest.raises(InputError, match="for a language model; builtin is none"):
-        choose_judge("builtin", judge_prompt=own)
+        named_judge("builtin", judge_prompt=own)
     with pytest.raises(InputError, match="one criterion"):
-        choose_judge(MODEL, judge_prompt=own, criteria_per_call=2)
+        named_judge(MODEL, judge_prompt=own, criteria_per_call=2)
     silent = template("{{ submission }}{{ criterion }}", more="system: Examine.\n")
     examples = object.__new__(Examples)
     with pytest.raises(InputError, match="does not use 'examples'"):

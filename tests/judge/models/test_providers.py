@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rubricate.errors import InputError, MissingKeyError
-from rubricate.judge import HTTPModel, choose_judge
+from rubricate.judge import HTTPModel, named_judge
 from rubricate.judge.models import PROVIDERS
 
 KEY = "sk-planted-0123456789"
@@ -85,12 +85,12 @@ def test_a_key_that_no_header_can_carry_is_an_error_without_the_key(
 )
 def test_a_name_that_nearly_fits_suggests_the_whole_name(name: str, meant: str):
     with pytest.raises(InputError, match=f"did you mean '{meant}'"):
-        choose_judge(name)
+        named_judge(name)
 
 
 def test_an_unknown_judge_is_told_all_prefixes_and_the_way_around():
     with pytest.raises(InputError, match=r"openai/\.\.\., .*vllm/\.\.\.; .*base URL"):
-        choose_judge("gpt-4.1-mini")
+        named_judge("gpt-4.1-mini")
 
 
 def test_a_prefix_without_a_model_is_an_error():
@@ -160,11 +160,11 @@ def test_a_timeout_that_is_no_time_is_an_error(timeout: float):
 
 def test_a_base_url_without_a_named_judge_is_an_error():
     with pytest.raises(InputError, match="base URL"):
-        choose_judge(None, base_url="http://host/v1")
+        named_judge(None, base_url="http://host/v1")
     with pytest.raises(InputError, match="base URL"):
-        choose_judge(lambda messages: "", base_url="http://host/v1")
+        named_judge(lambda messages: "", base_url="http://host/v1")
 
 
 def test_something_that_cannot_judge_is_an_error():
     with pytest.raises(InputError, match="not a judge: int"):
-        choose_judge(3)  # type: ignore[arg-type]
+        named_judge(3)  # type: ignore[arg-type]

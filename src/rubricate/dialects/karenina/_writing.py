@@ -17,6 +17,7 @@ from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge import (
     Case,
     Completion,
+    Judge,
     Message,
     Model,
     Request,
@@ -167,7 +168,7 @@ class TemplateWriting(Writing):
         return Reading("judged", "template", answer=template.to_dict())
 
 
-class Writer:
+class Writer(Judge):
     """A judge in the engine's eyes: it asks a model to write what the criterion says.
 
     Args:
@@ -175,16 +176,14 @@ class Writer:
         name: what results call it.
     """
 
-    note: str | None = None
-
     def __init__(self, model: Model, name: str) -> None:
         self.name = name
-        self._model = model
+        self.model: Model = model
 
     def key(self, case: Case, criterion: Criterion) -> str:
         assert isinstance(criterion, Writing)
         request = criterion.request(case)
-        content = [self._model.fingerprint(), list(request.messages), request.schema]
+        content = [self.model.fingerprint(), list(request.messages), request.schema]
         text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 
@@ -194,7 +193,7 @@ class Writer:
         name, spent, wrong = criterion.name or "", Usage(), ""
         for _ in range(1 + REASKS):
             try:
-                completion = await send(self._model, request)
+                completion = await send(self.model, request)
             except ModelError as error:
                 spent += Usage(requests=error.requests)
                 failure = Failure(error.kind, str(error))
@@ -220,7 +219,7 @@ class Writer:
         return Verdict(name, "failed", usage=spent, error=failure, judge=self.name)
 
     async def aclose(self) -> None:
-        await self._model.aclose()
+        await self.model.aclose()
 
 
 def _asked_again(request: Request, reply: str, wrong: str) -> Request:

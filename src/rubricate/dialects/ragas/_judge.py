@@ -158,7 +158,7 @@ def _message(role: Any, text: str) -> Message:
     return Message(role=role, content=text.encode("utf-8", "replace").decode())
 
 
-class MetricsJudge:
+class MetricsJudge(Judge):
     """Judges each criterion with the judge of the metric that has its name.
 
     Args:
@@ -169,7 +169,7 @@ class MetricsJudge:
         self._judges = dict(judges)
         self.name = ", ".join(dict.fromkeys(judge.name for judge in judges.values()))
         notes = dict.fromkeys(judge.note for judge in judges.values() if judge.note)
-        self.note: str | None = " ".join(notes) or None
+        self.note = " ".join(notes) or None
 
     def _of(self, criterion: Criterion) -> Judge:
         return self._judges[criterion.name or ""]

@@ -17,16 +17,13 @@ from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_gradi
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import (
     CHUNK_TOKENS,
-    Cascade,
     ConfidentJudge,
     DocumentJudge,
-    Grader,
     Judge,
     JudgeLike,
     JudgesLike,
     Model,
     Panel,
-    choose_judge,
     judge_or_model,
 )
 from rubricate.rubric import Verdict
@@ -110,8 +107,8 @@ class RubricEvaluator:
         self.grading = check_grading(grading)
         self.max_concurrent = max_concurrent
         self.max_retries = max_retries
-        self._made_here = not isinstance(model, Judge | Model | Panel | Cascade)
-        self.judge: Grader = _judge(model, chunk_tokens, endpoint)
+        self._made_here = not isinstance(model, Judge | Model)
+        self.judge: Judge = _judge(model, chunk_tokens, endpoint)
 
     @property
     def name(self) -> str:
@@ -234,12 +231,12 @@ async def evaluate_task_rubrics(
     return await evaluator.evaluate_task_rubrics(markdown_file, tasks, **options)
 
 
-def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Grader:
-    if isinstance(model, Panel | Cascade):
+def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Judge:
+    if isinstance(model, Judge) and model.voters:
         return model
     several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     if len(several) == 1:
-        return choose_judge(_one(several[0], chunk_tokens, endpoint))
+        return _one(several[0], chunk_tokens, endpoint)
     return Panel(
         [
             _one(one, chunk_tokens, endpoint if isinstance(one, str) and one != "builtin" else {})

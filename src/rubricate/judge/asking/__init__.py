@@ -10,7 +10,6 @@ from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
 from rubricate.judge.asking._grouped import (
     CriteriaPerCall,
     GroupedModelJudge,
-    GroupJudge,
     check_criteria_per_call,
 )
 from rubricate.judge.asking._model_judge import ModelJudge
@@ -64,7 +63,6 @@ __all__ = [
     "Example",
     "ExampleLabel",
     "Examples",
-    "GroupJudge",
     "GroupedModelJudge",
     "Mode",
     "ModelJudge",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._judge import Judge
 from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._model_judge import ModelJudge
 from rubricate.judge.asking._orders import criteria_order
@@ -19,34 +18,10 @@ from rubricate.judge.asking._required import asked_again, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import Criterion, Usage, Verdict
 
-__all__ = ["CriteriaPerCall", "GroupJudge", "GroupedModelJudge", "check_criteria_per_call"]
+__all__ = ["CriteriaPerCall", "GroupedModelJudge", "check_criteria_per_call"]
 
 CriteriaPerCall = int | Literal["all"]
 """How many criteria of an item are judged in one call."""
-
-
-@runtime_checkable
-class GroupJudge(Judge, Protocol):
-    """A judge that can judge several criteria of an item in one call."""
-
-    @property
-    def caches_prefixes(self) -> bool:
-        """Whether what the prompts of an item have in common is cheaper after the first of them."""
-        ...
-
-    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        """The places of the criteria that go together; each criterion is in one group."""
-        ...
-
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
-        """The journal's keys of a group's criteria, in its order."""
-        ...
-
-    async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
-    ) -> list[Verdict]:
-        """Judge a group, or what is left of one; a verdict for each criterion, in order."""
-        ...
 
 
 def check_criteria_per_call(given: CriteriaPerCall) -> CriteriaPerCall:

@@ -12,6 +12,7 @@ import orjson
 
 from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._examples import Example, Examples
 from rubricate.judge.asking._orders import answer_order, shown_order
@@ -30,7 +31,7 @@ from rubricate.rubric import NO_USAGE, Criterion, Evidence, Failure, Reading, Us
 __all__ = ["ModelJudge"]
 
 
-class ModelJudge:
+class ModelJudge(Judge):
     """A language model that is asked criterion by criterion, the reason before the verdict.
 
     A judge with another prompt overrides `request`, `read` and `form`, and says which it is in
@@ -49,7 +50,6 @@ class ModelJudge:
             (metric), for the quotes that are given.
     """
 
-    note: str | None = None
     prompt_version = PROMPT_VERSION
     mode: str = "explained, one criterion a request"
     """How the model is asked, in words."""
@@ -66,8 +66,9 @@ class ModelJudge:
         shuffle: int | None = None,
         require_evidence: bool | None = None,
     ) -> None:
-        self.model = model
         self.name = model.name
+        self.model: Model = model
+        self.caches_prefixes = getattr(model, "caches_prefixes", False)
         self._reasks = reasks
         self._examples = examples
         self._fenced = fenced
@@ -84,6 +85,12 @@ class ModelJudge:
 
     def in_turn(self, turn: int) -> Self:
         """The same judge, with the answers in another order, the `turn`th from 0."""
+        if self.has_own_prompt:
+            super().in_turn(turn)
+        return self.turned(turn)
+
+    def turned(self, turn: int) -> Self:
+        """The same judge in another order, whatever its prompt."""
         other = copy(self)
         other._turn = turn
         return other
@@ -92,11 +99,6 @@ class ModelJudge:
     def has_own_prompt(self) -> bool:
         """Whether it asks in another way than `ModelJudge`: its key is then that of the request."""
         return type(self).request is not ModelJudge.request
-
-    @property
-    def caches_prefixes(self) -> bool:
-        """Whether the model's endpoint is known to keep the beginning of prompts."""
-        return getattr(self.model, "caches_prefixes", False)
 
     def _shown(self, case: Case) -> tuple[Example, ...]:
         return () if self._examples is None else self._examples.for_case(case)

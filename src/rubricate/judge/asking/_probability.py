@@ -15,12 +15,13 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import orjson
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
 from rubricate.judge.asking._choices import (
     CONTENT_FREE,
     choice_question,
@@ -96,6 +97,8 @@ class ProbabilityJudge(ModelJudge):
         InputError: a number cannot be used.
     """
 
+    probability_mode = True
+
     def __init__(
         self,
         model: Model,
@@ -132,6 +135,10 @@ class ProbabilityJudge(ModelJudge):
                 + ", ".join(self._explained)
             )
         return ". ".join(notes) or None
+
+    def in_turn(self, turn: int) -> Self:
+        Judge.in_turn(self, turn)
+        return self
 
     def key(self, case: Case, criterion: Criterion) -> str:
         question = choice_question(criterion)

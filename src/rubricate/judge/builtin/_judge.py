@@ -10,6 +10,7 @@ from rubricate._version import __version__
 from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge
 from rubricate.judge.asking import Mode
 from rubricate.judge.builtin._classifier import Classifier
 from rubricate.judge.builtin._inputs import Classification, Inputs, Labelled, Option
@@ -30,7 +31,7 @@ WHAT_IT_IS = (
 )
 
 
-class BuiltinJudge:
+class BuiltinJudge(Judge):
     """Judges by comparing words: no download, no key, no cost.
 
     A baseline that shows the pipeline and catches the obvious, not a replacement for a language
@@ -56,7 +57,7 @@ class BuiltinJudge:
         self.classifier = classifier or Classifier.load()
         self.report = report
         figures = _refit_figures(report) if report else _shipped_figures(self.classifier)
-        self.note: str | None = f"{WHAT_IT_IS} {figures}"
+        self.note = f"{WHAT_IT_IS} {figures}"
 
     @classmethod
     def trained_on(
@@ -149,9 +150,6 @@ class BuiltinJudge:
             detail=answer,
             answer=answer,
         )
-
-    async def aclose(self) -> None:
-        return None
 
 
 def _has_words(criterion: Criterion) -> bool:

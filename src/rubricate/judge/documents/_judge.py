@@ -17,8 +17,9 @@ from typing import Any, TypeVar, cast
 
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
+from rubricate.judge._judge import Judge, hash_of
 from rubricate.judge._parts import part_answer
-from rubricate.judge.asking import ConfidentJudge, GroupJudge, ModelJudge, suffix, texts_of
+from rubricate.judge.asking import ConfidentJudge, ModelJudge, suffix, texts_of
 from rubricate.judge.documents._document import Document, Seen, bears, document_of, tokens_of
 from rubricate.judge.documents._outline import is_about_the_whole
 from rubricate.judge.documents._prompts import DOCUMENT_PROMPTS
@@ -55,7 +56,7 @@ MOST_NAMED = 5
 """How many parts that could not be read an error names."""
 
 
-class DocumentJudge:
+class DocumentJudge(Judge):
     """A language model that reads a submission over its budget in parts.
 
     A verdict on such a submission says in `detail["document"]` how it was read: `read` (`parts` or
@@ -77,9 +78,12 @@ class DocumentJudge:
     def __init__(self, judge: ModelJudge, *, chunk_tokens: int = CHUNK_TOKENS) -> None:
         check_chunk_tokens(chunk_tokens)
         self.name = judge.name
+        self.model: Model = judge.model
+        self.caches_prefixes = judge.caches_prefixes
+        self.prompt_version = f"{judge.prompt_version} and {DOCUMENT_PROMPTS}"
+        self.mode = f"{judge.mode}; over {chunk_tokens} tokens in parts"
         self.chunk_tokens = chunk_tokens
         self.whole = judge
-        self._grouping = judge if isinstance(judge, GroupJudge) else None
         self._turn = 0
         self._count = token_counter(judge.model)
         self._reader = PartReader(judge.model)
@@ -91,33 +95,13 @@ class DocumentJudge:
         """The same judge, with the answers in another order; parts are read once for all orders."""
         other = copy(self)
         other.whole = self.whole.in_turn(turn)
-        other._grouping = other.whole if isinstance(other.whole, GroupJudge) else None
-        other._outline, other._findings = self._outline.in_turn(turn), self._findings.in_turn(turn)
+        other._outline, other._findings = self._outline.turned(turn), self._findings.turned(turn)
         other._turn = turn
         return other
 
     @property
-    def prompt_version(self) -> str:
-        """The versions of its prompts."""
-        return f"{self.whole.prompt_version} and {DOCUMENT_PROMPTS}"
-
-    @property
-    def mode(self) -> str:
-        """How the model is asked, in words."""
-        return f"{self.whole.mode}; over {self.chunk_tokens} tokens in parts"
-
-    @property
-    def note(self) -> str | None:
+    def note(self) -> str | None:  # type: ignore[override]
         return self.whole.note
-
-    @property
-    def model(self) -> Model:
-        """The model that is asked."""
-        return self.whole.model
-
-    @property
-    def caches_prefixes(self) -> bool:
-        return self.whole.caches_prefixes
 
     def reads_in_parts(self, submission: str) -> bool:
         """Whether a submission is over the budget."""
@@ -238,23 +222,25 @@ class DocumentJudge:
             detail={**(verdict.detail or {}), "document": figures},
         )
 
+    def fingerprint(self) -> str | None:
+        found = super().fingerprint()  # for a short text: that of the judge of what fits
+        return None if found is None else hash_of((found, self.chunk_tokens))
+
     # Several criteria: only of what fits
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        if self._grouping is not None:
-            return self._grouping.groups(criteria)
-        return [[place] for place in range(len(criteria))]
+        return self.whole.groups(criteria)
 
     def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
-        if self._grouping is not None and not self.reads_in_parts(case.submission):
-            return self._grouping.keys(case, criteria)
+        if not self.reads_in_parts(case.submission):
+            return self.whole.keys(case, criteria)
         return [self.key(case, criterion) for criterion in criteria]
 
     async def judge_group(
         self, case: Case, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
-        if self._grouping is not None and not self.reads_in_parts(case.submission):
-            return await self._grouping.judge_group(case, criteria, send)
+        if not self.reads_in_parts(case.submission):
+            return await self.whole.judge_group(case, criteria, send)
         return await _together(self.judge(case, criterion, send) for criterion in criteria)
 
     async def aclose(self) -> None:

@@ -37,7 +37,7 @@ from rubricate.dialects.ragas.metrics._prompts import (
 )
 from rubricate.dialects.ragas.prompt import PydanticPrompt
 from rubricate.errors import InputError, NoScoreError, RunStopped
-from rubricate.judge import HTTPModel, Judge, JudgeLike, Model, PythonModel, choose_judge
+from rubricate.judge import HTTPModel, Judge, JudgeLike, Model, PythonModel, named_judge
 from rubricate.rubric import ScaleCriterion, Verdict
 
 __all__ = [
@@ -195,7 +195,7 @@ class RubricsScore:
                     f"the metric {self.name} has a {kind.value}_prompt, and its llm is a judge "
                     "with a prompt of its own; give a model"
                 )
-            return choose_judge(llm)
+            return named_judge(llm)
         if isinstance(llm, str):
             llm = HTTPModel(llm)
         elif not isinstance(llm, Model):

@@ -7,17 +7,14 @@ import hashlib
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import orjson
 
 from rubricate.errors import UnreadableReply
-from rubricate.judge._case import Case
-from rubricate.judge._judge import Judge
-from rubricate.judge.asking import GroupJudge
-from rubricate.judge.models import Send
+from rubricate.judge import Case, Judge, Send
 from rubricate.rubric import (
     NOT_APPLICABLE,
     Computed,
@@ -27,18 +24,17 @@ from rubricate.rubric import (
     Verdict,
 )
 
-__all__ = ["ComputedJudge", "with_computed"]
+__all__ = ["CODE"]
 
 _T = TypeVar("_T")
 GRACE = 0.25
 """Seconds that what stops itself at its time limit is given beyond it."""
 
 
-class ComputedJudge:
+class Code(Judge):
     """Judges criteria that are computed from the text; asks nobody."""
 
     name = "code"
-    note: str | None = None
 
     def key(self, case: Case, criterion: Criterion) -> str:
         assert isinstance(criterion, ComputedCriterion)
@@ -95,90 +91,8 @@ class ComputedJudge:
         failure = Failure(kind, message)
         return Verdict(criterion.name or "", "failed", error=failure, judge=self.name)
 
-    async def aclose(self) -> None:
-        return None
 
-
-class _WithComputed:
-    """A judge, and code for the criteria that need none.
-
-    It goes by the judge's name and note once a criterion has needed the judge.
-    """
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._grouping = judge if isinstance(judge, GroupJudge) else None
-        self._computed = ComputedJudge()
-        self._shown: Judge = self._computed
-
-    @property
-    def behind(self) -> Judge:
-        """The judge itself."""
-        return self._judge
-
-    @property
-    def name(self) -> str:
-        return self._shown.name
-
-    @property
-    def note(self) -> str | None:
-        return self._shown.note
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._for(criterion).key(case, criterion)
-
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        return await self._for(criterion).judge(case, criterion, send)
-
-    @property
-    def caches_prefixes(self) -> bool:
-        return getattr(self._judge, "caches_prefixes", False)
-
-    @property
-    def prompt_version(self) -> str | None:
-        return getattr(self._judge, "prompt_version", None)
-
-    @property
-    def mode(self) -> str | None:
-        return getattr(self._judge, "mode", None)
-
-    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        asked = [place for place, criterion in enumerate(criteria) if criterion.needs_judge]
-        groups = [[place] for place in range(len(criteria)) if place not in asked]
-        if self._grouping is not None:
-            inner = self._grouping.groups([criteria[place] for place in asked])
-            groups += [[asked[index] for index in group] for group in inner]
-        else:
-            groups += [[place] for place in asked]
-        return sorted(groups)
-
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
-        judge = self._for(criteria[0])
-        if isinstance(judge, GroupJudge):
-            return judge.keys(case, criteria)
-        return [judge.key(case, criterion) for criterion in criteria]
-
-    async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
-    ) -> list[Verdict]:
-        judge = self._for(criteria[0])
-        if isinstance(judge, GroupJudge):
-            return await judge.judge_group(case, criteria, send)
-        return [await judge.judge(case, criterion, send) for criterion in criteria]
-
-    def _for(self, criterion: Criterion) -> Judge:
-        if not criterion.needs_judge:
-            return self._computed
-        self._shown = self._judge
-        return self._judge
-
-    async def aclose(self) -> None:
-        await self._judge.aclose()
-
-
-def with_computed(judge: Judge) -> GroupJudge:
-    """The judge, with code for the criteria that need none."""
-    return _WithComputed(judge)
+CODE = Code()
 
 
 def _answer(criterion: Criterion, given: Verdict) -> object:
