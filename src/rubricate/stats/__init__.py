@@ -9,7 +9,7 @@ What is named here is loaded when it is first used, so that numpy and scipy are 
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.stats._agreement import SAME_STEP, Agreement, agreement_of_counts, stratified
+from rubricate.stats._agreement import Agreement, agreement_of_counts, stratified
 from rubricate.stats._estimate import Estimate
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ else:
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
-    "SAME_STEP",
     "Agreement",
     "AnnotatorAgreement",
     "Bootstrap",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate._sync import run_sync
 from rubricate.analysis import Result
@@ -18,7 +16,6 @@ from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, S
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge, JudgeLike, Model
 from rubricate.rubric import Rubric
-from rubricate.run import Progress
 
 if TYPE_CHECKING:
     import pandas
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from rubricate.dialects.ragas.metrics import RubricsScore
 
 __all__ = [
-    "EvaluationOptions",
     "EvaluationResult",
     "MeanScore",
     "aevaluate",
@@ -38,16 +34,8 @@ __all__ = [
 _T = TypeVar("_T")
 ENDINGS = ("", "_feedback", "_status", "_error")
 """What the names of a metric's columns end in."""
-
-
-class EvaluationOptions(TypedDict, total=False):
-    """How to evaluate; the arguments of these names of `rubricate.agrade`."""
-
-    run_dir: str | Path | None
-    concurrency: int
-    attempts: int
-    on_progress: Callable[[Progress], None] | None
-    stop: asyncio.Event | None
+SAID_BY_SAMPLES = {"limit", "rubric"}
+"""Options of `rubricate.agrade` that samples and metrics say: what is scored, and by what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +135,7 @@ async def aevaluate(
     dataset: EvaluationDataset | Iterable[Sample],
     metrics: Sequence[RubricsScore],
     llm: JudgeLike = None,
-    **options: Unpack[EvaluationOptions],
+    **options: Any,
 ) -> EvaluationResult:
     """Score every sample of a dataset by every metric.
 
@@ -155,10 +143,8 @@ async def aevaluate(
         dataset: the samples, all of one turn or all of several.
         metrics: the metrics, with names that differ.
         llm: who judges for metrics that have no `llm` of their own; as for `RubricsScore`.
-        **options: `run_dir`, a folder for journal and results, where a second evaluation goes on;
-            `concurrency`, the most requests in flight (32); `attempts`, how often a request that
-            fails for a passing reason is sent (6); `on_progress`, called after every score;
-            `stop`, an event that ends the evaluation early. They are those of `rubricate.agrade`.
+        **options: those of `rubricate.agrade` that concern the run, such as `run_dir`,
+            `concurrency`, `attempts` and `on_progress`.
 
     Returns:
         The scores. A sample that could not be scored is in it as failed, with the cause.
@@ -168,8 +154,8 @@ async def aevaluate(
         RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
             `result` has what was judged.
     """
-    if unknown := sorted(options.keys() - EvaluationOptions.__annotations__.keys()):
-        raise TypeError(f"unexpected keyword argument '{unknown[0]}'")
+    if said := sorted(options.keys() & SAID_BY_SAMPLES):
+        raise TypeError(f"unexpected keyword argument '{said[0]}'")
     dataset = EvaluationDataset(dataset, name=getattr(dataset, "name", None))
     result = await grade_samples(dataset, metrics, llm, **options)
     return EvaluationResult(result, dataset.samples, metrics)
@@ -179,7 +165,7 @@ def evaluate(
     dataset: EvaluationDataset | Iterable[Sample],
     metrics: Sequence[RubricsScore],
     llm: JudgeLike = None,
-    **options: Unpack[EvaluationOptions],
+    **options: Any,
 ) -> EvaluationResult:
     """`aevaluate` for plain code. Works in a script and inside a running loop (a notebook)."""
     return run_sync(lambda: closing_llms(metrics, llm, aevaluate(dataset, metrics, llm, **options)))
@@ -189,7 +175,7 @@ async def grade_samples(
     dataset: EvaluationDataset,
     metrics: Sequence[RubricsScore],
     llm: JudgeLike = None,
-    **options: Unpack[EvaluationOptions],
+    **options: Any,
 ) -> Result:
     """Samples and metrics as items and criteria, graded; as `aevaluate` otherwise."""
     from rubricate.grading import agrade

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects.ragas._judge import PromptJudge
@@ -21,7 +21,6 @@ from rubricate.dialects.ragas.dataset_schema import (
     SingleTurnSample,
 )
 from rubricate.dialects.ragas.evaluation import (
-    EvaluationOptions,
     EvaluationResult,
     aevaluate,
     closing_llms,
@@ -278,7 +277,7 @@ class RubricsScore:
         return score
 
     async def abatch_score(
-        self, samples: EvaluationDataset | Iterable[Sample], **options: Unpack[EvaluationOptions]
+        self, samples: EvaluationDataset | Iterable[Sample], **options: Any
     ) -> EvaluationResult:
         """Score many samples, 32 at once unless `concurrency` says otherwise.
 
@@ -287,7 +286,7 @@ class RubricsScore:
         return await aevaluate(samples, [self], **options)
 
     def batch_score(
-        self, samples: EvaluationDataset | Iterable[Sample], **options: Unpack[EvaluationOptions]
+        self, samples: EvaluationDataset | Iterable[Sample], **options: Any
     ) -> EvaluationResult:
         """`abatch_score` for plain code, also inside a running loop (a notebook)."""
         return evaluate(samples, [self], **options)
