@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rubricate._documents import read_document
-from rubricate._files import Replacement, user_path
+from rubricate._files import Replacement
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
@@ -19,12 +19,7 @@ from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, union
-from rubricate.dialects.karenina._verification import (
-    CONCURRENCY,
-    answers,
-    judgements,
-    templates,
-)
+from rubricate.dialects.karenina._verification import answers, judgements, templates
 from rubricate.errors import InputError
 from rubricate.rubric import Failure
 
@@ -155,11 +150,7 @@ class Benchmark:
         self.date_modified = _now()
 
     def generate_all_templates(
-        self,
-        model_config: ModelConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
+        self, model_config: ModelConfig, **options: Any
     ) -> dict[str, Failure]:
         """Have a model write an answer template for every question that has none.
 
@@ -168,9 +159,8 @@ class Benchmark:
 
         Args:
             model_config: the model.
-            run_dir: a folder for the journal; a second run asks only for what is not there.
-                Default: nothing is written.
-            concurrency: the most requests in flight at once.
+            options: those of `rubricate.agrade` that concern the run, such as `run_dir` and
+                `concurrency`.
 
         Returns:
             What could not be had, with its cause, by the question's id; empty where all could.
@@ -179,28 +169,19 @@ class Benchmark:
             InputError: there are no questions; nothing has been sent.
             RunStopped: the model cannot be reached.
         """
-        return run_sync(
-            lambda: self.agenerate_all_templates(
-                model_config, run_dir=run_dir, concurrency=concurrency
-            )
-        )
+        return run_sync(lambda: self.agenerate_all_templates(model_config, **options))
 
     async def agenerate_all_templates(
-        self,
-        model_config: ModelConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
+        self, model_config: ModelConfig, **options: Any
     ) -> dict[str, Failure]:
         """`generate_all_templates` for asynchronous code."""
         if not isinstance(model_config, ModelConfig):
             raise InputError(f"expected a ModelConfig, found {type(model_config).__name__}")
         self._need_questions()
-        folder = None if run_dir is None else user_path(run_dir)
         lacking = [question for question in self.questions if question.template is None]
         if not lacking:
             return {}
-        written = await templates(lacking, model_config, run_dir=folder, concurrency=concurrency)
+        written = await templates(lacking, model_config, **options)
         for question, verdict in zip(lacking, written, strict=True):
             question.template_failure = verdict.error
             if verdict.error is None:
@@ -212,13 +193,7 @@ class Benchmark:
             if question.template_failure
         }
 
-    def run_verification(
-        self,
-        config: VerificationConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
-    ) -> VerificationResults:
+    def run_verification(self, config: VerificationConfig, **options: Any) -> VerificationResults:
         """Have every answering model answer every question, and every parsing model judge.
 
         Each answer is judged by the question's template and by the traits of the global rubric
@@ -226,9 +201,9 @@ class Benchmark:
 
         Args:
             config: which models answer and which judge.
-            run_dir: a folder for the journals; a second run asks only for what is not there.
-                Default: nothing is written.
-            concurrency: the most requests in flight at once.
+            options: those of `rubricate.agrade` that concern the run. `run_dir` is a folder for the
+                models' run folders, `concurrency` that of all models together; other limits hold
+                for each model.
 
         Returns:
             One result a question, answering model and parsing model; also in `results`.
@@ -237,32 +212,23 @@ class Benchmark:
             InputError: something given cannot be used; nothing has been sent.
             RunStopped: no model answered anything.
         """
-        return run_sync(
-            lambda: self.arun_verification(config, run_dir=run_dir, concurrency=concurrency)
-        )
+        return run_sync(lambda: self.arun_verification(config, **options))
 
     async def arun_verification(
-        self,
-        config: VerificationConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
+        self, config: VerificationConfig, **options: Any
     ) -> VerificationResults:
         """`run_verification` for asynchronous code."""
         if not isinstance(config, VerificationConfig):
             raise InputError(f"expected a VerificationConfig, found {type(config).__name__}")
         self._need_questions()
-        folder = None if run_dir is None else user_path(run_dir)
         judged_by = [
             (question, union(self.global_rubric, question.rubric, _of(question)))
             for question in self.questions
         ]
         for model in config.parsing_models:
             model.model()  # a missing key comes to light before anything is sent
-        answered, stopped = await answers(
-            judged_by, config, run_dir=folder, concurrency=concurrency
-        )
-        found = await judgements(answered, config, run_dir=folder, concurrency=concurrency)
+        answered, stopped = await answers(judged_by, config, **options)
+        found = await judgements(answered, config, **options)
         self.results = VerificationResults(found.results, {**stopped, **found.stopped})
         self.date_modified = _now()
         return self.results

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from rubricate._files import user_path
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina._models import VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, Trait, union
-from rubricate.dialects.karenina._verification import CONCURRENCY, Answered, judgements
+from rubricate.dialects.karenina._verification import Answered, judgements
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 
@@ -91,33 +89,20 @@ class TaskEval:
         question = Question(task, "", template=template, id=name)
         self._logged.append((question, model, text))
 
-    def evaluate(
-        self,
-        config: VerificationConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
-    ) -> VerificationResults:
+    def evaluate(self, config: VerificationConfig, **options: Any) -> VerificationResults:
         """Have every parsing model judge every output. Answering models are not used.
 
         Args:
             config: which models judge.
-            run_dir: a folder for the journals; a second run asks only for what is not there.
-                Default: nothing is written.
-            concurrency: the most requests in flight at once.
+            options: those of `rubricate.agrade` that concern the run, as for
+                `Benchmark.run_verification`.
 
         Raises:
             InputError: nothing is logged, or there is nothing to judge by; nothing has been sent.
         """
-        return run_sync(lambda: self.aevaluate(config, run_dir=run_dir, concurrency=concurrency))
+        return run_sync(lambda: self.aevaluate(config, **options))
 
-    async def aevaluate(
-        self,
-        config: VerificationConfig,
-        *,
-        run_dir: str | Path | None = None,
-        concurrency: int = CONCURRENCY,
-    ) -> VerificationResults:
+    async def aevaluate(self, config: VerificationConfig, **options: Any) -> VerificationResults:
         """`evaluate` for asynchronous code."""
         if not self._logged:
             raise InputError("no output is logged: log one first")
@@ -130,8 +115,7 @@ class TaskEval:
             )
             for question, model, text in self._logged
         ]
-        folder = None if run_dir is None else user_path(run_dir)
-        return await judgements(answered, config, run_dir=folder, concurrency=concurrency)
+        return await judgements(answered, config, **options)
 
 
 def trace_text(messages: Sequence[Any]) -> str:

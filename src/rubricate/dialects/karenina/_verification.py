@@ -7,14 +7,15 @@ all answers, each with a journal of its own. What cannot be had in one run leave
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from rubricate._files import user_path
 from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dialects._options import check_run_options
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
@@ -31,7 +32,7 @@ from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult
 
-__all__ = ["CONCURRENCY", "Answered", "answers", "judgements", "templates"]
+__all__ = ["Answered", "answers", "judgements", "templates"]
 
 CONCURRENCY = 32
 _CODE = Failure(
@@ -55,7 +56,7 @@ class Answered:
 
 
 async def templates(
-    questions: Sequence[Question], config: ModelConfig, *, run_dir: Path | None, concurrency: int
+    questions: Sequence[Question], config: ModelConfig, **options: Any
 ) -> list[Verdict]:
     """Have a model write a template for each question; each is the `answer` of a verdict.
 
@@ -65,8 +66,7 @@ async def templates(
     rubric = Rubric([TemplateWriting(name="template")])
     items = [_to_write(rubric, question, question.raw_answer) for question in questions]
     writer = Writer(config.model(), config.id)
-    folder = _folder(run_dir, "templates", config.id)
-    result = await _graded(items, writer, folder, concurrency)
+    (result,) = await _graded(items, [writer], "templates", options)
     if result.stopped is not None:
         raise RunStopped(result.stopped, result=result)
     return [item.criteria["template"] for item in result.items]
@@ -75,9 +75,7 @@ async def templates(
 async def answers(
     questions: Sequence[tuple[Question, Sequence[Trait]]],
     config: VerificationConfig,
-    *,
-    run_dir: Path | None,
-    concurrency: int,
+    **options: Any,
 ) -> tuple[list[Answered], dict[str, str]]:
     """Have every model answer every question, question by question, then model by model.
 
@@ -93,11 +91,7 @@ async def answers(
     rubric = Rubric([AnswerWriting(name="answer")])
     items = [_to_write(rubric, question, question.question) for question, _ in questions]
     writers = [Writer(model.model(), model.id) for model in config.answering_models]
-    share = _share(concurrency, len(writers))
-    runs = await _together(
-        _graded(items, writer, _folder(run_dir, "answers", writer.name), share)
-        for writer in writers
-    )
+    runs = await _graded(items, writers, "answers", options)
     first = runs[0]
     if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):
         raise RunStopped(first.stopped, result=first)
@@ -112,9 +106,7 @@ async def answers(
 async def judgements(
     answered: Sequence[Answered],
     config: VerificationConfig,
-    *,
-    run_dir: Path | None,
-    concurrency: int,
+    **options: Any,
 ) -> VerificationResults:
     """Have every parsing model judge every answer: correctness first, then the traits."""
     rubrics = _rubrics(answered)
@@ -129,12 +121,7 @@ async def judgements(
                 prompt=answer.question.question,
             )
     judges = [_named(ModelJudge(model.model()), model.id) for model in config.parsing_models]
-    share = _share(concurrency, len(judges))
-    runs = await _together(
-        _graded(list(items.values()), judge, _folder(run_dir, "judgements", judge.name), share)
-        for judge in judges
-        if items
-    )
+    runs = await _graded(list(items.values()), judges, "judgements", options) if items else []
     at = {place: index for index, place in enumerate(items)}
     results = []
     for place, answer in enumerate(answered):
@@ -209,12 +196,6 @@ def _stopped(what: str, judges: Sequence[Judge], runs: Sequence[Result]) -> dict
     return {f"{what} {judge.name}": run.stopped for judge, run in pairs if run.stopped}
 
 
-def _share(concurrency: int, runs: int) -> int:
-    """How many requests each of several runs may have in flight, so that all together keep to a
-    limit; one at least. What is no limit is left to the engine to refuse."""
-    return concurrency // runs or min(concurrency, 1)
-
-
 def _named(judge: ModelJudge, name: str) -> ModelJudge:
     judge.name = name
     return judge
@@ -224,31 +205,34 @@ def _to_write(rubric: Rubric, question: Question, text: str) -> DataItem:
     return DataItem(text, rubric=rubric, id=question.id, prompt=question.question)
 
 
-def _folder(run_dir: Path | None, stage: str, model: str) -> Path | None:
-    return None if run_dir is None else run_dir / f"{stage}-{quote(model, safe=' ')}"
-
-
 async def _graded(
-    items: list[DataItem], judge: Judge, folder: Path | None, concurrency: int
-) -> Result:
-    """Run the engine; a run that a model's trouble ended is a result too."""
-    dataset = RubricDataset("", items=items)
-    try:
-        return await agrade(dataset, judge, run_dir=folder, concurrency=concurrency)
-    except RunStopped as stopped:
-        if stopped.result is None:  # only where results are streamed
-            raise
-        result: Result = stopped.result
-        return result
-    finally:
-        await judge.aclose()
+    items: list[DataItem], judges: Sequence[Judge], stage: str, options: Mapping[str, Any]
+) -> list[Result]:
+    """The results of one run for each judge, all at once; the first error ends all.
 
+    `concurrency` is shared among the runs, one request at least for each. What is no limit is left
+    to the engine to refuse.
+    """
+    check_run_options(options)
+    told = dict(options)
+    run_dir, limit = told.pop("run_dir", None), told.pop("concurrency", CONCURRENCY)
+    share = limit // len(judges) or min(limit, 1)
 
-async def _together(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """The results of several runs at once; the first error ends all."""
+    async def graded(judge: Judge) -> Result:
+        name = f"{stage}-{quote(judge.name, safe=' ')}"
+        folder = None if run_dir is None else user_path(run_dir) / name
+        dataset = RubricDataset("", items=items)
+        try:
+            return await agrade(dataset, judge, run_dir=folder, concurrency=share, **told)
+        except RunStopped as stopped:  # by a model's trouble: what was had is a result, too
+            result: Result = stopped.result
+            return result
+        finally:
+            await judge.aclose()
+
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(run) for run in work]
+            tasks = [group.create_task(graded(judge)) for judge in judges]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
+from rubricate.dialects._options import check_run_options
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge, PromptJudge
 from rubricate.dialects.ragas._types import MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
@@ -34,8 +35,6 @@ __all__ = [
 _T = TypeVar("_T")
 ENDINGS = ("", "_feedback", "_status", "_error")
 """What the names of a metric's columns end in."""
-SAID_BY_SAMPLES = {"limit", "rubric"}
-"""Options of `rubricate.agrade` that samples and metrics say: what is scored, and by what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +153,7 @@ async def aevaluate(
         RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
             `result` has what was judged.
     """
-    if said := sorted(options.keys() & SAID_BY_SAMPLES):
-        raise TypeError(f"unexpected keyword argument '{said[0]}'")
+    check_run_options(options)
     dataset = EvaluationDataset(dataset, name=getattr(dataset, "name", None))
     result = await grade_samples(dataset, metrics, llm, **options)
     return EvaluationResult(result, dataset.samples, metrics)
