@@ -180,7 +180,7 @@ def test_every_command_is_in_the_table_of_those_that_print_json():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
-    command, installed, rubricate, write_dataset, shipped_example, endpoint, tmp_path
+    command, rubricate, write_dataset, shipped_example, endpoint, tmp_path
 ):
     arguments = COMMANDS[command]
     if command == "reports":
@@ -195,7 +195,7 @@ def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
         write_dataset("votes.json", items=[{**item, "metadata": {"votes": votes}}] * 3)
     if "m" in arguments:
         arguments = (*arguments, "--base-url", endpoint.url)
-    done = installed(command, *arguments, "--json")
+    done = rubricate(command, *arguments, "--json")
     assert done.returncode in (0, 2), done.stderr
     assert isinstance(json.loads(done.stdout), dict)
 

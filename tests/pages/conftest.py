@@ -1,4 +1,4 @@
-"""A real browser, headless; one for each file of tests."""
+"""A real browser, headless; one for all files of this folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def missing(why: str) -> None:
     pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:

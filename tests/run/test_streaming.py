@@ -74,12 +74,12 @@ def test_the_results_of_grade_and_the_file_are_in_the_datasets_order(make_datase
 
 def test_results_are_in_the_file_before_the_run_ends(make_dataset, tmp_path, rows):
     seen: list[int] = []
-    dataset = make_dataset(600)
+    dataset = make_dataset(200)
     for _ in rubricate.grade_stream(dataset, met, run_dir=tmp_path, concurrency=1):
         lines = (tmp_path / "results.jsonl").read_bytes().split(b"\n")[:-1]
         seen.append(len([json.loads(line) for line in lines]))
-    assert any(0 < count < 1200 for count in seen)
-    assert len(rows(tmp_path)) == 1200
+    assert any(0 < count < 400 for count in seen)
+    assert len(rows(tmp_path)) == 400
 
 
 def test_judging_waits_for_a_consumer_who_is_slow(make_dataset):
@@ -209,7 +209,7 @@ def test_a_run_ends_with_whoever_takes_its_results(
 
     async def main() -> None:
         options: Any = {"run_dir": tmp_path, "concurrency": 2}
-        kept = await leave(lambda: rubricate.agrade_stream(make_dataset(1000), model, **options))
+        kept = await leave(lambda: rubricate.agrade_stream(make_dataset(300), model, **options))
         if not program_ends:
             for _ in range(100):
                 await asyncio.sleep(0.01)
@@ -220,11 +220,11 @@ def test_a_run_ends_with_whoever_takes_its_results(
 
     asyncio.run(main())
     gc.collect()
-    assert len(calls) < 2000
+    assert len(calls) < 600
     assert caplog.records == []
-    assert len(rows(tmp_path)) == 2000
+    assert len(rows(tmp_path)) == 600
     assert json.loads((tmp_path / "summary.json").read_text())["stopped"] == "cancelled"
-    whole = rubricate.grade(make_dataset(1000), model, run_dir=tmp_path)
+    whole = rubricate.grade(make_dataset(300), model, run_dir=tmp_path)
     assert whole.failed == 0
     assert whole.resumed >= len(calls) - whole.calls - 2  # but for what was in flight
 
@@ -266,16 +266,16 @@ def test_a_plain_loop_that_is_left_ends_the_run(make_dataset, tmp_path, rows):
         return MET
 
     def take() -> None:
-        for _ in rubricate.grade_stream(make_dataset(1000), judge, run_dir=tmp_path, concurrency=2):
+        for _ in rubricate.grade_stream(make_dataset(300), judge, run_dir=tmp_path, concurrency=2):
             raise LookupError
 
     threads = threading.active_count()
     with pytest.raises(LookupError):
         take()
     assert threading.active_count() == threads
-    assert len(calls) < 2000
-    assert len(rows(tmp_path)) == 2000
-    items = rubricate.grade_stream(make_dataset(1000), judge, run_dir=tmp_path, concurrency=2)
+    assert len(calls) < 600
+    assert len(rows(tmp_path)) == 600
+    items = rubricate.grade_stream(make_dataset(300), judge, run_dir=tmp_path, concurrency=2)
     next(items)
     del items
     assert threading.active_count() == threads

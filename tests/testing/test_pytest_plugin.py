@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import scipy.stats  # noqa: F401  (pytester forgets what a run imports: numpy can be but once)
 
 from rubricate import Criterion, InputError, Rubric
 from rubricate.errors import JudgementError
@@ -38,11 +39,14 @@ def rubric() -> Rubric:
 
 @pytest.fixture
 def pytest_run(pytester, endpoint, monkeypatch):
-    """Run pytest on a test file in a process of its own, with the scripted endpoint as judge."""
+    """Run pytest on a test file in this process, with the scripted endpoint as judge.
+
+    What others need a process of their own for says so with `-n`: xdist starts them.
+    """
 
     def run(source: str, *arguments: str, url: str = endpoint.url) -> pytest.RunResult:
         pytester.makepyfile(RUBRIC + source)
-        return pytester.runpytest_subprocess(
+        return pytester.runpytest_inprocess(
             *("-p", "no:randomly", "--rubric-judge", "m", "--rubric-base-url", url, *arguments)
         )
 
@@ -261,13 +265,13 @@ def test_right(assert_rubric, rubric_judge):
     assert_rubric({RIGHT!r}, RUBRIC, require={{"boasting": 1.0}})
 """
     )
-    done = pytester.runpytest_subprocess("-rP")
+    done = pytester.runpytest_inprocess("-rP")
     done.stdout.fnmatch_lines(["judge: None", "rubricate: 1 judged by builtin: *", "  builtin *"])
     pytester.makeini(f"[pytest]\nrubric_judge = a\nrubric_base_url = {endpoint.url}\n")
-    pytester.runpytest_subprocess("-rP").stdout.fnmatch_lines(["judge: a"])
+    pytester.runpytest_inprocess("-rP").stdout.fnmatch_lines(["judge: a"])
     monkeypatch.setenv("RUBRICATE_JUDGE", "b, c")
-    pytester.runpytest_subprocess("-rP").stdout.fnmatch_lines(["judge: ['b', 'c']"])
-    done = pytester.runpytest_subprocess("-rP", "--rubric-judge", "d")
+    pytester.runpytest_inprocess("-rP").stdout.fnmatch_lines(["judge: ['b', 'c']"])
+    done = pytester.runpytest_inprocess("-rP", "--rubric-judge", "d")
     done.stdout.fnmatch_lines(["judge: d", "rubricate: 1 judged by d: *"])
     assert {request.body["model"] for request in endpoint.requests} == {"a", "b", "c", "d"}
 
@@ -293,7 +297,7 @@ def test_the_page_about_it_tells_the_truth(pytester, endpoint):
     page = (Path(__file__).parents[2] / "docs" / "pytest.md").read_text("utf-8")
     (source,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     pytester.makepyfile(source)
-    done = pytester.runpytest_subprocess("--rubric-judge", "m", "--rubric-base-url", endpoint.url)
+    done = pytester.runpytest_inprocess("--rubric-judge", "m", "--rubric-base-url", endpoint.url)
     done.assert_outcomes(passed=2, failed=1)
 
 
@@ -304,7 +308,7 @@ import sys
 
 def test_nothing_is_loaded():
     ours = sorted(name for name in sys.modules if name.startswith("rubricate"))
-    assert ours == ["rubricate", "rubricate._version", "rubricate.testing",
+    assert ours == ["rubricate", "rubricate._lazy", "rubricate._version", "rubricate.testing",
                     "rubricate.testing.plugin"]
     assert "pydantic" not in sys.modules
 """
