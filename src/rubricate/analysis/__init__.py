@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 from rubricate.analysis._confidence import LOW_CONFIDENCE, confidence
 from rubricate.analysis._conversation import conversation_lines
-from rubricate.analysis._estimate import estimate_figures, estimate_text
 from rubricate.analysis._finished import FinishedRun, RowVerdict, read_run, read_summary
 from rubricate.analysis._finished_items import FinishedItem, finished_items, finished_rows
-from rubricate.analysis._replay import replay_figures, replay_view
+from rubricate.analysis._replay import ReplayReport
 from rubricate.analysis._result import Result
 from rubricate.analysis._selection import Selection
 from rubricate.analysis._table_forms import (
@@ -61,10 +60,10 @@ if TYPE_CHECKING:
         RunComparison,
         compare_runs,
     )
+    from rubricate.analysis._comparison_sections import OTHER_HEADINGS, comparison_texts
     from rubricate.analysis._few_labels import CriterionMean, FewLabelsReport, few_labels_report
     from rubricate.analysis._judged import JudgedReport
     from rubricate.analysis._kept_report import keep_report, kept_report
-    from rubricate.analysis._markdown import OTHER_HEADINGS, comparison_texts
     from rubricate.analysis._pair_figures import (
         PairFigures,
         PairReport,
@@ -120,6 +119,7 @@ __all__ = [
     "Plots",
     "PositionFigures",
     "RedTeamReport",
+    "ReplayReport",
     "Result",
     "RowVerdict",
     "RunComparison",
@@ -135,8 +135,6 @@ __all__ = [
     "comparison_texts",
     "confidence",
     "conversation_lines",
-    "estimate_figures",
-    "estimate_text",
     "few_labels_report",
     "finished_items",
     "finished_pairs",
@@ -149,8 +147,6 @@ __all__ = [
     "read_certificate",
     "read_run",
     "read_summary",
-    "replay_figures",
-    "replay_view",
     "spreadsheet_cell",
     "to_csv",
     "to_jsonl",

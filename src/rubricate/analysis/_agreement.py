@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+from rubricate.analysis._agreement_sections import agreement_sections
 from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.analysis._groups import groups_by
@@ -39,9 +40,7 @@ from rubricate.stats import (
 )
 from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.views import Report, Section
 
 __all__ = ["AgreementReport", "CriterionAgreement", "agreement_report"]
 
@@ -85,7 +84,7 @@ class CriterionAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementReport:
+class AgreementReport(Report):
     """A run's judge against its labels.
 
     Attributes:
@@ -137,18 +136,13 @@ class AgreementReport:
             return NOTHING, NOTHING, sum(one.agreement.n for one in self.criteria)
         return known[0].accuracy, known[0].kappa, known[0].agreement.n
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        return f"{self.judge} and people"
 
-    def table(self, *, every: bool = False) -> RenderableType:
-        """What a terminal shows; with `every` a row for each criterion."""
-        from rubricate.analysis._trust_views import agreement_view
-
-        return agreement_view(self, every=every)
-
-    def __rich__(self) -> RenderableType:
-        return self.table()
+    def sections(self, *, every: bool = False) -> Iterator[Section]:
+        """Tables of the criteria, and what is undefined; with `every` a row for each criterion."""
+        return agreement_sections(self, every=every)
 
 
 def agreement_report(

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate._terminal import one_line
-from rubricate.analysis._judged import Failures, JudgedReport, ending_lines
+from rubricate.analysis._judged import Failures, JudgedReport, ending
 from rubricate.rubric import CriterionVerdict, Verdict
 from rubricate.stats import Estimate, wilson_interval
-from rubricate.views import estimate_text
+from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
@@ -131,8 +130,23 @@ class RedTeamReport(JudgedReport):
             defences=[defence_figures(one, families, by_kind) for one, by_kind in outcomes.items()],
         )
 
-    def __str__(self) -> str:
-        return "\n".join(map(one_line, _lines(self)))
+    @property
+    def title(self) -> str:
+        return f"Attacks on {self.judge}"
+
+    def sections(self) -> Iterator[Section]:
+        """How often each family of attacks succeeds, beside clean controls."""
+        answers = "wrong answer" if self.questions == 1 else "wrong answers"
+        how = _FORMS[self.form]
+        yield say(f"{self.questions} {answers} under attack{how}, judged by {self.judge}")
+        nothing = all(
+            not control.n + control.abstained for one in self.defences for control in one.controls
+        )
+        for figures in () if nothing and self.failed else self.defences:
+            yield GAP
+            yield from _defence_tables(figures)
+        yield GAP
+        yield from ending(self)
 
 
 def defence_figures(
@@ -206,29 +220,33 @@ def _with_status(status: str, verdicts: Sequence[Verdict]) -> int:
     return sum(verdict.status == status for verdict in verdicts)
 
 
-def _lines(report: RedTeamReport) -> Iterator[str]:
-    """The report as a plain table, 80 characters wide."""
-    answers = "wrong answer" if report.questions == 1 else "wrong answers"
-    how = _FORMS[report.form]
-    yield f"{report.questions} {answers} under attack{how}, judged by {report.judge}"
-    nothing = all(
-        not control.n + control.abstained for one in report.defences for control in one.controls
-    )
-    for figures in () if nothing and report.failed else report.defences:
-        yield ""
-        yield _row("attack success" + _DEFENCES[figures.defence], *_ATTACK_COLUMNS)
-        yield "─" * _WIDTH
-        for row in (*figures.families, figures.all):
-            cells = map(str, (row.n, row.abstained, row.failed, row.without_control))
-            yield _row(row.family, _rate(row.rate, row.low, row.high), *cells)
-        yield ""
-        yield _row("clean controls judged right", "accuracy", *_ATTACK_COLUMNS[1:4])
-        yield "─" * _WIDTH
-        for control in figures.controls:
-            cells = map(str, (control.n, control.abstained, control.failed))
-            yield _row(control.control, _rate(control.accuracy, control.low, control.high), *cells)
-    yield ""
-    yield from ending_lines(report, _WIDTH)
+def _defence_tables(figures: DefenceFigures) -> Iterator[Section]:
+    attacks = [
+        Row(
+            [
+                row.family,
+                _rate(row.rate, row.low, row.high),
+                *map(str, (row.n, row.abstained, row.failed, row.without_control)),
+            ]
+        )
+        for row in (*figures.families, figures.all)
+    ]
+    title = f"attack success{_DEFENCES[figures.defence]}"
+    headings = ("rate", "n", "abstained", "failed", "no control")
+    yield Table([Column(title, is_text=True), *numbers(*headings)], attacks)
+    yield GAP
+    controls = [
+        Row(
+            [
+                control.control,
+                _rate(control.accuracy, control.low, control.high),
+                *map(str, (control.n, control.abstained, control.failed)),
+            ]
+        )
+        for control in figures.controls
+    ]
+    columns = numbers("accuracy", "n", "abstained", "failed")
+    yield Table([Column("clean controls judged right", is_text=True), *columns], controls)
 
 
 _DEFENCES: dict[Defence, str] = {
@@ -241,16 +259,6 @@ _FORMS: dict[Form, str] = {
     "choice": " by three options",
     "pair": " in pairs with right ones",
 }
-_WIDTH = 80
-_ATTACK_COLUMNS = ("rate", "n", "abstained", "failed", "no control")
-
-
-def _row(name: str, *cells: str) -> str:
-    widths = (19, 4, 11, 7, 11)
-    row = f"{name:<28}" + "".join(
-        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=False)
-    )
-    return row.rstrip()
 
 
 def _rate(value: float | None, low: float | None, high: float | None) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.errors import InputError
@@ -18,9 +17,7 @@ from rubricate.stats import (
     clustered_share,
     threshold_point,
 )
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.views import Cell, Report, Row, Section, Table, dollars, numbers, percent, say
 
 __all__ = ["CascadePoint", "CascadeReport", "cascade_report"]
 
@@ -49,7 +46,7 @@ class CascadePoint:
 
 
 @dataclass(frozen=True, slots=True)
-class CascadeReport:
+class CascadeReport(Report):
     """What a cascade would do; see `cascade_report`.
 
     Attributes:
@@ -70,14 +67,44 @@ class CascadeReport:
     choice: ThresholdChoice
     points: tuple[CascadePoint, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        return "A cascade's thresholds"
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.analysis._cascade_view import cascade_view
+    def sections(self) -> Iterator[Section]:
+        """A line a threshold, and which one keeps the promise."""
+        name = self.judge if self.next_judge is None else f"{self.judge} > {self.next_judge}"
+        together = [] if self.next_judge is None else ["all agree"]
+        yield Table(
+            numbers("threshold", "stand", "they agree", *together, "cost"),
+            [self._row(point) for point in self.points],
+            f"{name}: {self.verdicts} verdicts, {self.confident} of them with a confidence, "
+            f"{self.labelled} of those with a label",
+        )
+        choice, chosen = self.choice, self.choice.chosen
+        promise = percent(choice.promise)
+        promise = f"agreement of {promise} or more, at a risk of {percent(choice.risk)}"
+        told = f"No threshold keeps the promise ({promise}): {choice.why}."
+        if chosen is not None:
+            told = (
+                f"* Threshold {chosen.threshold:g} keeps the promise: {promise}, of the verdicts "
+                f"that stand ({choice.tried} thresholds tried, {choice.labelled} labels)."
+            )
+        yield say(told, "strong")
+        yield say(
+            "Stand: verdicts with this confidence or more; the others go on. Intervals: 95 %, by "
+            "item. The promise is by fixed-sequence testing; it is for items like these.",
+            "quiet",
+        )
 
-        return cascade_view(self)
+    def _row(self, point: CascadePoint) -> Row:
+        chosen = self.choice.chosen
+        is_chosen = chosen is not None and point.threshold == chosen.threshold
+        threshold = f"{point.threshold:g}" if point.threshold is not None else "none stands"
+        together = [] if point.overall is None else [point.overall]
+        cells: list[Cell] = [f"* {threshold}" if is_chosen else threshold]
+        cells += [point.coverage, point.agreement, *together, dollars(point.cost)]
+        return Row(cells, "strong" if is_chosen else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.analysis._groups import groups_by
@@ -20,9 +20,7 @@ from rubricate.analysis._scored_alike import (
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 from rubricate.stats import Bootstrap, PairedComparison, compare_paired, holm
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.views import Paragraph, Report, Section, Words, notes, p_text, percent
 
 __all__ = ["CriterionComparison", "Flip", "RunComparison", "compare_runs"]
 
@@ -69,7 +67,7 @@ class CriterionComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class RunComparison:
+class RunComparison(Report):
     """Run B against run A, both scored as run B is.
 
     Attributes:
@@ -128,8 +126,6 @@ class RunComparison:
             by: how much lower B's mean score may be.
             least: the share of run A's verdicts that must be compared.
         """
-        from rubricate.views import p_text, percent
-
         change, compared = self.score.difference.value or 0.0, percent(self.coverage, 1)
         worse = self.is_worse(by)
         if not self.is_covered(least) or not self.score.n:
@@ -161,20 +157,25 @@ class RunComparison:
         told = [f"{count} {cause}" for cause, count in self.not_compared.items()]
         return ", ".join(told) or "A decided nothing"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        return "Comparison of two runs"
 
-    def to_markdown(self) -> str:
-        """The report as Markdown."""
-        from rubricate.analysis._markdown import comparison_markdown
+    def front(self) -> list[list[Paragraph]]:
+        runs = (("A", self.a, self.judge_a), ("B", self.b, self.judge_b))
+        return [
+            [
+                Paragraph((Words(f"{side}: "), Words(path, "code"), Words(f", judged by {judge}")))
+                for side, path, judge in runs
+            ],
+            notes(f"{self.items} items in both; {self.score.n} scored in both."),
+        ]
 
-        return comparison_markdown(self)
+    def sections(self) -> Iterator[Section]:
+        """The score, every criterion, and every flip with both reasons."""
+        from rubricate.analysis._comparison_sections import comparison_sections
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.analysis._trust_views import comparison_view
-
-        return comparison_view(self)
+        return comparison_sections(self)
 
 
 def compare_runs(

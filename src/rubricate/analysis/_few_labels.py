@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.analysis._groups import groups_by
 from rubricate.errors import InputError
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.views import (
+    NONE,
+    Cell,
+    Column,
+    Report,
+    Row,
+    Section,
+    Table,
+    numbers,
+    percent,
+    say,
+)
 
 __all__ = ["CriterionMean", "FewLabelsReport", "few_labels_report"]
 
@@ -26,7 +34,7 @@ class CriterionMean:
 
 
 @dataclass(frozen=True, slots=True)
-class FewLabelsReport:
+class FewLabelsReport(Report):
     """What a run's labels say of its means.
 
     Attributes:
@@ -52,14 +60,59 @@ class FewLabelsReport:
     confidence: float
     groups: str | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        return "What people's means would be"
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.analysis._few_labels_view import few_labels_view
+    def sections(self) -> Iterator[Section]:
+        """People's mean score and values, told four ways; then the items to label next."""
+        means = [("score", self.score), *((one.name, one.mean) for one in self.criteria)]
+        yield Table(
+            [
+                Column("", is_text=True),
+                *numbers("n"),
+                *numbers("judge", "labels", "PPI++", "Rogan-Gladen", least=11),
+                *numbers("worth"),
+            ],
+            [
+                Row(_cells(name, found), "" if place else "strong")
+                for place, (name, found) in enumerate(means)
+            ],
+            f"What people's means would be: {self.judge} on {self.items} items, "
+            f"{self.labelled} of them labelled",
+        )
+        reasons: dict[str, list[str]] = {}
+        for name, found in means:
+            corrected = {"PPI++": found.prediction_powered, "Rogan-Gladen": found.rogan_gladen}
+            for kind, one in corrected.items():
+                if one.value is None and one.undefined is not None:
+                    reasons.setdefault(f"no {kind}: {one.undefined}", []).append(name)
+        yield from (say(f"{', '.join(names)}: {reason}") for reason, names in reasons.items())
+        if self.next_random is not None:
+            how = "a random sample" if self.next_random else "the least sure first"
+            yield say(f"To label next ({how}): {', '.join(self.next_items) or 'none is left'}")
+        if self.next_random is False:
+            yield say("These show where the judge errs; labels of them bend the means above.")
+        by = "items" if self.groups is None else f"groups by {self.groups}"
+        yield say(
+            f"Intervals: {percent(self.confidence)}, by {by}. All but the judge's own mean, which "
+            "is of all items, need labels of a random sample (n of them); items that the judge did "
+            "not decide are left out. Worth: how many labels alone would be as sure as PPI++.",
+            "quiet",
+        )
 
-        return few_labels_view(self)
+
+def _cells(name: str, found: CorrectedMean) -> list[Cell]:
+    effective = found.effective_labels
+    return [
+        name,
+        str(found.labelled),
+        found.naive,
+        found.labelled_only,
+        found.prediction_powered,
+        found.rogan_gladen,
+        NONE if effective is None else f"{effective:.0f}",
+    ]
 
 
 def few_labels_report(

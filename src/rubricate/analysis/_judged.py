@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,17 +10,17 @@ from pydantic import BaseModel, ConfigDict
 
 from rubricate.rubric import Verdict
 from rubricate.run.results import advice
-from rubricate.views import dollars
+from rubricate.views import Paragraph, Report, dollars, say
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
 
-__all__ = ["Failures", "JudgedReport", "ending_lines"]
+__all__ = ["Failures", "JudgedReport", "ending"]
 
 NOT_RUN = "not_run"
 
 
-class JudgedReport(BaseModel):
+class JudgedReport(Report, BaseModel):
     """What judging took and how it ended. A report of a run that was stopped is of what was judged
     until then."""
 
@@ -86,22 +85,21 @@ class Failures:
         }
 
 
-def ending_lines(report: JudgedReport, width: int) -> Iterator[str]:
-    """The lines below a report's tables."""
+def ending(report: JudgedReport) -> Iterator[Paragraph]:
+    """What stands below a report's tables."""
     known = f" ({report.known} more not asked again)" if report.known else ""
     failed = f"{report.failed}" + (f" ({report.not_run} not asked)" if report.not_run else "")
-    yield f"calls {report.calls}{known}   failed {failed}   cost {dollars(report.cost)}"
+    yield say(f"calls {report.calls}{known}   failed {failed}   cost {dollars(report.cost)}")
     if report.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
-        yield f"failed by cause: {causes}"
+        yield say(f"failed by cause: {causes}", "error")
         if report.stopped is None or not report.first_error.endswith(report.stopped):
-            yield f"first failure: {report.first_error}"
-        for line in advice(report.errors):
-            yield from textwrap.wrap(line, width)
+            yield say(f"first failure: {report.first_error}", "error")
+        yield from (say(line, "warning") for line in advice(report.errors))
     if report.stopped is not None:
-        yield f"Stopped early: {report.stopped}"
-        yield "The figures are of what was judged until then."
+        yield say(f"Stopped early: {report.stopped}", "alarm")
+        yield say("The figures are of what was judged until then.")
     if report.run_dir is not None:
-        yield f"run folder {report.run_dir}"
+        yield say(f"run folder {report.run_dir}")
     if report.note is not None:
-        yield from textwrap.wrap(report.note, width)
+        yield say(report.note, "quiet")

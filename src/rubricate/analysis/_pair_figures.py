@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate._terminal import one_line
-from rubricate.analysis._judged import Failures, JudgedReport, ending_lines
+from rubricate.analysis._judged import Failures, JudgedReport, ending
 from rubricate.analysis._pairs import PairOutcome, PairResult, pair_result
 from rubricate.judge import EQUAL, FIRST, SECOND
 from rubricate.rubric import Verdict
 from rubricate.stats import Estimate, asymmetry, wilson_interval
-from rubricate.views import estimate_text
+from rubricate.views import GAP, Column, Paragraph, Row, Section, Table, estimate_text, numbers, say
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
@@ -95,8 +93,27 @@ class PairSummary(JudgedReport):
     not_compared: list[str]
     """Criteria that code computes; no judge is asked about them."""
 
-    def __str__(self) -> str:
-        return "\n".join(map(one_line, _lines(self)))
+    @property
+    def title(self) -> str:
+        return f"{self.pairs} pairs, judged by {self.judge}"
+
+    def sections(self) -> Iterator[Section]:
+        """How often which one is better, and what the place in the prompt did."""
+        yield say(f"pairs {self.pairs}, each asked about in both orders, judged by {self.judge}")
+        yield GAP
+        decided = [outcome for outcome in COUNTED if outcome != "failed"]
+        if any(getattr(row, outcome) for row in self.criteria for outcome in decided):
+            yield _table(self)
+            yield GAP
+        yield from _position_lines(self.position)
+        fair = self.overall
+        if fair.corrected_win_rate is not None:
+            rate = _rate(fair.corrected_win_rate, fair.corrected_low, fair.corrected_high)
+            yield say(f"first wins {rate}, corrected for position: each order counts one half")
+        if self.not_compared:
+            names = ", ".join(self.not_compared)
+            yield say(f"not compared, because code computes them: {names}")
+        yield from ending(self)
 
 
 class PairReport(PairSummary):
@@ -253,69 +270,38 @@ def _share(leaning: float | None) -> float | None:
 
 
 _COLUMNS = ("first", "second", "tie", "disagreed", "abstained", "failed", "first wins")
-_WIDTH, _NAME = 96, 26
+_NAME = 26
+"""Characters of a criterion's name in a line."""
 
 
-def _lines(report: PairSummary) -> Iterator[str]:
-    """The report as a plain table, 96 characters wide."""
-    yield f"pairs {report.pairs}, each asked about in both orders, judged by {report.judge}"
-    yield ""
-    decided = [outcome for outcome in COUNTED if outcome != "failed"]
-    if any(getattr(row, outcome) for row in report.criteria for outcome in decided):
-        yield from _table(report)
-        yield ""
-    yield from _position_lines(report.position)
-    fair = report.overall
-    if fair.corrected_win_rate is not None:
-        rate = _rate(fair.corrected_win_rate, fair.corrected_low, fair.corrected_high)
-        yield f"first wins {rate}, corrected for position: each order counts one half"
-    if report.not_compared:
-        yield f"not compared, because code computes them: {', '.join(report.not_compared)}"
-    yield from ending_lines(report, _WIDTH)
+def _table(report: PairSummary) -> Table:
+    every = [*report.criteria, *([report.overall] if len(report.criteria) > 1 else [])]
+    rows = [
+        Row(
+            [
+                row.name,
+                *(str(getattr(row, outcome)) for outcome in COUNTED),
+                _rate(row.win_rate, row.low, row.high),
+            ]
+        )
+        for row in every
+    ]
+    return Table([Column("better by", is_text=True, most=_NAME), *numbers(*_COLUMNS)], rows)
 
 
-def _table(report: PairSummary) -> Iterator[str]:
-    yield _row("better by", *_COLUMNS)
-    yield "─" * _WIDTH
-    for row in report.criteria:
-        yield from _figures_rows(row)
-    if len(report.criteria) > 1:
-        yield from _figures_rows(report.overall)
-
-
-def _position_lines(place: PositionFigures) -> Iterator[str]:
+def _position_lines(place: PositionFigures) -> Iterator[Paragraph]:
     if place.bias is None or place.bias_low is None or place.bias_high is None:
         return
     noise = "" if place.bias_low > 0 or place.bias_high < 0 else ", not to be told from none"
-    yield (
+    yield say(
         f"position bias {_rate(place.bias, place.bias_low, place.bias_high)}{noise}: by the place, "
-        f"{place.first} of {place.n}"
+        f"{place.first} of {place.n} questions went to what is shown first, and {place.second} to "
+        "what is shown second"
     )
-    yield f"questions went to what is shown first, and {place.second} to what is shown second"
-    yield (
+    yield say(
         f"inconsistent {_rate(place.rate, place.low, place.high)}: {place.inconsistent} questions "
-        f"in {place.inconsistent_pairs} pairs were answered differently"
+        f"in {place.inconsistent_pairs} pairs were answered differently in the two orders"
     )
-    yield "in the two orders"
-
-
-def _figures_rows(row: PairFigures) -> Iterator[str]:
-    """The figures in a line, with a long name in lines above."""
-    counts = (str(getattr(row, outcome)) for outcome in COUNTED)
-    cells = (*counts, _rate(row.win_rate, row.low, row.high))
-    if len(row.name) < _NAME:
-        yield _row(row.name, *cells)
-    else:
-        yield from textwrap.wrap(row.name, _WIDTH)
-        yield _row("", *cells)
-
-
-def _row(name: str, *cells: str) -> str:
-    widths = (8, 8, 8, 10, 10, 8, 18)
-    row = f"{name:<{_NAME}}" + "".join(
-        f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)
-    )
-    return row.rstrip()
 
 
 def _rate(value: float | None, low: float | None, high: float | None) -> str:

@@ -2,69 +2,72 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from rubricate.views import figure
+from rubricate.run.results import AgreementFigures, Summary
+from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from rubricate.run.results import AgreementFigures, Summary
-
-__all__ = ["replay_figures", "replay_view"]
+__all__ = ["ReplayReport"]
 
 
-def replay_figures(majority: Summary, weighted: Summary) -> dict[str, Any]:
-    """Agreement with the human labels, as JSON values: of each judge and of both panels.
+@dataclass(frozen=True, slots=True)
+class ReplayReport(Report):
+    """Agreement with the human labels: of each judge and of both panels.
 
-    Args:
+    Attributes:
         majority: the summary of a panel whose votes count alike.
         weighted: that of the same judges with weights learnt from their votes.
     """
-    judges = [
-        {"name": judge.name, "weight": other.weight, "votes": judge.votes, **_with(judge.agreement)}
-        for judge, other in zip(majority.judges, weighted.judges, strict=True)
-    ]
-    panels = [
-        {"name": name, "verdicts": summary.verdicts, "tied": _tied(summary)}
-        | _with(summary.agreement)
-        for name, summary in (("majority", majority), ("reliability", weighted))
-    ]
-    over = majority.stratified
-    return {
-        "dataset": majority.dataset,
-        "stratified": None if over is None else over.model_dump(mode="json"),
-        "judges": judges,
-        "panels": panels,
-    }
+
+    majority: Summary
+    weighted: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        pairs = zip(self.majority.judges, self.weighted.judges, strict=True)
+        over = self.majority.stratified
+        return {
+            "dataset": self.majority.dataset,
+            "stratified": None if over is None else over.model_dump(mode="json"),
+            "judges": [
+                {"name": judge.name, "weight": other.weight, "votes": judge.votes}
+                | _agreement(judge.agreement)
+                for judge, other in pairs
+            ],
+            "panels": [
+                {"name": name, "verdicts": summary.verdicts, "tied": _tied(summary)}
+                | _agreement(summary.agreement)
+                for name, summary in (("majority", self.majority), ("reliability", self.weighted))
+            ],
+        }
+
+    @property
+    def title(self) -> str:
+        return f"{self.majority.dataset or 'dataset'}: agreement with the human labels"
+
+    def sections(self) -> Iterator[Section]:
+        """A row for each judge, then one for each panel."""
+        figures = self.to_dict()
+        kappa = "kappa" if figures["stratified"] is None else "stratified kappa"
+        headings = ("weight", "failed", "tied", "accuracy", kappa, "n")
+        rows, totals = [], []
+        for judge in figures["judges"]:
+            failed = str(judge["votes"]["failed"])
+            weight = figure(judge["weight"])
+            rows.append(Row([judge["name"], weight, failed, "", *_cells(judge)]))
+        for panel in figures["panels"]:
+            failed, tied = str(panel["verdicts"]["failed"]), str(panel["tied"])
+            cells: list[Cell] = [f"panel: {panel['name']}", "", failed, tied, *_cells(panel)]
+            totals.append(Row(cells, "strong"))
+        columns = [Column("judge", is_text=True), *numbers(*headings, most=10)]
+        yield Table(columns, rows, self.title, totals)
 
 
-def replay_view(majority: Summary, weighted: Summary) -> Table:
-    """The same as a table."""
-    from rich.text import Text
-
-    from rubricate.views import plain_table
-
-    figures = replay_figures(majority, weighted)
-    table = plain_table(f"{figures['dataset'] or 'dataset'}: agreement with the human labels")
-    table.add_column("judge", overflow="fold")
-    kappa = "kappa" if majority.stratified is None else "stratified kappa"
-    for heading in ("weight", "failed", "tied", "accuracy", kappa, "n"):
-        table.add_column(heading, justify="right", max_width=10)
-    for judge in figures["judges"]:
-        failed = str(judge["votes"]["failed"])
-        table.add_row(Text(judge["name"]), figure(judge["weight"]), failed, "", *_cells(judge))
-    table.add_section()
-    for panel in figures["panels"]:
-        failed, tied = str(panel["verdicts"]["failed"]), str(panel["tied"])
-        table.add_row(f"panel: {panel['name']}", "", failed, tied, *_cells(panel), style="bold")
-    return table
-
-
-def _with(agreement: AgreementFigures | None) -> dict[str, Any]:
-    if agreement is None:
+def _agreement(found: AgreementFigures | None) -> dict[str, Any]:
+    if found is None:
         return {"n": 0, "accuracy": None, "kappa": None}
-    return agreement.model_dump(mode="json")
+    return found.model_dump(mode="json")
 
 
 def _tied(summary: Summary) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -34,7 +33,7 @@ class Result(Outcome, Tabular):
         return f"<Result: {len(self.items)} items judged by {self.judge}{state}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self.summary()))}</pre>"
+        return self.summary()._repr_html_()
 
     def __len__(self) -> int:
         return len(self.items)

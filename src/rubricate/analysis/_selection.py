@@ -5,26 +5,43 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubricate._documents import did_you_mean
+from rubricate._terminal import one_line
+from rubricate.analysis._confidence import confidence
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._finished_items import FinishedItem, finished_rows
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
 from rubricate.run.results import Conversations, differs_from_label, vote_of
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.views import (
+    GAP,
+    NONE,
+    Column,
+    Paragraph,
+    Passage,
+    Report,
+    Row,
+    Section,
+    Table,
+    Tone,
+    Words,
+    figure,
+    say,
+)
 
 __all__ = ["Selection"]
 
+EXCERPT, WHOLE = 400, 4000
+"""Characters of a submission that are shown: among other items, and of items asked for by name."""
+_TONES: dict[str, Tone] = {"failed": "alarm", "abstained": "warning", "not_applicable": "quiet"}
 SHOWN = 20
 """Names up to which all are told where one is not among them."""
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Report):
     """The verdicts that all of these pick; iterate it for the items that have some.
 
     Args:
@@ -97,10 +114,112 @@ class Selection:
                 sent = stack.enter_context(Conversations(self.run.path))
             return {"run": str(self.run.path), "items": [_told(item, sent) for item in self]}
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.analysis._selection_view import selection_view
+    @property
+    def title(self) -> str:
+        return f"Verdicts of {self.run.path}"
 
-        return selection_view(self)
+    def sections(self) -> Iterator[Section]:
+        """Each item with its text, each verdict with its reason; one item is held at a time."""
+        items = verdicts = 0
+        yield from self._asked()
+        for item in self:
+            items, verdicts = items + 1, verdicts + len(item.rows)
+            yield from _item_sections(item, by_name=bool(self.items))
+        counts = f"{_counted(verdicts, 'verdict')} of {_counted(items, 'item')}"
+        yield say(counts if items else "no such verdicts", "quiet")
+
+    def _asked(self) -> Iterator[Section]:
+        """What the criteria that were named ask, and how they were answered in the whole run."""
+        known = self.run.criteria
+        figures = {one["name"]: one for one in self.run.summary["criteria"]}
+        for name in self.criteria:
+            asked = f", weight {known[name].weight:g}: {known[name].requirement}"
+            yield Paragraph((Words(name, "strong"), Words(asked)))
+            counts = [f"{label} {count}" for label, count in figures[name]["labels"].items()]
+            if figures[name]["failed"]:
+                counts.append(f"failed {figures[name]['failed']}")
+            agreement = figures[name]["agreement"]
+            if agreement and agreement["accuracy"] is not None:
+                counts.append(f"accuracy {figure(agreement['accuracy'])} (n {agreement['n']})")
+            yield say(f"in the run: {', '.join(counts)}", "quiet")
+            yield GAP
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _item_sections(item: FinishedItem, *, by_name: bool) -> Iterator[Section]:
+    score, human = item.rows[0]["item_score"]["value"], item.rows[0].get("human_score")
+    head = f"  {item.description}" if item.description else ""
+    head += f"  score {figure(score)}"
+    head += "" if human is None else f", by human labels {figure(human)}"
+    yield Paragraph((Words(item.id, "strong"), Words(head)))
+    if by_name and item.prompt:
+        yield Passage(item.prompt, tone="quiet")
+    if item.submission is not None:
+        yield _excerpt(item, item.submission, WHOLE if by_name else EXCERPT)
+    yield _verdicts(item)
+    yield GAP
+
+
+def _excerpt(item: FinishedItem, submission: str, longest: int) -> Passage:
+    """The beginning of the submission with the quotes underlined."""
+    marks = tuple(
+        (evidence["start"], min(evidence["end"], longest))
+        for row in item.rows
+        for evidence in row["evidence"]
+        if evidence["start"] is not None and evidence["start"] < longest
+    )
+    return Passage(submission[:longest], marks, max(0, len(submission) - longest))
+
+
+def _verdicts(item: FinishedItem) -> Table:
+    labelled = any(row["human_label"] is not None for row in item.rows)
+    human = [Column("human", is_text=True, most=14)] if labelled else []
+    rows = []
+    for row in item.rows:
+        fault = " (fault)" if row["weight"] < 0 else ""
+        label = [row["human_label"] or NONE] if labelled else []
+        rows.append(Row([row["criterion"] + fault, _verdict(row), *label, _why(row)]))
+    columns = [
+        Column("criterion", is_text=True, share=2, least=9),
+        Column("verdict", is_text=True, most=14),
+        *human,
+        Column("why", is_text=True, share=5),
+    ]
+    return Table(columns, rows, wide=True)
+
+
+def _verdict(row: Mapping[str, Any]) -> tuple[Words, ...]:
+    status = row["status"]
+    lines = [Words(one_line(row["label"] or status), _TONES.get(status, ""))]
+    value, sure = row["value"], confidence(row)
+    if value is not None and value not in (0.0, 1.0):
+        lines.append(Words(f"worth {figure(value)}", "quiet"))
+    if sure is not None:
+        lines.append(Words(f"sure {figure(sure)}", "quiet"))
+    return tuple(lines)
+
+
+def _why(row: Mapping[str, Any]) -> tuple[Words, ...]:
+    lines: list[Words] = []
+    if row["error"] is not None:
+        error = f"{row['error']['kind']}: {row['error']['message']}"
+        lines.append(Words(one_line(error), "error"))
+    if row["reason"]:
+        lines.append(Words(" ".join(row["reason"].split())))
+    for evidence in row["evidence"]:
+        note = " (a paraphrase)" if evidence.get("paraphrase") else ""
+        note = note if evidence["start"] is not None else " (not in the submission)"
+        lines.append(Words(f"“{' '.join(evidence['quote'].split())}”{note}", "quote"))
+    for vote in row["votes"]:
+        told = f"{one_line(vote['judge'])}: {vote['label'] or vote['status']}"
+        reason = vote["error"]["message"] if vote["error"] else vote["reason"]
+        if reason and reason != row["reason"]:
+            told += f", {' '.join(reason.split())}"
+        lines.append(Words(told, "quiet"))
+    return tuple(lines)
 
 
 def _told(item: FinishedItem, sent: Conversations | None) -> dict[str, Any]:

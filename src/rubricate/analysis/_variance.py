@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rubricate.analysis._finished import FinishedRun
 from rubricate.analysis._groups import groups_by
 from rubricate.errors import InputError
-from rubricate.stats import Bootstrap, VarianceComponents, variance_components
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_components
+from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
 __all__ = ["CriterionVariance", "VarianceReport", "variance_report"]
 
@@ -41,7 +39,7 @@ class CriterionVariance:
 
 
 @dataclass(frozen=True, slots=True)
-class VarianceReport:
+class VarianceReport(Report):
     """How much of the spread is item, judge, prompt and sampling; see `variance_report`.
 
     Attributes:
@@ -64,13 +62,41 @@ class VarianceReport:
         return tuple(one.name for one in self.criteria if one.unstable)
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return {**asdict(self), "unstable": list(self.unstable)}
+        return {**Report.to_dict(self), "unstable": list(self.unstable)}
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.analysis._variance_view import variance_view
+    @property
+    def title(self) -> str:
+        return "Where the spread of verdicts comes from"
 
-        return variance_view(self)
+    def sections(self) -> Iterator[Section]:
+        """Each criterion's shares, and which criteria are unstable."""
+        prompts = f" x {len(self.prompts)} prompts" if self.prompts else ""
+        sources = [*dict.fromkeys(name for one in self.criteria for name in one.found.shares)]
+        yield Table(
+            [Column("criterion", is_text=True), *numbers("n", *sources, "items that differ")],
+            [
+                Row(
+                    [
+                        one.name,
+                        str(one.found.n),
+                        *(one.found.shares.get(source, Estimate(None)) for source in sources),
+                        percent(one.differ),
+                    ],
+                    "warning" if one.unstable else "",
+                )
+                for one in self.criteria
+            ],
+            f"Shares of the spread: {len(self.judges)} judges{prompts} x {self.replicates} answers",
+        )
+        told = "Unstable (less than half of the spread is the items'): "
+        yield say(f"{told}{', '.join(self.unstable) or 'none'}.")
+        left_out = {one.name: one.found.left_out for one in self.criteria if one.found.left_out}
+        if left_out:
+            causes = ", ".join(f"{name} {count}" for name, count in left_out.items())
+            yield say(f"Items left out for an answer that is missing: {causes}.")
+        by = self.groups or "item"
+        note = f"Analysis of variance, random effects; intervals: 95 %, bootstrap by {by}."
+        yield say(note, "quiet")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rubricate._terminal import console
 from rubricate.cli._options import Groups, JsonFigures, Undecided, undecided_policy
-from rubricate.cli._printing import print_report
+from rubricate.cli._printing import print_json
 
 __all__ = ["agree"]
 
@@ -32,10 +33,14 @@ def agree(
     """Show how far judge and people agree, with intervals."""
     from rubricate.analysis import agreement_report, read_run
     from rubricate.stats import Bootstrap
+    from rubricate.views import OnTerminal
 
     bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)
     report = agreement_report(
         read_run(run), undecided=undecided_policy(undecided), groups=groups, bootstrap=bootstrap
     )
-    print_report(report if json_output else report.table(every=every_criterion), json_output)
+    if json_output:
+        print_json(report.to_dict())
+    else:
+        console().print(OnTerminal(lambda: report.sections(every=every_criterion)))
     return 0

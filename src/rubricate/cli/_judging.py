@@ -102,15 +102,14 @@ def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None =
         json_output: print it as JSON.
         pairs: how many pairs of submissions its items are, if they are that.
     """
-    from rubricate.analysis import estimate_figures, estimate_text
     from rubricate.cli._printing import print_json
 
     if json_output:
-        print_json(({} if pairs is None else {"pairs": pairs}) | estimate_figures(estimate))
+        print_json(({} if pairs is None else {"pairs": pairs}) | estimate.to_dict())
         return
     if pairs is not None:
         print(f"pairs     {pairs}, each asked about in both orders")
-    print(estimate_text(estimate))
+    print(estimate)
 
 
 def print_judged(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rubricate._terminal import console
 from rubricate.cli._options import JsonOutput
-from rubricate.cli._printing import print_json
+from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def replay(
     json_output: JsonOutput = False,
 ) -> int:
     """Show how recorded judges and panels agree. Asks nobody."""
-    from rubricate.analysis import replay_figures, replay_view
+    from rubricate.analysis import ReplayReport
     from rubricate.dataset import RubricDataset
     from rubricate.grading import grade
     from rubricate.judge import Panel, recorded_judges
@@ -40,10 +39,7 @@ def replay(
         weighted = grade(dataset, Panel(chosen, weights="reliability")).summary()
     except InputError as error:
         raise error.within(file=data) from None
-    if json_output:
-        print_json(replay_figures(majority, weighted))
-        return 0
-    console().print(replay_view(majority, weighted))
+    print_report(ReplayReport(majority, weighted), json_output)
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,6 +20,7 @@ from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, Journal, verdict_from_record
 from rubricate.run.results._documents import DocumentWork
+from rubricate.views import Facts, Report, Section
 
 __all__ = ["Range", "RunEstimate", "estimate"]
 
@@ -41,7 +42,7 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RunEstimate:
+class RunEstimate(Report):
     """What a run would take, were every request answered at the first time.
 
     Attributes:
@@ -68,6 +69,42 @@ class RunEstimate:
     cost: Range | None
     models: dict[str, int]
     documents: DocumentWork = field(default_factory=DocumentWork)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON values; ranges are objects with `low` and `high`."""
+        ranges = {
+            "input_tokens": self.input_tokens._asdict(),
+            "output_tokens": self.output_tokens._asdict(),
+            "cost": None if self.cost is None else self.cost._asdict(),
+        }
+        return Report.to_dict(self) | ranges
+
+    @property
+    def title(self) -> str:
+        return "What the run would take"
+
+    def sections(self) -> Iterator[Section]:
+        """Four facts, five with long documents."""
+        models = ", ".join(f"{count} of {name}" for name, count in self.models.items())
+        requests = f"{self.requests}"
+        if self.most_requests > self.requests:
+            requests += f" to {self.most_requests}"
+            models += " at most"
+        cost = "unknown (no price for this model; give --prices)"
+        if self.cost is not None:
+            cost = f"${self.cost.low:.4f} to ${self.cost.high:.4f}"
+        known = f"{self.known} of them known already"
+        read = "{:.0f} to {:.0f} in".format(*self.input_tokens)
+        written = "{:.0f} to {:.0f} out".format(*self.output_tokens)
+        facts = [
+            ("verdicts", f"{self.verdicts} of {self.items} items, {known}"),
+            ("requests", requests + (f": {models}" if models else "")),
+            ("tokens", f"{read}, {written}"),
+            ("cost", cost),
+        ]
+        if self.documents.verdicts:
+            facts.append(("documents", str(self.documents)))
+        yield Facts(tuple(facts))
 
 
 class _Counting:

@@ -1,8 +1,8 @@
-"""How things are shown: numbers as text, tables of a terminal, drawings, parts of pages.
+"""How things are shown: a report says `sections()`, and each medium shows them.
 
-Each kind of figure is written in one way, in every medium: `figure`, `percent`, `dollars`,
-`estimate_text`. This room knows nothing of runs, judges and rubrics; those that have something to
-show use it.
+A `Report` is data with `sections()`: paragraphs, tables, facts, changes. The terminal, Markdown,
+HTML and JSON are written once, for all reports; so is each kind of figure (`figure`, `percent`,
+`dollars`, `estimate_text`). This room knows nothing of runs, judges and rubrics.
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,26 @@ from rubricate.views._format import (
     stratified_text,
     weight_text,
 )
+from rubricate.views._report import Report
+from rubricate.views._sections import (
+    GAP,
+    Apart,
+    Cell,
+    Change,
+    Changes,
+    Column,
+    Facts,
+    Paragraph,
+    Passage,
+    Row,
+    Section,
+    Table,
+    Tone,
+    Words,
+    notes,
+    numbers,
+    say,
+)
 
 if TYPE_CHECKING:
     from rubricate.views._charts import (
@@ -30,28 +50,49 @@ if TYPE_CHECKING:
         score_range,
         value_bar,
     )
+    from rubricate.views._html import as_html
     from rubricate.views._page_parts import page_part, page_policy, page_templates
-    from rubricate.views._plain_table import plain_table
+    from rubricate.views._terminal import OnTerminal, as_text
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
+    "GAP",
     "NONE",
+    "Apart",
+    "Cell",
+    "Change",
+    "Changes",
+    "Column",
+    "Facts",
+    "OnTerminal",
+    "Paragraph",
+    "Passage",
+    "Report",
+    "Row",
+    "Section",
+    "Table",
+    "Tone",
+    "Words",
     "answers_bar",
+    "as_html",
+    "as_text",
     "confusion_grid",
     "dollars",
     "ends",
     "estimate_text",
     "figure",
     "histogram",
+    "notes",
+    "numbers",
     "p_text",
     "page_part",
     "page_policy",
     "page_templates",
     "pairs_plot",
     "percent",
-    "plain_table",
     "reliability_plot",
+    "say",
     "score_range",
     "stratified_text",
     "value_bar",

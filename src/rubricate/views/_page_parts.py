@@ -9,7 +9,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from rubricate.stats import Estimate
-from rubricate.views._format import dollars, ends, figure, p_text, percent, weight_text
+from rubricate.views._format import (
+    dollars,
+    ends,
+    estimate_text,
+    figure,
+    p_text,
+    percent,
+    weight_text,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -54,6 +62,7 @@ def page_templates(room: str) -> Environment:
     )
     found.filters.update(
         figure=_figure,
+        estimate=_estimate,
         interval=_interval,
         percent=percent,
         p_value=p_text,
@@ -66,6 +75,10 @@ def page_templates(room: str) -> Environment:
 
 def _figure(value: float | None, digits: int = 2, sign: bool = False) -> str:
     return figure(value, digits, sign=sign)
+
+
+def _estimate(value: Estimate, sign: bool = False) -> str:
+    return estimate_text(value, sign=sign)
 
 
 def _interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:

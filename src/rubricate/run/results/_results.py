@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -23,6 +23,7 @@ from rubricate.rubric import (
     Verdict,
     score,
 )
+from rubricate.views import Column, Row, Section, Table, figure, say
 
 __all__ = ["ItemResult", "Outcome"]
 
@@ -130,9 +131,27 @@ class ItemResult:
         )
 
     def _repr_html_(self) -> str:
-        from rubricate.run.results._notebook import item_html
+        from rubricate.views import as_html
 
-        return item_html(self)
+        return as_html(_item_sections(self))
+
+
+def _item_sections(item: ItemResult) -> Iterator[Section]:
+    """An item's score, and a row for each criterion."""
+    score = item.score
+    shown = "no score" if score.value is None else f"score {figure(score.value)}"
+    if score.value is not None and score.lowest != score.highest:
+        shown += f" (between {figure(score.lowest)} and {figure(score.highest)})"
+    yield say(f"{item.id}: {shown}")
+    headings = ("criterion", "weight", "verdict", "reason")
+    rows = []
+    for name, criterion in zip(item.rubric.names, item.rubric.criteria, strict=True):
+        verdict = item.criteria[name]
+        told = verdict.label or verdict.status
+        if verdict.error is not None:
+            told = f"failed: {verdict.error.kind}: {verdict.error.message}"
+        rows.append(Row((name, f"{criterion.weight:g}", told, verdict.reason or "")))
+    yield Table([Column(heading, is_text=True) for heading in headings], rows)
 
 
 def _annotations(item: DataItem) -> dict[str, dict[str, str]]:

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from rubricate.views import Report
+
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from collections.abc import Iterable
+
+    from rubricate.views import Section
 
 __all__ = [
     "AgreementFigures",
@@ -228,7 +232,7 @@ class CertificateFigures(_Figures):
     """What is not as certified, in words; empty where the certificate holds."""
 
 
-class Summary(_Figures):
+class Summary(Report, _Figures):
     """The figures of a run. `print(summary)` shows them as a table."""
 
     version: str
@@ -298,18 +302,14 @@ class Summary(_Figures):
         """Whether there were verdicts to be had, and every one failed."""
         return 0 < self.verdicts["failed"] == sum(self.verdicts.values())
 
-    def __rich__(self) -> RenderableType:
-        from rubricate.run.results._terminal import summary_view
+    @property
+    def title(self) -> str:
+        return f"Summary of {self.dataset or 'a run'}"
 
-        return summary_view(self)
+    def sections(self) -> Iterable[Section]:
+        from rubricate.run.results._summary_sections import summary_sections
 
-    def __str__(self) -> str:
-        from rubricate.run.results._terminal import as_text
+        return summary_sections(self)
 
-        return as_text(self)
-
-    __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return self.model_dump(mode="json")
+    def __repr__(self) -> str:
+        return str(self)

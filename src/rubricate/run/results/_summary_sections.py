@@ -1,24 +1,28 @@
-"""The summary on a terminal."""
+"""What a run's summary says: its tables, and the figures below them."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from rubricate._terminal import console
 from rubricate.run.results._advice import advice
 from rubricate.run.results._documents import DocumentWork
 from rubricate.views import (
+    GAP,
     NONE,
+    Cell,
+    Column,
+    Facts,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Words,
     dollars,
     figure,
+    numbers,
     percent,
-    plain_table,
+    say,
     stratified_text,
     weight_text,
 )
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
         UsageFigures,
     )
 
-__all__ = ["as_text", "summary_view"]
+__all__ = ["summary_sections"]
 
 AGREEMENT = ("accuracy", "kappa", "n")
 """The columns that there are where people labelled."""
@@ -41,63 +45,48 @@ STRATIFIED = ("accuracy", "stratified kappa", "n")
 """Those of figures over several criteria."""
 
 
-def as_text(summary: Summary, width: int = 100) -> str:
-    """The view without colours, `width` characters wide."""
-    view = console(
-        file=io.StringIO(),
-        width=width,
-        color_system=None,
-        force_terminal=False,
-        force_jupyter=False,  # else it is shown in the notebook, and nothing is written here
-    )
-    view.print(summary_view(summary))
-    text = view.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def summary_view(summary: Summary) -> RenderableType:
+def summary_sections(summary: Summary) -> Iterator[Section]:
     """The table of criteria, with the run's figures below."""
-    parts = _tables(summary)
-    parts.append(_figures(summary))
+    yield from _tables(summary)
+    yield Facts(tuple(_figures(summary)))
     for voter in summary.judges:
         if voter.first_error is not None and not _is_told(voter.first_error, summary):
             share = f"{voter.votes['failed']} of {sum(voter.votes.values())} votes failed"
-            line = f"judge {voter.name}: {share}; the first: {voter.first_error}"
-            parts.append(Text(line, style="red"))
-    parts += [Text(line, style="yellow") for line in _quotes(summary)]
+            yield say(f"judge {voter.name}: {share}; the first: {voter.first_error}", "error")
+    yield from _quotes(summary)
     if summary.first_abstention is not None:
         count = summary.verdicts["abstained"]
-        parts.append(Text(f"Abstained {count} times; first, on {summary.first_abstention}"))
+        yield say(f"Abstained {count} times; first, on {summary.first_abstention}")
     if summary.warnings:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.warnings.items())
-        parts.append(Text(f"Items with a warning: {kinds}", style="yellow"))
-        parts.append(Text(f"First warning: {summary.first_warning}", style="yellow"))
+        yield say(f"Items with a warning: {kinds}", "warning")
+        yield say(f"First warning: {summary.first_warning}", "warning")
     if summary.stopped is not None:
-        parts.append(Text(f"Stopped early: {summary.stopped}", style="bold red"))
+        yield say(f"Stopped early: {summary.stopped}", "alarm")
     if summary.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        parts.append(Text(f"Failed verdicts by cause: {causes}", style="red"))
+        yield say(f"Failed verdicts by cause: {causes}", "error")
         if not _is_told(summary.first_error, summary):
-            parts.append(Text(f"First failure: {summary.first_error}", style="red"))
-        parts += [Text(line, style="yellow") for line in advice(summary.errors)]
+            yield say(f"First failure: {summary.first_error}", "error")
+        yield from (say(line, "warning") for line in advice(summary.errors))
     if summary.certificate is not None:
-        parts.append(_certificate(summary.certificate))
+        yield _certificate(summary.certificate)
     if summary.note is not None:
-        parts.append(Text(summary.note, style="dim"))
-    return Group(*parts)
+        yield say(summary.note, "quiet")
 
 
-def _tables(summary: Summary) -> list[RenderableType]:
+def _tables(summary: Summary) -> Iterator[Section]:
     """The tables of criteria, judges and stages; where nothing was judged they had only dashes."""
     if summary.nothing_judged:
-        told = f"Nothing was judged: all {summary.verdicts['failed']} verdicts failed."
-        return [Text(_heading(summary), style="bold"), Text(told, style="bold red"), Text()]
-    parts: list[RenderableType] = [_criteria_table(summary), Text()]
+        yield say(_heading(summary), "strong")
+        yield say(f"Nothing was judged: all {summary.verdicts['failed']} verdicts failed.", "alarm")
+        yield GAP
+        return
+    yield from (_criteria_table(summary), GAP)
     if summary.judges:
-        parts += [_judges_table(summary), Text()]
+        yield from (_judges_table(summary), GAP)
     if summary.stages:
-        parts += [_stages_table(summary), Text()]
-    return parts
+        yield from (_stages_table(summary), GAP)
 
 
 def _is_told(error: str, summary: Summary) -> bool:
@@ -105,24 +94,25 @@ def _is_told(error: str, summary: Summary) -> bool:
     return summary.stopped is not None and error.endswith(summary.stopped)
 
 
-def _quotes(summary: Summary) -> Iterator[str]:
+def _quotes(summary: Summary) -> Iterator[Paragraph]:
     """What is to be said of the judges' quotes."""
     for judge in summary.invented_quotes:
         share = f"{judge.invented} of {judge.quotes} quotes are not in the submission"
-        yield f"judge {judge.judge}: {share}: trust its reasons less"
+        yield say(f"judge {judge.judge}: {share}: trust its reasons less", "warning")
     if summary.asked_again_for_evidence or summary.abstained_for_evidence:
-        yield (
+        yield say(
             "asked again because what is quoted is not in the submission: "
             f"{summary.asked_again_for_evidence}; abstained for want of evidence: "
-            f"{summary.abstained_for_evidence}"
+            f"{summary.abstained_for_evidence}",
+            "warning",
         )
 
 
-def _certificate(figures: CertificateFigures) -> Text:
+def _certificate(figures: CertificateFigures) -> Paragraph:
     if figures.holds:
-        return Text(f"Certificate {figures.file}: judge, prompt and rubric are as certified")
+        return say(f"Certificate {figures.file}: judge, prompt and rubric are as certified")
     what = "; ".join(figures.differences)
-    return Text(f"Certificate {figures.file} does not hold: {what}", style="bold red")
+    return say(f"Certificate {figures.file} does not hold: {what}", "alarm")
 
 
 def _heading(summary: Summary) -> str:
@@ -131,89 +121,82 @@ def _heading(summary: Summary) -> str:
 
 
 def _criteria_table(summary: Summary) -> Table:
-    table = plain_table(_heading(summary))
-    table.add_column("criterion", overflow="fold")
-    table.add_column("weight", justify="right")
     answers = any(not figures.binary for figures in summary.criteria)
+    columns = [Column("criterion", is_text=True), Column("weight")]
     if answers:
-        table.add_column("answers", overflow="fold")
+        columns.append(Column("answers", is_text=True))
     else:
-        table.add_column("met", justify="right", style="green")
-        table.add_column("unmet", justify="right")
+        columns += [Column("met", tone="good"), Column("unmet")]
     votes = ("agree",) if summary.judges else ()
     agreement = AGREEMENT if summary.agreement is not None else ()
-    for heading in ("abstained", "failed", "value", *votes, *agreement):
-        table.add_column(heading, justify="right")
+    columns += numbers("abstained", "failed", "value", *votes, *agreement)
+    rows = []
     for figures in summary.criteria:
         row = _criterion_row(figures, answers, bool(votes))
         if agreement:
             row += _agreement_cells(figures.agreement)
-        table.add_row(*row)
-    if len(summary.criteria) > 1:
-        table.add_section()
-        table.add_row(*_total_row(summary, answers), style="bold")
-    return table
+        rows.append(Row(row))
+    several = len(summary.criteria) > 1
+    totals = [Row(_total_row(summary, answers), "strong")] if several else []
+    return Table(columns, rows, _heading(summary), totals)
 
 
 def _judges_table(summary: Summary) -> Table:
-    table = plain_table()
-    table.add_column("judge", overflow="fold")
     weighted = any(figures.weight is not None for figures in summary.judges)
     labelled = any(figures.agreement is not None for figures in summary.judges)
     voted = ("weight",) if weighted else ()
-    agreement = _headings(summary) if labelled else ()
-    for heading in (*voted, "votes", "abstained", "failed", "as verdict", "score alone"):
-        table.add_column(heading, justify="right", overflow="fold")
-    for heading in agreement:
-        table.add_column(heading, justify="right", overflow="fold", max_width=10)
-    for figures in summary.judges:
-        votes = figures.votes
-        table.add_row(
-            Text(figures.name),
-            *([figure(figures.weight)] if weighted else []),
-            str(votes["judged"] + votes["not_applicable"]),
-            str(votes["abstained"]),
-            _failed(votes["failed"]),
-            figure(figures.with_verdict),
-            _alone(figures, summary.score.scored),
-            *(_agreement_cells(figures.agreement) if labelled else []),
+    columns = [
+        Column("judge", is_text=True),
+        *numbers(*voted, "votes", "abstained", "failed", "as verdict", "score alone"),
+        *(numbers(*_headings(summary), most=10) if labelled else []),
+    ]
+    rows = [
+        Row(
+            [
+                figures.name,
+                *([figure(figures.weight)] if weighted else []),
+                str(figures.votes["judged"] + figures.votes["not_applicable"]),
+                str(figures.votes["abstained"]),
+                _failed(figures.votes["failed"]),
+                figure(figures.with_verdict),
+                _alone(figures, summary.score.scored),
+                *(_agreement_cells(figures.agreement) if labelled else []),
+            ]
         )
-    return table
+        for figures in summary.judges
+    ]
+    return Table(columns, rows)
 
 
 def _stages_table(summary: Summary) -> Table:
-    table = plain_table()
-    table.add_column("stage", overflow="fold")
     labelled = any(figures.agreement is not None for figures in summary.stages)
-    for heading in (
-        "threshold",
-        "asked",
-        "decided",
-        "cost",
-        *(_headings(summary) if labelled else ()),
-    ):
-        table.add_column(heading, justify="right", max_width=10)
-    for place, figures in enumerate(summary.stages, start=1):
-        table.add_row(
-            Text(f"{place} {figures.name}"),
-            figure(figures.threshold),
-            str(figures.asked),
-            str(figures.decided),
-            dollars(figures.cost),
-            *(_agreement_cells(figures.agreement) if labelled else []),
+    agreement = _headings(summary) if labelled else ()
+    headings = ("threshold", "asked", "decided", "cost", *agreement)
+    rows = [
+        Row(
+            [
+                f"{place} {figures.name}",
+                figure(figures.threshold),
+                str(figures.asked),
+                str(figures.decided),
+                dollars(figures.cost),
+                *(_agreement_cells(figures.agreement) if labelled else []),
+            ]
         )
-    return table
+        for place, figures in enumerate(summary.stages, start=1)
+    ]
+    return Table([Column("stage", is_text=True), *numbers(*headings, most=10)], rows)
 
 
-def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> list[str | Text]:
-    row: list[str | Text] = [Text(figures.name), weight_text(figures.weight, figures.weight_range)]
+def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> list[Cell]:
+    row: list[Cell] = [figures.name, weight_text(figures.weight, figures.weight_range)]
     if answers:
         shown = [
             f"{label} {count}"
             for label, count in figures.labels.items()
             if label != "CANNOT_ASSESS"
         ]
-        row.append(Text("; ".join(shown) or NONE))
+        row.append("; ".join(shown) or NONE)
     else:
         row += [str(figures.labels.get("MET", 0)), str(figures.labels.get("UNMET", 0))]
     row += [str(figures.abstained), _failed(figures.failed), figure(figures.value)]
@@ -222,10 +205,10 @@ def _criterion_row(figures: CriterionFigures, answers: bool, votes: bool) -> lis
     return row
 
 
-def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
+def _total_row(summary: Summary, answers: bool) -> list[Cell]:
     met = sum(figures.labels.get("MET", 0) for figures in summary.criteria)
     unmet = sum(figures.labels.get("UNMET", 0) for figures in summary.criteria)
-    row: list[str | Text] = ["all, stratified" if _is_stratified(summary) else "all", ""]
+    row: list[Cell] = ["all, stratified" if _is_stratified(summary) else "all", ""]
     row += [""] if answers else [str(met), str(unmet)]
     counts = summary.verdicts
     row += [str(counts["abstained"]), _failed(counts["failed"]), ""]
@@ -234,7 +217,7 @@ def _total_row(summary: Summary, answers: bool) -> list[str | Text]:
     return row if summary.agreement is None else row + _agreement_cells(summary.agreement)
 
 
-def _agreement_cells(figures: AgreementFigures | None) -> list[str | Text]:
+def _agreement_cells(figures: AgreementFigures | None) -> list[Cell]:
     if figures is None:
         return [NONE, NONE, NONE]
     return [figure(figures.accuracy), figure(figures.kappa), str(figures.n)]
@@ -254,46 +237,35 @@ def _alone(judge: JudgeFigures, scored: int) -> str:
     return text if judge.score is None or judge.scored == scored else f"{text} (n {judge.scored})"
 
 
-def _figures(summary: Summary) -> Table:
+def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     usage = summary.usage
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
     if not summary.nothing_judged:
-        for name, text in _score_rows(summary):
-            table.add_row(name, text)
+        yield from _score_rows(summary)
     if summary.calibration is not None:
         done = summary.calibration
-        table.add_row(
-            "calibration",
-            Text(f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"),
-        )
+        told = f"{done.map}: {done.applied} probabilities, {done.changed} labels changed"
+        yield "calibration", told
     if summary.strategies and not summary.nothing_judged:
         ways = ", ".join(f"{name} {value}" for name, value in summary.strategies.items())
-        tied = sum(figures.tied for figures in summary.criteria)
-        table.add_row("votes", Text(f"{tied} tied; {ways}"))
+        yield "votes", f"{sum(figures.tied for figures in summary.criteria)} tied; {ways}"
     tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
     if usage.cached_tokens:
         tokens += f", {usage.cached_tokens} of those in cached"
     if summary.mode is not None:
-        table.add_row("asked", Text(summary.mode))
-    table.add_row("calls", _calls(usage))
+        yield "asked", summary.mode
+    yield "calls", _calls(usage)
     if summary.documents is not None:
-        table.add_row("long documents", str(DocumentWork(**summary.documents.model_dump())))
-    table.add_row("tokens", tokens)
-    table.add_row("seconds", f"{usage.seconds:.1f}")
-    table.add_row("cost", _cost(usage.cost))
+        yield "long documents", str(DocumentWork(**summary.documents.model_dump()))
+    yield "tokens", tokens
+    yield "seconds", f"{usage.seconds:.1f}"
+    yield "cost", _cost(usage.cost)
     if usage.saved_input_tokens or usage.saved_output_tokens:
-        table.add_row(
-            "not asked again",
-            f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out, "
-            f"cost {_cost(usage.saved_cost)}",
-        )
+        saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
+        yield "not asked again", f"{saved}, cost {_cost(usage.saved_cost)}"
     if usage.damaged:
-        table.add_row("damaged records", f"{usage.damaged}, asked again")
+        yield "damaged records", f"{usage.damaged}, asked again"
     if summary.run_dir is not None:
-        table.add_row("run folder", Text(summary.run_dir))
-    return table
+        yield "run folder", summary.run_dir
 
 
 def _score_rows(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -329,8 +301,8 @@ def _calls(usage: UsageFigures) -> str:
     return calls
 
 
-def _failed(count: int) -> Text:
-    return Text(str(count), style="bold red" if count else "")
+def _failed(count: int) -> Words:
+    return Words(str(count), "alarm" if count else "")
 
 
 def _cost(cost: float | None) -> str:

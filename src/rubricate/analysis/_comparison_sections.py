@@ -1,20 +1,38 @@
-"""A comparison of two runs as Markdown, for a pull request."""
+"""What a comparison of two runs says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rubricate.views import NONE, ends, estimate_text, figure, p_text, percent
+from rubricate.views import (
+    NONE,
+    Apart,
+    Cell,
+    Change,
+    Changes,
+    Column,
+    Row,
+    Section,
+    Table,
+    ends,
+    figure,
+    notes,
+    numbers,
+    p_text,
+    percent,
+    say,
+)
 
 if TYPE_CHECKING:
     from rubricate.analysis._comparison import Flip, RunComparison
-    from rubricate.stats import PairedComparison
+    from rubricate.stats import Estimate, PairedComparison
 
 __all__ = [
     "OTHER_HEADINGS",
     "ComparisonTexts",
-    "comparison_markdown",
+    "comparison_sections",
     "comparison_texts",
     "other_texts",
 ]
@@ -44,7 +62,7 @@ class ComparisonRow:
     is_fault: bool
     a: str
     b: str
-    difference: str
+    difference: Estimate
     p: str
     n: str
     flips: str
@@ -82,7 +100,7 @@ def _rows(found: RunComparison) -> list[ComparisonRow]:
             weight < 0,
             figure(values.mean_a, 3),
             figure(values.mean_b, 3),
-            estimate_text(values.difference, sign=True),
+            values.difference,
             p_text(p),
             str(values.n),
             str(flips),
@@ -97,22 +115,22 @@ def _rows(found: RunComparison) -> list[ComparisonRow]:
 
 
 def _notes(found: RunComparison) -> list[str]:
-    notes = []
+    found_notes = []
     if found.differences:
         told, more = found.differences[:SHOWN_DIFFERENCES], len(found.differences)
         more -= len(told)
-        notes.append(
+        found_notes.append(
             "Both are scored as B is. Not the same in A and B: "
             + "; ".join([*told, *([f"and {more} more"] if more > 0 else [])])
             + "."
         )
     if found.only_a or found.only_b:
-        notes.append(f"Left out: {found.only_a} items only in A, {found.only_b} only in B.")
+        found_notes.append(f"Left out: {found.only_a} items only in A, {found.only_b} only in B.")
     if found.not_compared:
-        notes.append(_coverage(found))
+        found_notes.append(_coverage(found))
     if found.not_covered:
-        notes.append(f"Nothing to compare on: {', '.join(found.not_covered)}.")
-    return notes
+        found_notes.append(f"Nothing to compare on: {', '.join(found.not_covered)}.")
+    return found_notes
 
 
 def _method(found: RunComparison) -> str:
@@ -133,52 +151,41 @@ def _coverage(found: RunComparison) -> str:
     return f"Compared: {share} of the verdicts of A; of the others {found.causes}."
 
 
-def comparison_markdown(found: RunComparison) -> str:
-    """The report: the score, every criterion, and every flip with both reasons."""
-    lines = [
-        "# Comparison of two runs",
-        "",
-        f"A: `{found.a}`, judged by {found.judge_a}  ",
-        f"B: `{found.b}`, judged by {found.judge_b}",
-        "",
-        f"{found.items} items in both; {found.score.n} scored in both.",
-        "",
-        f"| | A | B | B minus A | p | n | flips | {' | '.join(OTHER_HEADINGS)} |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+def comparison_sections(found: RunComparison) -> Iterator[Section]:
+    """The score, every criterion, and every flip with both reasons."""
     texts = comparison_texts(found)
-    for place, row in enumerate(texts.rows):
-        name = _cell(row.name) + (" (fault)" if row.is_fault else "") if place else "**score**"
-        figures = (row.a, row.b, row.difference, row.p, row.n, row.flips, *row.others)
-        lines.append(f"| {name} | {' | '.join(figures)} |")
-    lines.append("")
-    for text in (*texts.notes, texts.method):
-        lines += [_cell(text), ""]
-    for heading, flips in (
-        ("answers changed", found.flips),
-        ("verdicts that only one run decided", found.one_sided),
-    ):
-        if not flips and flips is not found.flips:
-            continue
-        lines += [f"## {len(flips)} {heading}", ""]
-        if flips:
-            lines += ["| item | criterion | A | B | human |", "|---|---|---|---|---|"]
-            lines += [*map(_flip_line, flips), ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _flip_line(flip: Flip) -> str:
-    a, b = (
-        _cell(f"{answer}: {reason}" if reason else answer)
-        for answer, reason in ((flip.a, flip.reason_a), (flip.b, flip.reason_b))
+    before = int(bool(found.differences))
+    yield from notes(*texts.notes[:before])
+    yield Table(
+        [
+            Column("", is_text=True),
+            *numbers("A", "B"),
+            Column("B minus A", signed=True),
+            *numbers("p", "n", "flips", *OTHER_HEADINGS),
+        ],
+        [Row(_cells(row), "" if place else "strong") for place, row in enumerate(texts.rows)],
+        f"{found.b} (B) against {found.a} (A): {found.score.n} items scored in both",
+        apart=Apart("Other tests (p, not corrected)", len(OTHER_HEADINGS)),
     )
-    human = _cell(flip.human_label or "–")
-    return f"| {_cell(flip.item)} | {_cell(flip.criterion)} | {a} | {b} | {human} |"
+    yield _changes("answers changed", found.flips)
+    if found.one_sided:
+        heading = "verdicts that only one run decided"
+        yield _changes(heading, found.one_sided, "Only one run decided:")
+    yield from notes(*texts.notes[before:])
+    yield say(texts.method, "quiet")
 
 
-def _cell(text: str) -> str:
-    """Text that cannot leave its cell of the table, nor bring markup of its own."""
-    safe = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    for mark in "\\|`*_[]":
-        safe = safe.replace(mark, f"\\{mark}")
-    return safe
+def _cells(row: ComparisonRow) -> list[Cell]:
+    name = row.name + (" (fault)" if row.is_fault else "")
+    return [name, row.a, row.b, row.difference, row.p, row.n, row.flips, *row.others]
+
+
+def _changes(heading: str, flips: Sequence[Flip], told: str = "") -> Changes:
+    return Changes(
+        f"{len(flips)} {heading}",
+        [
+            Change(f.item, f.criterion, f.a, f.b, f.reason_a, f.reason_b, f.human_label)
+            for f in flips
+        ],
+        told,
+    )

@@ -1,0 +1,220 @@
+"""What the agreement of a judge with people says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rubricate.run.results import kappa_name
+from rubricate.stats import Calibration, Estimate, LabelAgreement, ScoreAgreement
+from rubricate.views import (
+    NONE,
+    Cell,
+    Column,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    ends,
+    estimate_text,
+    figure,
+    numbers,
+    percent,
+    say,
+    stratified_text,
+)
+
+if TYPE_CHECKING:
+    from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
+
+__all__ = ["agreement_sections"]
+
+MOST_ROWS = 60
+"""Criteria that are shown unless all are asked for."""
+NOTHING = Estimate(None)
+_UNDECIDED = {
+    "exclude": "left out",
+    "label": "an abstention is a label, a failure is left out",
+    "wrong": "a judge that does not decide is wrong",
+}
+
+
+def agreement_sections(report: AgreementReport, *, every: bool = False) -> Iterator[Section]:
+    """A table of the criteria with labels, one of those with numbers, and what is undefined.
+
+    Criteria of one pair each (those of single items) are shown together, unless `every` is true.
+    """
+    shown = _shown(report, every)
+    yield from _labels_table(report, shown)
+    yield from _numbers_table(report, shown)
+    if any(len(one.found.against) > 1 for one in report.annotators):
+        yield _annotators_table(report, every)
+    whole = report.stratified
+    if whole is not None:
+        if whole.strata > 1:
+            told = stratified_text(whole.strata - whole.left_out, whole.left_out)
+            yield say(f"all, stratified: kappa is the {told}")
+        yield from _probabilities("all binary", report.calibration)
+    for one in shown:
+        yield from _beside(one)
+    hidden = len(report.criteria) + len(report.alone) - len(shown)
+    if hidden and not every:
+        yield say(f"{hidden} criteria have no row of their own: see --every-criterion")
+    policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
+    how = report.bootstrap
+    yield say(
+        f"Intervals: {percent(how.confidence)}, Wilson's for shares, else by "
+        f"{how.resamples} resamples of {_resampled(report.groups)} ({how.method}). "
+        f"{policy} --json has all figures.",
+        "quiet",
+    )
+
+
+def _labels_table(report: AgreementReport, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
+    rows = [
+        Row([one.name, str(one.agreement.n), *_label_figures(one)])
+        for one in shown
+        if isinstance(one.agreement, LabelAgreement)
+    ]
+    totals, whole = [], report.stratified
+    if whole is not None:
+        name = "all, stratified" if whole.strata > 1 else "all"
+        totals = [Row([name, str(whole.n), whole.accuracy, whole.kappa, "", ""], "strong")]
+    if rows or totals:
+        yield Table(
+            [
+                Column("criterion", is_text=True),
+                *numbers("n", "accuracy", "kappa", "false pos", "false neg"),
+            ],
+            rows,
+            f"{report.judge} against labels of {report.items} items",
+            totals,
+        )
+
+
+def _numbers_table(report: AgreementReport, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:
+    steps = ("kappa",) if any(_has_steps(one) for one in shown) else ()
+    rows = [
+        Row([one.name, str(one.agreement.n), *_number_figures(one, bool(steps))])
+        for one in shown
+        if isinstance(one.agreement, ScoreAgreement)
+    ]
+    scores = report.scores
+    if scores is not None and scores.n:
+        figures = _score_figures(scores.figures, bool(steps))
+        rows.append(Row(["item score", str(scores.n), *figures], "strong"))
+    if rows:
+        yield Table(
+            [
+                Column("criterion", is_text=True),
+                *numbers("n", "exact", *steps, "correlation", "mean error", "bias"),
+            ],
+            rows,
+            f"{report.judge} against numbers of {report.items} items",
+        )
+
+
+def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
+    """What a criterion's row has no room for: probabilities, what is undefined or not decided."""
+    yield from _probabilities(one.name, one.calibration)
+    yield from _reasons(one.name, one.agreement.figures)
+    causes = dict(one.agreement.not_decided)
+    if one.not_applicable:
+        causes["does not apply"] = one.not_applicable
+    if causes:
+        told = ", ".join(f"{cause} {count}" for cause, count in causes.items())
+        yield say(f"{one.name}: not decided: {told}")
+
+
+def _shown(report: AgreementReport, every: bool) -> Sequence[CriterionAgreement]:
+    """The rows: criteria of one pair each are one row, unless all are asked for."""
+    if every:
+        return report.criteria
+    together = {name for one in report.alone for name in one.of}
+    several = [one for one in report.criteria if one.name not in together]
+    return [*several[:MOST_ROWS], *report.alone]
+
+
+def _resampled(groups: str | None) -> str:
+    return "items" if groups is None else f"groups by {groups}"
+
+
+def _annotators_table(report: AgreementReport, every: bool) -> Table:
+    """Kappa, or the correlation of numbers: the judge with people, and people among themselves."""
+    together = set() if every else {name for one in report.alone for name in one.of}
+    rows = []
+    for one in [one for one in report.annotators if one.name not in together]:
+        found = one.found
+        name = kappa_name(one.level) if one.level in ("labels", "ordered") else "pearson"
+        cells: list[Cell] = [
+            one.name,
+            str(len(found.against)),
+            _span([agreement.figures[name].value for agreement in found.against.values()]),
+            found.consensus.figures[name],
+            figure(found.ceiling.get(name)),
+            found.alpha,
+        ]
+        rows.append(Row(cells))
+    totals, whole = [], report.annotators_together
+    if whole is not None:
+        of_all: list[Cell] = [
+            "all, stratified",
+            str(len(whole.against)),
+            _span([kappa.value for kappa in whole.against.values()]),
+            whole.consensus,
+            figure(whole.ceiling),
+            whole.alpha,
+        ]
+        totals = [Row(of_all, "strong")]
+    return Table(
+        [
+            Column("criterion", is_text=True),
+            *numbers("people", "judge, each", "judge, together", "one of them, others", "alpha"),
+        ],
+        rows[: None if every else MOST_ROWS],
+        "The judge and the annotators: kappa, of numbers the correlation",
+        totals,
+    )
+
+
+def _span(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return ends(min(known), max(known)) if known else NONE
+
+
+def _label_figures(one: CriterionAgreement) -> list[Estimate]:
+    """Accuracy, kappa and, of MET, the error rates."""
+    found = one.agreement
+    met = found.by_label.get("MET", {}) if isinstance(found, LabelAgreement) else {}
+    rates = ("false_positive_rate", "false_negative_rate")
+    return [one.accuracy, one.kappa, *(met.get(name, NOTHING) for name in rates)]
+
+
+def _has_steps(one: CriterionAgreement) -> bool:
+    return isinstance(one.agreement, ScoreAgreement) and "quadratic_kappa" in one.agreement.figures
+
+
+def _number_figures(one: CriterionAgreement, steps: bool) -> list[Estimate]:
+    kappa = [one.kappa] if steps else []
+    return [one.accuracy, *kappa, *_score_figures(one.agreement.figures, False)[1:]]
+
+
+def _score_figures(figures: Mapping[str, Estimate], steps: bool) -> list[Estimate]:
+    return [NOTHING] * (1 + steps) + [figures[name] for name in ("pearson", "mae", "bias")]
+
+
+def _probabilities(name: str, found: Calibration | None) -> Iterator[Paragraph]:
+    """How far the judge's probabilities of MET fit."""
+    if found is not None:
+        brier, error = map(estimate_text, (found.brier, found.expected_calibration_error))
+        fit = f"Brier {brier}, calibration error {error}, n {found.n}"
+        yield say(f"{name}: probabilities of MET: {fit}")
+
+
+def _reasons(criterion: str, figures: Mapping[str, Estimate]) -> Iterator[Paragraph]:
+    reasons: dict[str, list[str]] = {}
+    for name, estimate in figures.items():
+        if estimate.value is None and estimate.undefined is not None:
+            reasons.setdefault(estimate.undefined, []).append(name)
+    for reason, names in reasons.items():
+        yield say(f"{criterion}: no {', '.join(names)}: {reason}")

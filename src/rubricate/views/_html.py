@@ -1,0 +1,134 @@
+"""Sections as HTML, in which every text is escaped: a part of a notebook, or a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from rubricate.views._format import NONE, estimate_text
+from rubricate.views._page_parts import page_part, page_policy
+from rubricate.views._sections import (
+    Cell,
+    Changes,
+    Column,
+    Facts,
+    Paragraph,
+    Passage,
+    Row,
+    Section,
+    Table,
+    Words,
+)
+
+__all__ = ["as_html", "as_page"]
+
+
+def as_html(sections: Iterable[Section]) -> str:
+    """The sections, changes last, without a page around them."""
+    first: list[str] = []
+    last: list[str] = []
+    for section in sections:
+        (last if isinstance(section, Changes) else first).append(_block(section))
+    return "".join((*first, *last))
+
+
+def as_page(title: str, front: Sequence[Sequence[Paragraph]], sections: Iterable[Section]) -> str:
+    """A page that loads nothing and runs nothing; `front` has blocks of lines."""
+    style = page_part("base.css") + page_part("document.css")
+    head = "".join(f"<p>{'<br>'.join(_words(line.parts) for line in block)}</p>" for block in front)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{page_policy("", style)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>\n"
+        f"<body><main><h1>{escape(title)}</h1>{head}{as_html(sections)}</main></body></html>\n"
+    )
+
+
+def _block(section: Section) -> str:
+    if isinstance(section, Paragraph):
+        return f"<p>{_words(section.parts)}</p>" if section.text else ""
+    if isinstance(section, Table):
+        return _table(section)
+    if isinstance(section, Facts):
+        rows = (
+            f"<tr><th>{escape(name)}</th><td>{escape(t)}</td></tr>" for name, t in section.flowing
+        )
+        return f'<table class="facts"><tbody>{"".join(rows)}</tbody></table>'
+    if isinstance(section, Passage):
+        return f"<blockquote>{_passage(section)}</blockquote>"
+    return _changes(section)
+
+
+def _words(parts: Iterable[Words]) -> str:
+    return "".join(
+        f'<span class="{part.tone}">{escape(part.text)}</span>' if part.tone else escape(part.text)
+        for part in parts
+    )
+
+
+def _table(table: Table) -> str:
+    caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
+    head = "".join(f"<th{_of(column)}>{escape(column.heading)}</th>" for column in table.columns)
+    body = "".join(_row(row, table.columns) for row in table.rows)
+    foot = "".join(_row(row, table.columns) for row in table.totals)
+    foot = f"<tfoot>{foot}</tfoot>" if foot else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}</table>"
+
+
+def _of(column: Column) -> str:
+    return "" if column.is_text else ' class="n"'
+
+
+def _row(row: Row, columns: Sequence[Column]) -> str:
+    cells = "".join(
+        f"<td{_of(column)}>{_cell(cell, column)}</td>"
+        for cell, column in zip(row.cells, columns, strict=True)
+    )
+    return f'<tr class="{row.tone}">{cells}</tr>' if row.tone else f"<tr>{cells}</tr>"
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    if isinstance(cell, Words):
+        return _words((cell,))
+    if isinstance(cell, tuple):
+        return "<br>".join(_words((line,)) for line in cell)
+    return escape(estimate_text(cell, sign=column.signed))
+
+
+def _passage(passage: Passage) -> str:
+    bits, at = [], 0
+    for begin, end in sorted(passage.marks):
+        start = max(begin, at)  # marks can overlap
+        if start < end:
+            bits += [escape(passage.text[at:start]), f"<u>{escape(passage.text[start:end])}</u>"]
+            at = end
+    more = f" … ({passage.left_out} characters more)" if passage.left_out else ""
+    return "".join(bits) + escape(passage.text[at:] + more)
+
+
+def _changes(section: Changes) -> str:
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{text}</td>' for text in cells)}</tr>"
+        for cells in (
+            (
+                escape(one.item),
+                escape(one.criterion),
+                _side(one.a, one.reason_a),
+                _side(one.b, one.reason_b),
+                escape(one.human or NONE),
+            )
+            for one in section.changes
+        )
+    )
+    heading = f"<h2>{escape(section.heading)}</h2>"
+    head = "<th>item</th><th>criterion</th><th>A</th><th>B</th><th>human</th>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return heading + (table if section.changes else "")
+
+
+def _side(answer: str, reason: str | None) -> str:
+    quiet = f'<br><span class="quiet">{escape(reason)}</span>' if reason else ""
+    return escape(answer) + quiet

@@ -1,0 +1,197 @@
+"""What a report says, in sections: every medium shows these, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from rubricate.stats import Estimate
+
+__all__ = [
+    "GAP",
+    "Apart",
+    "Cell",
+    "Change",
+    "Changes",
+    "Column",
+    "Facts",
+    "Paragraph",
+    "Passage",
+    "Row",
+    "Section",
+    "Table",
+    "Tone",
+    "Words",
+    "notes",
+    "numbers",
+    "say",
+]
+
+Tone: TypeAlias = Literal[
+    "", "strong", "good", "quiet", "warning", "error", "alarm", "quote", "code"
+]
+"""How words are meant; a medium has a colour or a weight for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Text with a tone."""
+
+    text: str
+    tone: Tone = ""
+
+
+Cell: TypeAlias = "str | Words | Estimate | tuple[Words, ...]"
+"""A cell of a table: text, a figure with its interval, or lines of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One paragraph."""
+
+    parts: tuple[Words, ...]
+
+    @property
+    def text(self) -> str:
+        """All its words."""
+        return "".join(part.text for part in self.parts)
+
+
+def say(text: str, tone: Tone = "") -> Paragraph:
+    """A paragraph of one tone."""
+    return Paragraph((Words(text, tone),))
+
+
+def notes(*texts: str) -> list[Paragraph]:
+    """Paragraphs of no tone."""
+    return [say(text) for text in texts]
+
+
+GAP = say("")
+"""An empty line on a terminal; nothing elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text of somebody else's, of several lines; none of them can be taken for ours.
+
+    Attributes:
+        text: the text, or its beginning.
+        marks: what is underlined, from its first character to that after its last.
+        left_out: how many characters come after it.
+        tone: how it is meant.
+    """
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+    left_out: int = 0
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        heading: what stands above it.
+        is_text: whether it has text, from the left; else figures, from the right.
+        signed: whether its estimates are differences, with a sign.
+        tone: that of its cells.
+        least, most: how many characters wide it is on a terminal.
+        share: its part of the room that is left, in a table over the whole width.
+    """
+
+    heading: str
+    is_text: bool = False
+    signed: bool = False
+    tone: Tone = ""
+    least: int | None = None
+    most: int | None = None
+    share: int | None = None
+
+
+def numbers(*headings: str, most: int | None = None, least: int | None = None) -> list[Column]:
+    """Columns of figures."""
+    return [Column(heading, most=most, least=least) for heading in headings]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table; `strong` for sums and what is chosen, `warning` for what needs a look."""
+
+    cells: Sequence[Cell]
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The last columns of a table for which a terminal has no room: it has a second table."""
+
+    title: str
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        columns: its columns.
+        rows: its rows.
+        title: what stands above it.
+        totals: rows below a line.
+        apart: columns that a terminal shows in a table of their own.
+        wide: whether it takes the whole width.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str | None = None
+    totals: Sequence[Row] = ()
+    apart: Apart | None = None
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what is to be said of each; three spaces are between parts of it."""
+
+    rows: tuple[tuple[str, str], ...]
+
+    @property
+    def flowing(self) -> tuple[tuple[str, str], ...]:
+        """The same with commas, for media in which spaces are one."""
+        return tuple((name, text.replace("   ", ", ")) for name, text in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An answer that is another in B than in A, with the reasons, and what a person said."""
+
+    item: str
+    criterion: str
+    a: str
+    b: str
+    reason_a: str | None
+    reason_b: str | None
+    human: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed. A terminal shows the first; documents show all, after everything else.
+
+    Attributes:
+        heading: what changed.
+        changes: one after the other.
+        told: what a terminal says above them; empty for nothing.
+    """
+
+    heading: str
+    changes: Sequence[Change]
+    told: str = ""
+
+
+Section: TypeAlias = Paragraph | Passage | Table | Facts | Changes

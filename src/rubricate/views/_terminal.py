@@ -1,0 +1,176 @@
+"""Sections on a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from rubricate._terminal import Lines, console
+from rubricate.views._format import estimate_text
+from rubricate.views._sections import (
+    Cell,
+    Changes,
+    Column,
+    Facts,
+    Paragraph,
+    Passage,
+    Row,
+    Section,
+    Table,
+    Tone,
+    Words,
+)
+
+__all__ = ["OnTerminal", "as_text"]
+
+SHOWN_CHANGES = 20
+"""Changes of a kind that are shown; all are in the other forms."""
+_STYLES: dict[Tone, str] = {
+    "": "",
+    "strong": "bold",
+    "good": "green",
+    "quiet": "dim",
+    "warning": "yellow",
+    "error": "red",
+    "alarm": "bold red",
+    "quote": "italic",
+    "code": "",
+}
+
+
+class OnTerminal:
+    """Sections for rich's consoles to print, one after the other; none is held.
+
+    Args:
+        sections: gives them, each time that it is printed.
+    """
+
+    def __init__(self, sections: Callable[[], Iterable[Section]]) -> None:
+        self._sections = sections
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for section in self._sections():
+            yield from _shown(section)
+
+
+def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
+    """Sections without colours, `width` characters wide."""
+    view = console(
+        file=io.StringIO(),
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,  # else it is shown in the notebook, and nothing is written here
+    )
+    view.print(OnTerminal(sections))
+    text = view.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _shown(section: Section) -> Iterator[RenderableType]:
+    if isinstance(section, Paragraph):
+        yield _words(section.parts)
+    elif isinstance(section, Table):
+        yield from _tables(section)
+    elif isinstance(section, Facts):
+        yield _facts(section)
+    elif isinstance(section, Passage):
+        yield Lines(_passage(section), margin=True)
+    else:
+        yield from _changes(section)
+
+
+def _words(parts: Sequence[Words]) -> Text:
+    return Text.assemble(*((part.text, _STYLES[part.tone]) for part in parts))
+
+
+def _tables(table: Table) -> Iterator[RichTable]:
+    """The table; what is apart is a second one, which has the names of the rows, too."""
+    if table.apart is None:
+        yield _table(table, table.title, range(len(table.columns)))
+        return
+    cut = len(table.columns) - table.apart.columns
+    yield _table(table, table.title, range(cut))
+    yield _table(table, table.apart.title, [0, *range(cut, len(table.columns))])
+
+
+def _table(table: Table, title: str | None, which: Sequence[int]) -> RichTable:
+    found = RichTable(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        expand=table.wide,
+    )
+    for place in which:
+        column = table.columns[place]
+        found.add_column(
+            column.heading,
+            justify="left" if column.is_text else "right",
+            overflow="fold",
+            style=_STYLES[column.tone],
+            min_width=column.least,
+            max_width=column.most,
+            ratio=column.share,
+        )
+    _add(found, table.rows, table.columns, which)
+    if table.totals:
+        found.add_section()
+        _add(found, table.totals, table.columns, which)
+    return found
+
+
+def _add(
+    found: RichTable, rows: Sequence[Row], columns: Sequence[Column], which: Sequence[int]
+) -> None:
+    for row in rows:
+        cells = [_cell(row.cells[place], columns[place]) for place in which]
+        found.add_row(*cells, style=_STYLES[row.tone])
+
+
+def _cell(cell: Cell, column: Column) -> RenderableType:
+    if isinstance(cell, str):
+        return Text(cell)
+    if isinstance(cell, Words):
+        return _words((cell,))
+    if isinstance(cell, tuple):
+        return Lines(Text("\n").join(_words((line,)) for line in cell))
+    return Text(estimate_text(cell, sign=column.signed).replace(", ", ","))  # breaks before it only
+
+
+def _facts(facts: Facts) -> RichTable:
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    for name, text in facts.rows:
+        grid.add_row(name, Text(text))
+    return grid
+
+
+def _passage(passage: Passage) -> Text:
+    text = Text(passage.text, style=_STYLES[passage.tone])
+    for start, end in passage.marks:
+        text.stylize("underline", start, end)
+    if passage.left_out:
+        text.append(f" … ({passage.left_out} characters more)", "dim")
+    return text
+
+
+def _changes(section: Changes) -> Iterator[Text]:
+    if section.told:
+        yield Text(section.told)
+    for one in section.changes[:SHOWN_CHANGES]:
+        human = f" (human: {one.human})" if one.human else ""
+        yield Text(f"{one.item}, {one.criterion}: {one.a} -> {one.b}{human}")
+        for side, reason in (("A", one.reason_a), ("B", one.reason_b)):
+            if reason:
+                yield Text(f"  {side}: {' '.join(reason.split())}", style="dim")
+    if len(section.changes) > SHOWN_CHANGES:
+        yield Text(f"... and {len(section.changes) - SHOWN_CHANGES} more: see --json")
