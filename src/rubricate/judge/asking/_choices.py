@@ -60,7 +60,7 @@ def render_choice(
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         None,
-        shared=len(material),
+        shared=material,
         choices=tokens,
         kept=True,
     )

@@ -192,7 +192,7 @@ class ModelJudge(Judge):
         self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         judged = reading.status == "judged"
-        quotes = dict.fromkeys((*reply.quotes, *reading.quotes))
+        quotes = (*reply.quotes, *reading.quotes)
         order = self._order(case, criterion)
         return Verdict(
             criterion.name or "",
@@ -200,13 +200,16 @@ class ModelJudge(Judge):
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=tuple([self._located(quote, case) for quote in quotes]),
+            evidence=self._all_located(quotes, case) if quotes else (),
             usage=spent,
             judge=self.name,
             detail=reading.detail,
             answer=reading.answer,
             order=None if order is None else shown_order(criterion, order),
         )
+
+    def _all_located(self, quotes: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:
+        return tuple([self._located(quote, case) for quote in dict.fromkeys(quotes)])
 
     def _located(self, quote: str, case: Case) -> Evidence:
         return locate(quote, case.submission)

@@ -117,7 +117,7 @@ class PairJudge(ModelJudge):
             Message(role="user", content=user),
         )
         schema = request_schema(question.verdict_schema, quotes=False)
-        return Request(messages, schema, shared=len(sendable(material)))
+        return Request(messages, schema, shared=sendable(material))
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """Reason and verdict; quotes, which nobody asked for, are left out."""

@@ -67,7 +67,7 @@ def render(
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
-        shared=len(material),
+        shared=material,
     )
 
 
@@ -103,7 +103,7 @@ def render_group(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
         tags=False,
-        shared=len(material),
+        shared=material,
     )
 
 

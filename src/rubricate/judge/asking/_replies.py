@@ -41,6 +41,7 @@ __all__ = [
 
 VERDICT = "verdict"
 _PARTS = frozenset(("reason", "evidence", VERDICT))
+_QUOTED = {part: f'"{part}"' for part in _PARTS}
 _T = TypeVar("_T")
 
 
@@ -99,10 +100,11 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, boo
 
 def material_of(request: Request) -> str:
     """What the first user message of a request shows of the item."""
+    if request.shared:
+        return request.shared
     for message in request.messages:
         if message["role"] == "user":
-            content = message["content"]
-            return content[: request.shared] if request.shared else content
+            return message["content"]
     return ""
 
 
@@ -167,7 +169,8 @@ def _plain_object(text: str) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     for key in found:
-        if key not in _PARTS or text.count(f'"{key}"') != 1:  # it may stand twice
+        quoted = _QUOTED.get(key)
+        if quoted is None or text.count(quoted) != 1:  # it may stand twice
             return None
     verdict = type(found.get(VERDICT))
     return found if verdict is str or verdict is bool or verdict is int else None

@@ -63,7 +63,7 @@ def _request(system: str, material: str, text: str, schema: dict[str, Any]) -> R
         Message(role="system", content=system),
         Message(role="user", content=material + text),
     )
-    return Request(messages, schema, shared=len(material))
+    return Request(messages, schema, shared=material)
 
 
 @lru_cache(maxsize=64)

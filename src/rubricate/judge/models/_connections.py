@@ -14,23 +14,24 @@ import os
 import socket
 import time
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import httptools
 
+from rubricate.judge.models._answer import (
+    LONGEST_ANSWER,
+    Answer,
+    BrokenOff,
+    NoDescriptor,
+    NotConnected,
+    ProxyRefused,
+)
+
 if TYPE_CHECKING:
     import ssl
 
-__all__ = [
-    "LONGEST_ANSWER",
-    "Answer",
-    "BrokenOff",
-    "Connections",
-    "NoDescriptor",
-    "NotConnected",
-    "ProxyRefused",
-]
+__all__ = ["Connections"]
 
 LONGEST_IDLE = 15.0
 """Seconds after which a connection is not used again: servers close those that idle."""
@@ -38,41 +39,7 @@ NEXT_ADDRESS_AFTER = 0.25
 """Seconds after which a name's next address is tried beside one that does not answer (RFC 8305)."""
 MOST_OF_A_PROXYS_ANSWER = 65536
 """Bytes of a proxy's answer to a request for a tunnel that are read at most."""
-LONGEST_ANSWER = 16 * 2**20
-"""Bytes that an answer may have: no reply of a model comes near, and a hundred may be under way."""
 _SAFE = "/%:@!$&'()*+,;=~"
-
-
-class Answer(NamedTuple):
-    """What came back: status, headers by their names in lower case, and the body."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-
-class BrokenOff(Exception):
-    """The connection ended in the middle of an answer, or what came is too long or not HTTP."""
-
-
-class ProxyRefused(Exception):
-    """The proxy does not make a tunnel.
-
-    Attributes:
-        status: what it answered.
-    """
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"HTTP {status}")
-        self.status = status
-
-
-class NotConnected(ConnectionError):
-    """There is no connection, so nothing was sent."""
-
-
-class NoDescriptor(OSError):
-    """There is no connection because the process, or the machine, has no file descriptor left."""
 
 
 class Connections:

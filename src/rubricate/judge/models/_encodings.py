@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rubricate.errors import ModelError
 
 if TYPE_CHECKING:
-    from rubricate.judge.models._connections import Answer
+    from rubricate.judge.models._answer import Answer
 
 __all__ = ["plain_body"]
 

@@ -100,7 +100,7 @@ def simpler_choice(form: Form, error: ModelError) -> Form | None:
     return replace(form, seed=False) if "seed" in text and form.seed else None
 
 
-def marked(text: str, shared: int) -> list[dict[str, Any]]:
+def marked(text: str, shared: str) -> list[dict[str, Any]]:
     """A message in two parts, the first of which is marked to be kept in the endpoint's cache."""
-    kept = {"type": "text", "text": text[:shared], "cache_control": {"type": "ephemeral"}}
-    return [kept, {"type": "text", "text": text[shared:]}]
+    kept = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
+    return [kept, {"type": "text", "text": text[len(shared) :]}]

@@ -15,9 +15,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from rubricate._sync import running_loop
 from rubricate._version import __version__
 from rubricate.errors import InputError, ModelError
+from rubricate.judge.models._answer import (
+    LONGEST_ANSWER,
+    BrokenOff,
+    NoDescriptor,
+    NotConnected,
+    ProxyRefused,
+)
 from rubricate.judge.models._encodings import plain_body
 from rubricate.judge.models._forms import (
     CHOICE_TEMPERATURE,
@@ -32,7 +41,7 @@ from rubricate.judge.models._forms import (
     with_few_quotes,
     with_instruction,
 )
-from rubricate.judge.models._model import Completion, Request
+from rubricate.judge.models._model import Completion, Message, Request
 from rubricate.judge.models._prices import ModelPrice, price
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
@@ -155,7 +164,9 @@ class HTTPModel:
             requests += 1
             try:
                 structured = not free and form.rung != "text"
-                completion = await self._post(self._payload(request, form), structured)
+                sent = with_instruction(request, form)
+                payload = self._payload(request, form, sent)
+                completion = await self._post(payload, structured)
             except ModelError as error:
                 error.requests = requests
                 choosing = bool(request.choices)
@@ -163,7 +174,7 @@ class HTTPModel:
                     simpler_choice(form, error) if choosing else self._simpler(form, error, free)
                 )
                 if simpler is None:
-                    error.sent = with_instruction(request, form)
+                    error.sent = sent
                     raise
                 form = simpler
             else:
@@ -173,16 +184,19 @@ class HTTPModel:
                 if requests > 1:
                     usage = replace(completion.usage, requests=requests)
                     completion = replace(completion, usage=usage)
-                sent = with_instruction(request, form)
                 return completion if sent is None else replace(completion, sent=sent)
 
-    def _payload(self, request: Request, form: Form) -> dict[str, Any]:
-        sent = with_instruction(request, form) or request.messages
-        messages: list[dict[str, Any]] = [dict(message) for message in sent]
-        payload: dict[str, Any] = {"model": self._model, "messages": messages}
+    def _payload(
+        self, request: Request, form: Form, tagged: tuple[Message, ...] | None = None
+    ) -> dict[str, Any]:
+        """What is posted; `tagged` are the messages where they say how a reply is tagged."""
+        sent = tagged or request.messages
+        payload: dict[str, Any] = {"model": self._model, "messages": sent}
         if self._marks and request.shared:
+            messages: list[dict[str, Any]] = [dict(message) for message in sent]
             first = next(message for message in messages if message["role"] == "user")
             first["content"] = marked(first["content"], request.shared)
+            payload["messages"] = messages
         payload |= self._parameters(request, form)
         if request.schema is None:
             return payload
@@ -243,16 +257,6 @@ class HTTPModel:
         return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
 
     async def _post(self, payload: dict[str, Any], structured: bool) -> Completion:
-        import orjson
-
-        from rubricate.judge.models._connections import (
-            LONGEST_ANSWER,
-            BrokenOff,
-            NoDescriptor,
-            NotConnected,
-            ProxyRefused,
-        )
-
         begin = time.perf_counter()
         try:
             answer = await self._connected().post(orjson.dumps(payload), self._timeout)
@@ -354,11 +358,11 @@ class HTTPModel:
 
     def _connected(self) -> Connections:
         """The connections of the running loop, made on first use."""
-        from rubricate.judge.models._connections import Connections
-
         loop = asyncio.get_running_loop()
         connections = self._connections.get(loop)
         if connections is None:
+            from rubricate.judge.models._connections import Connections
+
             self._forget_ended()
             headers = {
                 "Accept": "application/json",

@@ -28,8 +28,8 @@ class Request:
         messages: what is sent.
         schema: the JSON Schema that the reply should follow; None for a reply in free text.
         tags: whether a reply may be written in tags, where an endpoint knows no structured output.
-        shared: how many characters of the first user message are the same for all criteria of the
-            item.
+        shared: what the first user message begins with that is the same for all criteria of the
+            item; "" for nothing.
         choices: where the reply is one token, what it may be. There is then no schema; the
             token's probabilities are asked for, and the temperature is 1, at which a reply is a
             draw from them.
@@ -42,7 +42,7 @@ class Request:
     messages: tuple[Message, ...]
     schema: dict[str, Any] | None
     tags: bool = True
-    shared: int = 0
+    shared: str = ""
     choices: tuple[str, ...] = ()
     sample: int = 0
     kept: bool = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import orjson
@@ -36,11 +36,8 @@ _END = 4_000
 """Those of them that are from its end."""
 _HASH = 12
 """Bytes of a text's hash."""
-_MARK = 64
-"""Characters before a criterion by which an item's material is known again: its closing tags have
-a code that is its own."""
-_KNOWN = 4096
-"""Texts whose hashes are held."""
+TEXTS, MATERIALS = 4096, 256
+"""Texts whose hashes are held, and those of them that may be long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +95,30 @@ class Exchange:
         return found
 
 
-class _Named(NamedTuple):
-    text: str
-    name: str
-
-
 class TextNames:
     """Gives texts their hashes, and holds those of texts that come again and again."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._materials: dict[tuple[int, str], _Named] = {}
+        self._materials: dict[str, str] = {}
 
-    def of_material(self, content: str, length: int) -> _Named:
-        """The beginning of a message that all of an item's requests share."""
-        place = (length, content[max(0, length - _MARK) : length])
-        known = self._materials.get(place)
-        if known is None or not content.startswith(known.text):
-            text = content[:length]
-            known = _Named(text, _hashed(text))
-            if len(self._materials) >= _KNOWN // 16:
-                self._materials.clear()
-            self._materials[place] = known
-        return known
+    def of_material(self, text: str) -> str:
+        """The hash of a text that all of an item's requests share."""
+        return _name_in(self._materials, text, MATERIALS)
 
     def of(self, text: str) -> str:
-        """The hash of a text that is short, or the same object each time."""
-        name = self._texts.get(text)
-        if name is None:
-            name = _hashed(text)
-            if len(self._texts) >= _KNOWN:
-                self._texts.clear()
-            self._texts[text] = name
-        return name
+        """The hash of a text that is short, or comes for many items."""
+        return _name_in(self._texts, text, TEXTS)
+
+
+def _name_in(names: dict[str, str], text: str, most: int) -> str:
+    name = names.get(text)
+    if name is None:
+        name = _hashed(text)
+        if len(names) >= most:
+            names.clear()
+        names[text] = name
+    return name
 
 
 class Transcript:
@@ -189,13 +177,12 @@ class Transcript:
         shared, names = request.shared, self._names
         for message in messages:
             role, content = message["role"], message["content"]
-            if shared and role == "user" and len(content) >= shared:
-                begin, name = names.of_material(content, shared)
-                rest = content[shared:]
-                texts[name] = begin
+            if shared and role == "user" and content.startswith(shared):
+                rest = content[len(shared) :]
+                texts[name := names.of_material(shared)] = shared
                 texts[other := names.of(rest)] = rest
                 found.append([role, name, other])
-                shared = 0
+                shared = ""
                 continue
             if role == "assistant":
                 content, left_out = _bounded(content)
