@@ -113,10 +113,9 @@ class Pairs:
         """The questions which of two is better by a rubric; that asked for last is kept."""
         if self._asked is not None and self._asked[0] is rubric:
             return self._asked[1]
-        named = list(zip(rubric.names, rubric, strict=True))
-        left_out = [name for name, one in named if not one.needs_judge]
+        left_out = [one.name for one in rubric if not one.needs_judge]
         self.not_compared = [*dict.fromkeys((*self.not_compared, *left_out))]
-        questions = [pair_criterion(one, name) for name, one in named if one.needs_judge]
+        questions = [pair_criterion(one, one.name) for one in rubric if one.needs_judge]
         if not questions:
             raise InputError("the rubric has no criterion that a judge is asked about")
         asked = Rubric(questions, guidelines=rubric.guidelines)

@@ -26,7 +26,7 @@ class Sure(Judge):
 
     async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
         probability = float(case.submission.split()[-1])
-        return Verdict(criterion.name or "", "judged", "MET", 1.0, probability, judge=self.name)
+        return Verdict(criterion.name, "judged", "MET", 1.0, probability, judge=self.name)
 
     async def aclose(self) -> None:
         return None

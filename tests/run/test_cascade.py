@@ -46,7 +46,7 @@ class Sure(Judge):
     async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
         self.calls += 1
         await asyncio.sleep(0)
-        said, name = case.submission.split()[-1], criterion.name or ""
+        said, name = case.submission.split()[-1], criterion.name
         if said == "fails":
             return Verdict(name, "failed", error=Failure("broken", "no"), judge=self.name)
         if said == "abstains":

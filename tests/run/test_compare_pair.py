@@ -202,7 +202,7 @@ def test_a_rubric_that_only_code_answers_is_refused():
 # What verdicts come to
 
 STATES = ("FIRST", "SECOND", "EQUAL", "CANNOT_ASSESS", None)
-QUESTIONS = {c.name or "": pair_criterion(c, c.name or "") for c in (SPEED, FAULT)}
+QUESTIONS = {c.name: pair_criterion(c, c.name) for c in (SPEED, FAULT)}
 WEIGHTS = {name: question.weight for name, question in QUESTIONS.items()}
 
 

@@ -85,7 +85,7 @@ class OwnJudge(Judge):
         return f"own-{len(case.submission)}-{criterion.name}"
 
     async def judge(self, case: Any, criterion: Criterion, send: Any) -> Verdict:
-        return Verdict(criterion.name or "", "judged", "MET", 1.0, judge=self.name)
+        return Verdict(criterion.name, "judged", "MET", 1.0, judge=self.name)
 
     async def aclose(self) -> None:
         return None

@@ -299,9 +299,7 @@ class Unsure(Judge):
         return f"unsure {criterion.name}"
 
     async def judge(self, case: Any, criterion: Criterion, send: Any) -> Verdict:
-        return Verdict(
-            criterion.name or "", "judged", "UNMET", 0.0, probability=0.6, judge="unsure"
-        )
+        return Verdict(criterion.name, "judged", "UNMET", 0.0, probability=0.6, judge="unsure")
 
     async def aclose(self) -> None:
         return None

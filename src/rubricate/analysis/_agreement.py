@@ -229,7 +229,7 @@ def _own_criteria(run: FinishedRun) -> Callable[[RowVerdict], Criterion]:
     def own(row: RowVerdict) -> Criterion:
         rubric = run.rubric_of(row.item)
         if id(rubric) not in rubrics:
-            rubrics[id(rubric)] = dict(zip(rubric.names, rubric, strict=True))
+            rubrics[id(rubric)] = rubric.by_name
         return rubrics[id(rubric)][row.criterion]
 
     return own

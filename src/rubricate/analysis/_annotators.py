@@ -172,7 +172,7 @@ def _said(criterion: Criterion, level: Level, labels: Sequence[str]) -> Answer:
 def _vote(criterion: Criterion, label: str) -> Verdict:
     status = criterion.status(label)
     value = criterion.value(label) if status == "judged" else None
-    return Verdict(criterion.name or "", status, label, value)
+    return Verdict(criterion.name, status, label, value)
 
 
 def _known(level: Level, answers: Sequence[Answer]) -> list[Any]:

@@ -236,11 +236,11 @@ class Calibrator:
                 + ", ".join(member.name for member in members)
             )
             raise InputError(f"the calibration {fitted.name} does not fit: {what}")
-        for name, one in zip(rubric.names, rubric, strict=True) if rubric is not None else ():
+        for one in rubric or ():
             if _is_mapped(one) and _question(one) not in self._questions:
                 raise InputError(
                     f"the calibration {fitted.name} does not fit: it was not fitted for the "
-                    f"criterion '{name}' as it is"
+                    f"criterion '{one.name}' as it is"
                 )
 
     def fits(self, judge: Judge) -> bool:

@@ -165,7 +165,7 @@ class FinishedRun(Tabular):
         )
         criteria: dict[str, Criterion] = {}
         for rubric in rubrics:
-            for name, criterion in zip(rubric.names, rubric, strict=True):
+            for name, criterion in rubric.by_name.items():
                 criteria.setdefault(name, criterion)
         return criteria
 

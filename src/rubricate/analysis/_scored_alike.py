@@ -231,10 +231,10 @@ class _Match:
     def __init__(self, a: Rubric, b: Rubric) -> None:
         self._names = dict(_matched(a, b))
         """A's names by B's, in B's order."""
-        of_a = dict(zip(a.names, a, strict=True))
+        of_a = a.by_name
         self._criteria = {
             name: (of_a[self._names[name]], criterion)
-            for name, criterion in zip(b.names, b, strict=True)
+            for name, criterion in b.by_name.items()
             if name in self._names
         }
         self._same = {
@@ -318,8 +318,8 @@ def _verdict(name: str, row: RowVerdict) -> Verdict:
 
 def _matched(a: Rubric, b: Rubric) -> Iterator[tuple[str, str]]:
     """Names of the same criteria, B's and A's, in B's order."""
-    of_a = dict(zip(a.names, a, strict=True))
-    of_b = dict(zip(b.names, b, strict=True))
+    of_a = a.by_name
+    of_b = b.by_name
     found = {
         name: name
         for name, criterion in of_b.items()
@@ -357,4 +357,4 @@ def _same_form(a: Criterion, b: Criterion) -> bool:
         return a.options is not None and b.options is not None
     if a.labels or b.labels:
         return a.labels == b.labels
-    return a.ask().verdict_schema == b.ask().verdict_schema
+    return a.question.verdict_schema == b.question.verdict_schema

@@ -85,7 +85,7 @@ class Selection(Report):
             if self.items and item.id not in self.items:
                 continue
             rubric = self.run.rubric_of(item.id)
-            known = dict(zip(rubric.names, rubric, strict=True))
+            known = rubric.by_name
             rows = tuple(row for row in item.rows if self._has(known[row["criterion"]], row))
             if rows:
                 yield replace(item, rows=rows)

@@ -144,4 +144,4 @@ def place_of(path: str | None) -> str | None:
 
 def criteria_of(rubric: Rubric | None) -> list[str] | None:
     """What the criteria of a rubric go by; None where items have their own."""
-    return None if rubric is None else [one.name or one.requirement for one in rubric]
+    return None if rubric is None else [criterion.title for criterion in rubric]

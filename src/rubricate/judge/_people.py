@@ -79,7 +79,7 @@ class People(Judge):
         return hashlib.blake2b(orjson.dumps(identity), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        name = criterion.name or ""
+        name = criterion.name
         label = self._labels.get(_question(case, criterion))
         if label is None:
             failure = Failure(ESCALATED, f"waits for people's labels in {self.path}")
@@ -91,15 +91,15 @@ class People(Judge):
     ) -> None:
         """Remember what of an item waits for people, and what does not any more."""
         waiting = []
-        for criterion, label in zip(rubric, rubric.names, strict=True):
-            verdict = verdicts[label]
+        for criterion in rubric:
+            verdict = verdicts[criterion.name]
             kind = None if verdict.error is None else verdict.error.kind
             if kind == ESCALATED:
-                waiting.append(criterion.model_copy(update={"name": label}))
+                waiting.append(criterion.model_copy(update={"name": criterion.name}))
             elif kind != "not_run":
                 self._settled.add(_question(case, criterion))
         if waiting:
-            said = {one.name: _said(verdicts[one.name or ""]) for one in waiting}
+            said = {one.name: _said(verdicts[one.name]) for one in waiting}
             self._waiting[_subject(case)] = DataItem(
                 case.submission if case.item is None else case.item.submission,
                 "" if case.item is None else case.item.description,
@@ -165,10 +165,7 @@ def _questions(item: DataItem) -> dict[str, str]:
     """What an item of the file asks, by criterion name."""
     rubric, case = item.rubric, _case(item)
     assert rubric is not None
-    return {
-        name: _question(case, criterion)
-        for name, criterion in zip(rubric.names, rubric, strict=True)
-    }
+    return {name: _question(case, criterion) for name, criterion in rubric.by_name.items()}
 
 
 def _said(verdict: Verdict) -> list[dict[str, Any]]:
@@ -193,15 +190,13 @@ def _merged(old: DataItem, new: DataItem) -> DataItem:
     known = _questions(old)
     added = [
         one
-        for name, one in zip(new.rubric.names, new.rubric, strict=True)
+        for name, one in new.rubric.by_name.items()
         if known.get(name) != _question(_case(new), one)
     ]
     again = {one.name for one in added}
     labels = old.ground_truth or [None] * len(old.rubric)
     kept = [
-        (one, label)
-        for name, one, label in zip(old.rubric.names, old.rubric, labels, strict=True)
-        if name not in again
+        (one, label) for one, label in zip(old.rubric, labels, strict=True) if one.name not in again
     ]
     verdicts = {**old.metadata.get(VERDICTS, {}), **new.metadata[VERDICTS]}
     return replace(

@@ -39,11 +39,11 @@ class RecordedJudge(Judge):
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         label = self._label(case, criterion)
-        name = criterion.name or ""
+        name = criterion.name
         problem = "no verdict of this judge is recorded"
         if label is not None:
             try:
-                found = criterion.verdict(label, name=name)
+                found = criterion.verdict(label)
             except InputError as error:
                 problem = error.message
             else:

@@ -68,7 +68,7 @@ class PageItems:
 
     def add(self, item: FinishedItem, rubric: Rubric) -> None:
         """Pack an item in."""
-        known = dict(zip(rubric.names, rubric, strict=True))
+        known = rubric.by_name
         verdicts, short = [], []
         for row in item.rows:
             name = row["criterion"]

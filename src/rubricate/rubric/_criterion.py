@@ -259,6 +259,11 @@ class Criterion(Document):
         """Whether it was given its name; else it has that of its index in the rubric, if any."""
         return "name" in self.model_fields_set
 
+    @property
+    def title(self) -> str:
+        """The name that it was given, else its requirement."""
+        return self.name if self.is_named else self.requirement
+
     def at(self, index: int) -> Self:
         """The criterion as it stands in a rubric, at an index from 0: with a name."""
         if self.is_named:
@@ -404,7 +409,7 @@ class Criterion(Document):
             return float(first)
         return round(first + (value - low) / (high - low) * (last - first), 9)
 
-    def verdict(self, label: object, *, name: str | None = None) -> Verdict:
+    def verdict(self, label: object) -> Verdict:
         """The verdict that a label stands for, such as one given by a person.
 
         Raises:
@@ -413,7 +418,7 @@ class Criterion(Document):
         label = self.label_of(label)
         status = self.status(label)
         value = self.value(label) if status == "judged" else None
-        return Verdict(name or self.name, status, label, value)
+        return Verdict(self.name, status, label, value)
 
     def status(self, label: str) -> Status:
         """What kind of answer a label is."""

@@ -256,8 +256,6 @@ class Bench:
                 item.escalated.setdefault(place + 1, []).append(asked.name)
                 return
             counted = self._judge.at_stage(place, counted, self._named(votes))
-        if counted.criterion != asked.name:  # a criterion without a name of its own
-            counted = replace(counted, criterion=asked.name)
         item.verdicts[asked.name] = counted
 
     def escalations(self, item: JudgedItem, *, waits: bool = True) -> list[Call]:
@@ -277,8 +275,8 @@ class Bench:
         rubric = item.planned.rubric
         groups = (group for seat in self._seats[stage] for group in self._groups(rubric, seat))
         return any(len(called) > 1 for _, called in groups) and any(
-            criterion.needs_judge and name not in item.verdicts and name not in names
-            for criterion, name in zip(rubric, rubric.names, strict=True)
+            one.needs_judge and one.name not in item.verdicts and one.name not in names
+            for one in rubric
         )
 
     def not_run(self, name: str, votes: Mapping[int, Verdict] | None = None) -> Verdict:

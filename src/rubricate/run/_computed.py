@@ -76,7 +76,7 @@ class Code(Judge):
         reading = criterion.read(computed.answer)
         judged = reading.status == "judged"
         return Verdict(
-            criterion.name or "",
+            criterion.name,
             reading.status,
             reading.label,
             criterion.value(reading.label) if judged else None,
@@ -89,7 +89,7 @@ class Code(Judge):
 
     def _failed(self, criterion: Criterion, kind: str, message: str) -> Verdict:
         failure = Failure(kind, message)
-        return Verdict(criterion.name or "", "failed", error=failure, judge=self.name)
+        return Verdict(criterion.name, "failed", error=failure, judge=self.name)
 
 
 CODE = Code()

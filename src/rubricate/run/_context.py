@@ -121,7 +121,7 @@ class Context(Judgement):
         Raises:
             RunEnds: it is not known, and the run may ask nothing more.
         """
-        run, progress, name = self._run, self._run.progress, criterion.name or ""
+        run, progress, name = self._run, self._run.progress, criterion.name
         if self.transcript is not None:
             self.transcript.part(key)
         async with run.locks.of(key):

@@ -152,9 +152,9 @@ class _Counting:
         """What is known of a part of a judgement, else something in its place."""
         record = self._answers.known([key]).records.get(key)
         if record is not None and record["status"] != "failed":
-            return verdict_from_record(record, criterion, criterion.name or "")
+            return verdict_from_record(record, criterion, criterion.name)
         await ask()
-        return Verdict(criterion.name or "", "judged", reason=NOTES)
+        return Verdict(criterion.name, "judged", reason=NOTES)
 
 
 async def estimate(

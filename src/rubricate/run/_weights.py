@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rubricate.judge import Judge
 from rubricate.rubric import Verdict
@@ -48,25 +47,24 @@ class Held:
 def _recounted(panel: Judge, items: Iterable[JudgedItem], learn: LearnWeights) -> Judge:
     """The panel with weights learnt from the votes on items, whose verdicts are counted anew."""
     verdicts = [
-        (item, criterion, name, item.verdicts[name])
+        (item, criterion, item.verdicts[criterion.name])
         for item in items
-        for criterion, name in zip(item.planned.rubric, item.planned.rubric.names, strict=True)
+        for criterion in item.planned.rubric
     ]
     voted = [
-        (item, criterion, name, verdict.votes)
-        for item, criterion, name, verdict in verdicts
+        (item, criterion, verdict.votes)
+        for item, criterion, verdict in verdicts
         if verdict.votes and verdict.error != NOT_RUN
     ]
     questions: dict[tuple[str, ...], dict[str, list[str | None]]] = {}
-    for _, criterion, _, votes in voted:
+    for _, criterion, votes in voted:
         if criterion.labels:  # numbers have none to be confused with each other
             columns = questions.setdefault(criterion.labels, {m.name: [] for m in panel.members})
             for column, vote in zip(columns.values(), _each(panel, votes), strict=True):
                 column.append(_label(vote))
     weighted = panel.weighted(learn(list(questions.values())))
-    for item, criterion, name, votes in voted:
-        counted = weighted.verdict(criterion, _each(panel, votes))
-        item.verdicts[name] = replace(counted, criterion=name)
+    for item, criterion, votes in voted:
+        item.verdicts[criterion.name] = weighted.verdict(criterion, _each(panel, votes))
     return weighted
 
 

@@ -168,7 +168,7 @@ class _Requirements:
         self, rubric: Rubric | str | Path, min_score: float | None, require: Require | None
     ) -> None:
         self.rubric = rubric if isinstance(rubric, Rubric) else Rubric.from_file(rubric)
-        self._criteria = dict(zip(self.rubric.names, self.rubric, strict=True))
+        self._criteria = self.rubric.by_name
         self._min_score = min_score
         self._all = min_score is None and require is None
         wanted = (require,) if isinstance(require, str) else require or ()

@@ -190,7 +190,7 @@ class Writer(Judge):
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         assert isinstance(criterion, Writing)
         first = request = criterion.request(case)
-        name, spent, wrong = criterion.name or "", Usage(), ""
+        name, spent, wrong = criterion.name, Usage(), ""
         for _ in range(1 + REASKS):
             try:
                 completion = await send(self.model, request)

@@ -172,7 +172,7 @@ class MetricsJudge(Judge):
         self.note = " ".join(notes) or None
 
     def _of(self, criterion: Criterion) -> Judge:
-        return self._judges[criterion.name or ""]
+        return self._judges[criterion.name]
 
     def key(self, case: Case, criterion: Criterion) -> str:
         return self._of(criterion).key(case, criterion)

@@ -22,7 +22,7 @@ _CANNOT = "X"
 
 def choice_question(criterion: Criterion) -> Question | None:
     """What is asked, if it can be answered with one token; else None."""
-    question = criterion.ask()
+    question = criterion.question
     few = len(question.answers) <= len(string.ascii_uppercase)
     return question if question.is_choice and few else None
 

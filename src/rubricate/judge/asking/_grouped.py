@@ -99,7 +99,7 @@ class GroupedModelJudge(ModelJudge):
         if len(criteria) == 1:
             return [await self.judge(case, criteria[0], send)]
         asked_about = [criteria[place] for place in self._places(case, criteria)]
-        names = {"criteria": [one.name or one.requirement for one in asked_about]}
+        names = {"criteria": [one.title for one in asked_about]}
         asked = _Asked(self._places(case, criteria))
         for _ in range(1 + self._reasks):
             left = asked.left()

@@ -107,7 +107,7 @@ class ModelJudge(Judge):
         """The order of the answers; None for the criterion's own, or with none to order."""
         if self._shuffle is None and not self._turn:
             return None
-        return answer_order(criterion.ask(), case, self._turn, self._shuffle) or None
+        return answer_order(criterion.question, case, self._turn, self._shuffle) or None
 
     @cached_property
     def _identity(self) -> bytes:
@@ -195,7 +195,7 @@ class ModelJudge(Judge):
         quotes = (*reply.quotes, *reading.quotes)
         order = self._order(case, criterion)
         return Verdict(
-            criterion.name or "",
+            criterion.name,
             reading.status,
             reading.label,
             criterion.value(reading.label) if judged else None,
@@ -216,7 +216,7 @@ class ModelJudge(Judge):
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
         return Verdict(
-            criterion.name or "",
+            criterion.name,
             "failed",
             usage=spent,
             error=Failure(kind, message),

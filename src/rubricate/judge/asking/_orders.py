@@ -58,7 +58,7 @@ def answer_order(
 
 def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
     """An order as a verdict keeps it."""
-    answers = criterion.ask().answers
+    answers = criterion.question.answers
     return {"answers": [answers[place].label for place in order]}
 
 

@@ -60,7 +60,7 @@ def pair_criterion(criterion: Criterion, name: str) -> Criterion:
     Of a fault (a negative weight) it is asked which one shows it more; that one is the worse. An
     answer is worth 1 where the first is better, 0 where the second is, and 0.5 where neither is.
     """
-    question = criterion.ask()
+    question = criterion.question
     parts = asked_parts(criterion)
     if criterion.measurement not in ("binary", "numeric"):
         levels = [
@@ -109,7 +109,7 @@ class PairJudge(ModelJudge):
             second=second,
         )
         material = note + material
-        question = criterion.ask()
+        question = criterion.question
         asked = template(f"{PAIR_PROMPT}/criterion").render(question=question)
         user = sendable(material + asked)
         messages = (

@@ -143,7 +143,7 @@ class ProbabilityJudge(ModelJudge):
     def key(self, case: Case, criterion: Criterion) -> str:
         question = choice_question(criterion)
         if question is None:
-            self._explained[criterion.name or criterion.requirement] = None
+            self._explained[criterion.title] = None
             return self._explaining.key(case, criterion)
         digest = hashlib.blake2b(self._settings, digest_size=16)
         for order in self._orders(case, question):
@@ -180,7 +180,7 @@ class ProbabilityJudge(ModelJudge):
         if reading.status == "judged":
             value = criterion.value(reading.label) if reading.value is None else reading.value
         return Verdict(
-            criterion.name or "",
+            criterion.name,
             reading.status,
             reading.label,
             value,

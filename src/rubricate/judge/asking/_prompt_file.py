@@ -328,7 +328,7 @@ def _values(
     return {
         "submission": lambda: _Fenced("submission", tag, case.submission),
         "criterion": lambda: _Asked.of(criterion),
-        "options": lambda: _Options(criterion.ask().answers),
+        "options": lambda: _Options(criterion.question.answers),
         "answer_form": lambda: answer_form(criterion),
         "prompt": lambda: _Fenced("task", tag, case.prompt or None),
         "context": lambda: _Documents(
@@ -394,4 +394,4 @@ class PromptedJudge(ModelJudge):
     def request(self, case: Case, criterion: Criterion) -> Request:
         system, user = self._template.render(case, criterion, self._shown(case))
         messages = (Message(role="system", content=system), Message(role="user", content=user))
-        return Request(messages, request_schema(criterion.ask().verdict_schema))
+        return Request(messages, request_schema(criterion.question.verdict_schema))

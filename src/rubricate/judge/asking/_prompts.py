@@ -212,7 +212,7 @@ def code_for(texts: Iterable[str]) -> str:
 
 
 def _question(criterion: Criterion, order: tuple[int, ...] | None) -> Question:
-    question = criterion.ask()
+    question = criterion.question
     return question if order is None else question.in_order(order)
 
 
@@ -254,7 +254,7 @@ def _digest(text: str) -> bytes:
 
 def asked_parts(criterion: Criterion) -> list[str]:
     """What a criterion asks, part by part: the requirement, its note and its items."""
-    question = criterion.ask()
+    question = criterion.question
     parts = [question.requirement]
     if criterion.note:
         parts.append(f"Note on this criterion:\n{criterion.note}")
@@ -265,7 +265,7 @@ def asked_parts(criterion: Criterion) -> list[str]:
 
 def answer_form(criterion: Criterion) -> str:
     """What the reply about a criterion is to look like, in words."""
-    return _usual("answer").render(question=criterion.ask())
+    return _usual("answer").render(question=criterion.question)
 
 
 @lru_cache(maxsize=1024)

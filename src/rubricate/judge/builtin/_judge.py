@@ -102,7 +102,7 @@ class BuiltinJudge(Judge):
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        name = criterion.name or ""
+        name = criterion.name
         if not _has_words(criterion):
             reason = (
                 "The answers are numbers that nothing is said about: there is nothing to compare."
@@ -139,7 +139,7 @@ class BuiltinJudge(Judge):
         answer = {"probabilities": shares, "obtained": "model"}
         reading = read_distribution(criterion, answer)
         return Verdict(
-            criterion.name or "",
+            criterion.name,
             reading.status,
             reading.label,
             criterion.value(reading.label) if reading.value is None else reading.value,
@@ -154,7 +154,7 @@ class BuiltinJudge(Judge):
 
 def _has_words(criterion: Criterion) -> bool:
     """Whether all answers are words, or numbers that are described."""
-    meanings = {answer.label: answer.meaning for answer in criterion.ask().answers}
+    meanings = {answer.label: answer.meaning for answer in criterion.question.answers}
     return bool(criterion.labels) and all(
         meanings.get(label) or not label.lstrip("-").isdigit() for label in criterion.labels
     )
@@ -164,7 +164,7 @@ def _inputs(case: Case, criterion: Criterion) -> Inputs:
     """What the classifier looks at."""
     options: tuple[Option, ...] = ()
     if criterion.labels != BINARY_LABELS:
-        meanings = {answer.label: answer.meaning for answer in criterion.ask().answers}
+        meanings = {answer.label: answer.meaning for answer in criterion.question.answers}
         options = tuple(
             Option(label, value, meanings[label], value is None)
             for label, value in ((label, criterion.value(label)) for label in criterion.labels)

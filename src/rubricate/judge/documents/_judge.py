@@ -187,7 +187,7 @@ class DocumentJudge(Judge):
         which += f" and {more} more" if more > 0 else ""
         message = f"part {which} of {parts} could not be read: {error.message}"
         failure = Failure(error.kind, message)
-        return Verdict(criterion.name or "", "failed", error=failure, judge=self.name)
+        return Verdict(criterion.name, "failed", error=failure, judge=self.name)
 
     def _described(
         self,

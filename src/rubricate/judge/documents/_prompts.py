@@ -75,7 +75,7 @@ def _part_prefix(case: Case, place: str) -> tuple[str, str]:
 @lru_cache(maxsize=1024)
 def _finding_suffix(criterion: Criterion) -> tuple[str, dict[str, Any]]:
     fault = criterion.weight < 0
-    text = _ours("finding").render(question=criterion.ask(), note=criterion.note, fault=fault)
+    text = _ours("finding").render(question=criterion.question, note=criterion.note, fault=fault)
     return sendable(text), request_schema({"type": "string", "enum": list(LABELS)})
 
 

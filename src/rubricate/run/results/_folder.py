@@ -276,7 +276,8 @@ def result_lines(item: ItemResult) -> Iterator[bytes]:
             }
         )[1:]
     )
-    for criterion, name in zip(item.rubric, item.rubric.names, strict=True):
+    for criterion in item.rubric:
+        name = criterion.name
         verdict, label = item.criteria[name], item.labels.get(name)
         of_verdict = {
             "criterion": name,

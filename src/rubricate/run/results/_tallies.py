@@ -68,14 +68,9 @@ class Tallies:
     def add(self, item: ItemResult) -> None:
         """Count an item in."""
         self._items += 1
-        for position, (criterion, name) in enumerate(
-            zip(item.rubric, item.rubric.names, strict=True)
-        ):
-            place, verdict, human = (
-                (item.index, position),
-                item.criteria[name],
-                item.labels.get(name),
-            )
+        for position, criterion in enumerate(item.rubric):
+            name, place = criterion.name, (item.index, position)
+            verdict, human = item.criteria[name], item.labels.get(name)
             tally = self._criteria.get(name)
             if tally is None:
                 tally = self._criteria[name] = CriterionTally(name, criterion, place)
