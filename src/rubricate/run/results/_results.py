@@ -145,7 +145,7 @@ def _item_sections(item: ItemResult) -> Iterator[Section]:
     yield say(f"{item.id}: {shown}")
     headings = ("criterion", "weight", "verdict", "reason")
     rows = []
-    for name, criterion in zip(item.rubric.names, item.rubric.criteria, strict=True):
+    for name, criterion in item.rubric.by_name.items():
         verdict = item.criteria[name]
         told = verdict.label or verdict.status
         if verdict.error is not None:
