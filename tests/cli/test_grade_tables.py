@@ -136,7 +136,7 @@ def test_a_table_at_an_address_is_graded(grade, tmp_path):
     (tmp_path / "web" / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     handler = functools.partial(QuietHandler, directory=str(tmp_path / "web"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         address = f"http://127.0.0.1:{server.server_port}/a.jsonl?sig=secret"
         done = grade(address, "--map", MAP, "--limit", "1")

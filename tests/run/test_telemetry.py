@@ -63,8 +63,13 @@ def traced(*rules: Rule, then: tuple[str, ...] = ()) -> dict:
     return json.loads(done.stdout)
 
 
-def test_a_run_has_a_span_and_each_request_one_below_it():
-    told = traced()
+@pytest.fixture(scope="module")
+def told() -> dict:
+    """What the program sees where nothing fails."""
+    return traced()
+
+
+def test_a_run_has_a_span_and_each_request_one_below_it(told):
     by_name = {span["name"]: span for span in told["spans"]}
     run, mine = by_name["rubricate.run"], by_name["mine"]
     requests = [span for span in told["spans"] if span["name"] == "chat small"]
@@ -97,10 +102,10 @@ def test_one_text_that_is_graded_is_a_run_without_an_error_by_its_judges_name():
     assert not any("error.type" in span["attributes"] for span in runs)
 
 
-def test_metrics_are_how_long_requests_took_and_their_tokens():
-    unit, (duration,) = traced()["metrics"]["gen_ai.client.operation.duration"]
+def test_metrics_are_how_long_requests_took_and_their_tokens(told):
+    unit, (duration,) = told["metrics"]["gen_ai.client.operation.duration"]
     assert (unit, duration["count"], duration["explicit_bounds"][0]) == ("s", 3, 0.01)
-    unit, points = traced()["metrics"]["gen_ai.client.token.usage"]
+    unit, points = told["metrics"]["gen_ai.client.token.usage"]
     assert unit == "{token}"
     assert {point["attributes"]["gen_ai.token.type"] for point in points} == {"input", "output"}
 

@@ -442,7 +442,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=tmp_path)) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}", asked
         server.shutdown()

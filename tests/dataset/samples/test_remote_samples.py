@@ -64,7 +64,7 @@ def web(tmp_path: Path) -> Iterator[Server]:
     (tmp_path / "a.jsonl").write_text(LINES)
     (tmp_path / "a.csv").write_text("input,target\nq,t\n")
     server = Server(tmp_path)
-    thread = threading.Thread(target=server.server.serve_forever)
+    thread = threading.Thread(target=server.server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.server.shutdown()

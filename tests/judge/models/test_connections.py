@@ -215,7 +215,8 @@ def certificate_in(folder: Path, name: str) -> Path:
     if openssl is None:
         pytest.skip("needs openssl")
     path, key = folder / "certificate.pem", folder / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"]
+    command += ["-pkeyopt", "ec_paramgen_curve:prime256v1"]
     names = f"subjectAltName=DNS:{name},DNS:localhost"
     command += ["-subj", f"/CN={name}", "-addext", names]
     command += ["-keyout", str(key), "-out", str(path)]

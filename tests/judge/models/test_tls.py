@@ -25,7 +25,8 @@ def certificate(tmp_path: Path) -> Path:
     if openssl is None:
         pytest.skip("needs openssl")
     path, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"]
+    command += ["-pkeyopt", "ec_paramgen_curve:prime256v1"]
     command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
     command += ["-keyout", str(key), "-out", str(path)]
     subprocess.run(command, check=True, capture_output=True)
