@@ -28,7 +28,12 @@ from rubricate import (
 from rubricate.dataset import DataItem
 from rubricate.dialects.karenina._template import Correctness, Template, TemplateField
 from rubricate.dialects.karenina._traits import RubricTrait
-from rubricate.dialects.karenina._writing import AnswerWriting, TemplateWriting, Writer
+from rubricate.dialects.karenina._writing import (
+    AnswerWriter,
+    TemplateWriter,
+    WrittenAnswer,
+    WrittenTemplate,
+)
 from rubricate.dialects.ragas._judge import FIELDS, PromptJudge
 from rubricate.dialects.ragas._rubrics import DEFAULT_REFERENCE_FREE_RUBRICS, scale_of
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
@@ -300,9 +305,9 @@ MODES: dict[str, Mode] = {
         {"fields": [FIELD]},
         {"fields": [{**FIELD, "expected": 45}]},
         "template",
-        lambda model: Writer(model, "w"),
+        lambda model: TemplateWriter(model, "w"),
         Case("46", "How many?"),
-        TemplateWriting(name="t"),
+        WrittenTemplate(name="t"),
     ),
     "ragas": Mode(
         {"feedback": SO, "score": 2},
@@ -512,6 +517,6 @@ def test_an_answer_in_free_text_is_all_but_what_was_thought_before(
     async def send(model: Model, request: Request) -> Completion:
         return await model.complete(request)
 
-    writer = Writer(PythonModel(lambda messages: text), "w")
-    found = asyncio.run(writer.judge(Case("How many?"), AnswerWriting(name="a"), send))
+    writer = AnswerWriter(PythonModel(lambda messages: text), "w")
+    found = asyncio.run(writer.judge(Case("How many?"), WrittenAnswer(name="a"), send))
     assert (found.answer, found.status) == (answer, "judged" if answer else "failed")

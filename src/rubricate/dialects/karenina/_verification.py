@@ -22,9 +22,10 @@ from rubricate.dialects.karenina._results import VerificationResult, Verificatio
 from rubricate.dialects.karenina._template import CORRECTNESS, Correctness
 from rubricate.dialects.karenina._traits import Trait
 from rubricate.dialects.karenina._writing import (
-    AnswerWriting,
-    TemplateWriting,
-    Writer,
+    AnswerWriter,
+    TemplateWriter,
+    WrittenAnswer,
+    WrittenTemplate,
 )
 from rubricate.errors import InputError, RunStopped
 from rubricate.grading import agrade
@@ -63,9 +64,9 @@ async def templates(
     Raises:
         RunStopped: the model cannot be reached.
     """
-    rubric = Rubric([TemplateWriting(name="template")])
+    rubric = Rubric([WrittenTemplate(name="template")])
     items = [_to_write(rubric, question, question.raw_answer) for question in questions]
-    writer = Writer(config.model(), config.id)
+    writer = TemplateWriter(config.model(), config.id)
     (result,) = await _graded(items, [writer], "templates", options)
     if result.stopped is not None:
         raise RunStopped(result.stopped, result=result)
@@ -88,9 +89,9 @@ async def answers(
     """
     if not config.answering_models:
         raise InputError("answering_models: at least one model is needed to answer, found none")
-    rubric = Rubric([AnswerWriting(name="answer")])
+    rubric = Rubric([WrittenAnswer(name="answer")])
     items = [_to_write(rubric, question, question.question) for question, _ in questions]
-    writers = [Writer(model.model(), model.id) for model in config.answering_models]
+    writers = [AnswerWriter(model.model(), model.id) for model in config.answering_models]
     runs = await _graded(items, writers, "answers", options)
     first = runs[0]
     if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):

@@ -13,85 +13,103 @@ from typing import Any, ClassVar
 import orjson
 
 from rubricate.dialects.karenina._template import Template
-from rubricate.errors import InputError, ModelError, UnreadableReply
+from rubricate.errors import InputError, UnreadableReply
 from rubricate.judge import (
     Case,
     Completion,
-    Judge,
     Message,
     Model,
+    ModelJudge,
+    Reply,
     Request,
-    Send,
     answer_of,
     closing_object,
     without_leading_reasoning,
 )
-from rubricate.rubric import Criterion, Failure, Reading, Usage, Verdict
+from rubricate.rubric import Criterion, Reading
 
-__all__ = ["AnswerWriting", "TemplateWriting", "Writer", "Writing"]
-
-REASKS = 2
-"""How often an unusable reply is asked again, with what was wrong with it."""
+__all__ = ["AnswerWriter", "TemplateWriter", "WrittenAnswer", "WrittenTemplate"]
 
 
-class Writing(Criterion):
-    """Something that a model is asked to write."""
-
-    system: ClassVar[str]
-    """What the model is told first."""
-    schema_of_reply: ClassVar[dict[str, Any] | None]
-    """The JSON Schema of its reply; None for free text."""
-    again: ClassVar[str]
-    """What it is told behind what was wrong with its reply."""
-
-    def asked(self, case: Case) -> str:
-        """What the model is asked about a case."""
-        raise NotImplementedError
-
-    def request(self, case: Case) -> Request:
-        """The messages and the schema."""
-        texts = (self.system, self.asked(case))
-        system, user = (text.encode("utf-8", "replace").decode() for text in texts)
-        messages = (Message(role="system", content=system), Message(role="user", content=user))
-        return Request(messages, self.schema_of_reply)
-
-    def contents(self, completion: Completion, request: Request) -> Any:
-        """What a reply has, for `read` to check.
-
-        Raises:
-            UnreadableReply: the reply is broken.
-        """
-        raise NotImplementedError
-
-    def value(self, label: str) -> float | None:
-        return 1.0
-
-
-class AnswerWriting(Writing):
-    """An answer to a question, with nothing said of how it will be judged."""
+class WrittenAnswer(Criterion):
+    """An answer to a question."""
 
     requirement: str = "Answer the question"
-    system: ClassVar[str] = "Answer the question."
-    schema_of_reply: ClassVar[dict[str, Any] | None] = None
-    again: ClassVar[str] = "Answer the question again."
-
-    def asked(self, case: Case) -> str:
-        return case.submission
-
-    def contents(self, completion: Completion, request: Request) -> Any:
-        """The reply without what the model thought before it."""
-        return without_leading_reasoning(completion.text)
 
     def read(self, answer: object) -> Reading:
         if isinstance(answer, str) and answer.strip():
             return Reading("judged", "answered", answer=answer.strip())
         raise UnreadableReply("the answer is empty")
 
+    def value(self, label: str) -> float | None:
+        return 1.0
 
-class TemplateWriting(Writing):
+
+class WrittenTemplate(Criterion):
     """An answer template for a question and its right answer."""
 
     requirement: str = "Write the answer template"
+
+    def read(self, answer: object) -> Reading:
+        if not isinstance(answer, Mapping) or "fields" not in answer:
+            raise UnreadableReply("the reply is no JSON object with 'fields'")
+        try:
+            template = Template(fields=answer["fields"])
+        except InputError as error:
+            raise UnreadableReply(f"the template cannot be used: {error}") from None
+        return Reading("judged", "template", answer=template.to_dict())
+
+    def value(self, label: str) -> float | None:
+        return 1.0
+
+
+class AnswerWriter(ModelJudge):
+    """A model that answers questions; nothing is said of how the answers will be judged.
+
+    Args:
+        model: the model that writes.
+        name: what results call it.
+    """
+
+    prompt_version = mode = None
+    system: ClassVar[str] = "Answer the question."
+    """What the model is told first."""
+    schema: ClassVar[dict[str, Any] | None] = None
+    """The JSON Schema of its reply; None for free text."""
+    again: ClassVar[str] = "Answer the question again."
+    """What it is told behind what was wrong with its reply."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        super().__init__(model)
+        self.name = name
+
+    def asked(self, case: Case) -> str:
+        """What the model is asked about a case."""
+        return case.submission
+
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        texts = (self.system, self.asked(case))
+        system, user = (text.encode("utf-8", "replace").decode() for text in texts)
+        messages = (Message(role="system", content=system), Message(role="user", content=user))
+        return Request(messages, self.schema)
+
+    def read(self, completion: Completion, request: Request) -> Reply:
+        """The reply without what the model thought before it."""
+        return Reply(without_leading_reasoning(completion.text), None, (), {})
+
+    def correction(self, wrong: str) -> str:
+        return f"That cannot be used: {wrong}. {self.again}"
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        request = self.request(case, criterion)
+        content = [self.model.fingerprint(), list(request.messages), request.schema]
+        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+class TemplateWriter(AnswerWriter):
+    """A model that writes answer templates, for questions with their right answers."""
+
     system: ClassVar[str] = (
         "You write answer templates. A template says what to extract from somebody's answer to a "
         "question and what is right, so that a program can compare. It is one JSON object: "
@@ -106,7 +124,7 @@ class TemplateWriting(Writing):
         "it is empty. tolerance is how far a number may be off, 0 for anything but a number."
     )
     again: ClassVar[str] = "Write it again, as one JSON object and nothing else."
-    schema_of_reply: ClassVar[dict[str, Any] | None] = {
+    schema: ClassVar[dict[str, Any] | None] = {
         "type": "object",
         "properties": {
             "fields": {
@@ -150,81 +168,10 @@ class TemplateWriting(Writing):
     def asked(self, case: Case) -> str:
         return f"Question:\n{case.prompt}\n\nRight answer:\n{case.submission}"
 
-    def contents(self, completion: Completion, request: Request) -> Any:
+    def read(self, completion: Completion, request: Request) -> Reply:
         """The JSON object that the reply is."""
-        return answer_of(
-            completion,
-            request,
-            lambda text, whole, material: closing_object(text, ("fields",), whole),
-        )
 
-    def read(self, answer: object) -> Reading:
-        if not isinstance(answer, Mapping) or "fields" not in answer:
-            raise UnreadableReply("the reply is no JSON object with 'fields'")
-        try:
-            template = Template(fields=answer["fields"])
-        except InputError as error:
-            raise UnreadableReply(f"the template cannot be used: {error}") from None
-        return Reading("judged", "template", answer=template.to_dict())
+        def found(text: str, whole: bool, material: str) -> Mapping[str, Any]:
+            return closing_object(text, ("fields",), whole)
 
-
-class Writer(Judge):
-    """A judge in the engine's eyes: it asks a model to write what the criterion says.
-
-    Args:
-        model: the model that writes.
-        name: what results call it.
-    """
-
-    def __init__(self, model: Model, name: str) -> None:
-        self.name = name
-        self.model: Model = model
-
-    def key(self, case: Case, criterion: Criterion) -> str:
-        assert isinstance(criterion, Writing)
-        request = criterion.request(case)
-        content = [self.model.fingerprint(), list(request.messages), request.schema]
-        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
-        return hashlib.blake2b(text, digest_size=16).hexdigest()
-
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        assert isinstance(criterion, Writing)
-        first = request = criterion.request(case)
-        name, spent, wrong = criterion.name, Usage(), ""
-        for _ in range(1 + REASKS):
-            try:
-                completion = await send(self.model, request)
-            except ModelError as error:
-                spent += Usage(requests=error.requests)
-                failure = Failure(error.kind, str(error))
-                return Verdict(name, "failed", usage=spent, error=failure, judge=self.name)
-            spent += completion.usage
-            try:
-                reading = criterion.read(criterion.contents(completion, request))
-            except UnreadableReply as error:
-                wrong = str(error)
-                request = _asked_again(first, completion.text, f"{wrong}. {criterion.again}")
-                continue
-            value = criterion.value(reading.label)
-            return Verdict(
-                name,
-                reading.status,
-                reading.label,
-                value,
-                usage=spent,
-                judge=self.name,
-                answer=reading.answer,
-            )
-        failure = Failure("unreadable_reply", wrong)
-        return Verdict(name, "failed", usage=spent, error=failure, judge=self.name)
-
-    async def aclose(self) -> None:
-        await self.model.aclose()
-
-
-def _asked_again(request: Request, reply: str, wrong: str) -> Request:
-    said = (
-        Message(role="assistant", content=reply or "(empty)"),
-        Message(role="user", content=f"That cannot be used: {wrong}"),
-    )
-    return Request((*request.messages, *said), request.schema)
+        return Reply(answer_of(completion, request, found), None, (), {})

@@ -34,8 +34,8 @@ __all__ = ["ModelJudge"]
 class ModelJudge(Judge):
     """A language model that is asked criterion by criterion, the reason before the verdict.
 
-    A judge with another prompt overrides `request`, `read` and `form`, and says which it is in
-    `prompt_version`.
+    A judge with another prompt overrides `request`, `read` and `form` (or `correction`), and says
+    which it is in `prompt_version`.
 
     Args:
         model: the model.
@@ -50,8 +50,8 @@ class ModelJudge(Judge):
             (metric), for the quotes that are given.
     """
 
-    prompt_version = PROMPT_VERSION
-    mode: str = "explained, one criterion a request"
+    prompt_version: str | None = PROMPT_VERSION
+    mode: str | None = "explained, one criterion a request"
     """How the model is asked, in words."""
     form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
     """What the JSON object of a reply looks like; named when a reply is asked for again."""
@@ -122,6 +122,13 @@ class ModelJudge(Judge):
         """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
         return answer_of(completion, request, read_reply)
 
+    def correction(self, wrong: str) -> str:
+        """What the model is told behind a reply that cannot be used."""
+        return (
+            f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
+            f"object {self.form} and nothing else."
+        )
+
     def key(self, case: Case, criterion: Criterion) -> str:
         begun = self._begun
         if begun is None or begun[0] is not case:  # criteria come item by item
@@ -183,7 +190,7 @@ class ModelJudge(Judge):
                 if not wrong:
                     return verdict if times < 0 else asked_again(verdict, times + 1)
                 lacking, times = verdict, times + 1
-            request = _asked_again(request, completion, wrong, self.form)
+            request = _asked_again(request, completion, self.correction(wrong))
         if lacking is not None:
             return asked_again(lacking, times, wrong)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
@@ -227,12 +234,8 @@ class ModelJudge(Judge):
         await self.model.aclose()
 
 
-def _asked_again(request: Request, completion: Completion, wrong: str, form: str) -> Request:
+def _asked_again(request: Request, completion: Completion, correction: str) -> Request:
     """The request with the unreadable reply and what is wrong with it behind."""
-    correction = (
-        f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
-        f"object {form} and nothing else."
-    )
     first = request.messages[:2]
     again = (
         Message(role="assistant", content=shown_again(completion)),

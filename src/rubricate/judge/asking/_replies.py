@@ -52,13 +52,13 @@ class Reply:
 
     Attributes:
         answer: the verdict.
-        reason: why.
+        reason: why; None where it was not asked for.
         quotes: passages that decide.
         data: the whole JSON object.
     """
 
     answer: Any
-    reason: str
+    reason: str | None
     quotes: tuple[str, ...]
     data: Mapping[str, Any]
 
