@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rubricate import Criterion, HTTPModel, RewardFunction, Rubric
+from rubricate import Criterion, HTTPModel, RewardFunction, Rubric, agrade_one, grade_one
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric(
@@ -166,21 +166,21 @@ def make_app() -> Any:
 
     @app.get("/shared")
     async def shared(text: str) -> float | None:
-        return (await RUBRIC.agrade(text, judge=judge)).score.value
+        return (await agrade_one(RUBRIC, text, judge=judge)).score.value
 
     @app.get("/named")
     async def named(text: str) -> float | None:
-        return (await RUBRIC.agrade(text, judge="m", base_url=judge.endpoint)).score.value
+        return (await agrade_one(RUBRIC, text, judge="m", base_url=judge.endpoint)).score.value
 
     @app.get("/plain")
     def plain(text: str) -> float | None:
-        return RUBRIC.grade(text, judge="m", base_url=judge.endpoint).score.value
+        return grade_one(RUBRIC, text, judge="m", base_url=judge.endpoint).score.value
 
     @app.get("/impatient")
     async def impatient(text: str) -> str:
         try:
             async with asyncio.timeout(0.3):
-                await RUBRIC.agrade(text, judge=judge)
+                await agrade_one(RUBRIC, text, judge=judge)
         except TimeoutError:
             return "gave up"
         return "was in time"

@@ -4,7 +4,7 @@
     from rubricate import Criterion, Rubric
 
     rubric = Rubric([Criterion(name="accuracy", requirement="Names the speed of light")])
-    result = rubric.grade("Light travels at 299,792 km/s.", judge="openai/gpt-4.1-mini")
+    result = rubricate.grade_one(rubric, "299,792 km/s.", judge="openai/gpt-4.1-mini")
 
 What is named here is loaded when it is first used, so that importing the package is quick.
 """
@@ -52,9 +52,11 @@ if TYPE_CHECKING:
     from rubricate.grading import (
         aestimate,
         agrade,
+        agrade_one,
         agrade_stream,
         estimate,
         grade,
+        grade_one,
         grade_stream,
     )
     from rubricate.judge import (
@@ -151,6 +153,7 @@ __all__ = [
     "aestimate_pair",
     "aestimate_redteam",
     "agrade",
+    "agrade_one",
     "agrade_stream",
     "aredteam",
     "compare_pair",
@@ -161,6 +164,7 @@ __all__ = [
     "estimate_redteam",
     "file_dataset",
     "grade",
+    "grade_one",
     "grade_stream",
     "hf_dataset",
     "json_dataset",

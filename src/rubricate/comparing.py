@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any, Unpack, cast
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, cast
 
 from rubricate._files import Replacement, not_written, user_path
 from rubricate._sync import BackgroundLoop, run_sync, running_loop
@@ -25,22 +26,23 @@ from rubricate.analysis import (
 )
 from rubricate.dataset import ContextDocument, Gradable
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import aestimate
 from rubricate.judge import (
+    Endpoint,
     Judge,
     JudgesLike,
     Model,
     ModelJudge,
     PairJudge,
+    PairVoting,
     Panel,
-    Weights,
     judge_or_model,
     pair_id,
 )
-from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, PanelOptions, check_options
+from rubricate.options import AskingOptions, JudgeOptions, chosen_judge
 from rubricate.pairing import Pairs, pairs_of
 from rubricate.rubric import Rubric
-from rubricate.run import ItemResult, RunEstimate
+from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
+from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream, Stream
 
 __all__ = [
@@ -54,82 +56,76 @@ __all__ = [
     "compare_pair",
     "compare_pair_stream",
     "estimate_pair",
+    "stream_of_pairs",
 ]
 
 PAIRS_NAME = "pairs.jsonl"
 """The run folder's file of pairs."""
-VOTING = ("nominal", "min_votes", "weights", "replicates")
-TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", *VOTING)
 
 
-class AskingPairOptions(AskingOptions, total=False):
-    """How to judge; the arguments of these names of `agrade`."""
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(AskingOptions, PairVoting):
+    """How to compare pairs of submissions."""
 
-    nominal: str | None
-    min_votes: int
-    weights: Weights | None
-    replicates: int
+    rubric: Rubric | None = option(
+        None,
+        "What to compare by; for datasets, in place of their own.",
+        more="Criteria that code computes are left out.",
+        group="What is graded",
+        written="str | None",
+    )
+    prompt: str = option("", "The task that two texts answer.", group="What is graded")
+    reference: str | None = option(None, "An exemplary response to it.", group="What is graded")
+    limit: int | None = option(
+        None,
+        "Compare only so many pairs, from the first.",
+        group="What is graded",
+        unit="pairs",
+    )
+    context: Sequence[ContextDocument | str] = ()
+    judge: JudgesLike = None
 
 
-class PairOptions(AskingPairOptions, total=False):
-    """What to compare by, and how; the arguments of these names of `acompare_pair`."""
+@dataclass(frozen=True)
+class PairCall(PairOptions):
+    """What `compare_pair` is called with."""
 
-    rubric: Rubric | None
-    prompt: str
-    reference: str | None
-    context: Sequence[ContextDocument | str]
-    judge: JudgesLike
-    limit: int | None
+    first: str | Gradable
+    second: str | Gradable
 
 
-async def acompare_pair(
-    first: str | Gradable,
-    second: str | Gradable,
-    *,
-    rubric: Rubric | None = None,
-    prompt: str = "",
-    reference: str | None = None,
-    context: Sequence[ContextDocument | str] = (),
-    judge: JudgesLike = None,
-    limit: int | None = None,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[AskingPairOptions],
-) -> PairReport:
+@dataclass(frozen=True)
+class AsyncPairCall(PairCall):
+    """What `acompare_pair` is called with."""
+
+    _: KW_ONLY
+    stop: asyncio.Event | None = None
+
+
+@takes(AsyncPairCall)
+async def acompare_pair(call: AsyncPairCall) -> PairReport:
     """Ask a language model which of two submissions is better, by each criterion, in both orders.
 
     Answers that differ between the orders are a tie, which is counted by itself. Of a fault (a
-    negative weight) it is asked which one shows it more; that one loses.
+    negative weight) it is asked which one shows it more; that one loses. Into the same `run_dir`,
+    nothing that has been answered is asked again; its `pairs.jsonl` has a line a pair.
 
     Args:
         first, second: two texts; or two datasets or tables whose items have the same ids (items
             without ids are paired by their place). Prompt, reference, context and rubric are the
             first's.
-        rubric: what to compare by; for datasets, in place of their own. Criteria that code computes
-            are left out.
-        prompt, reference, context: the task that two texts answer, an exemplary response, and
-            documents that they rest on.
+        context: documents that two texts rest on.
         judge: who is asked, as for `agrade`; judges in a list vote. It must be a language model.
-        limit: compare only so many pairs, from the first.
         stop: set this to end early and cleanly.
-        options: those of `agrade` that concern how is asked. Into the same `run_dir`, nothing that
-            has been answered is asked again; its `pairs.jsonl` has a line a pair.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged; its `report` has what was judged.
     """
-    stream = acompare_pair_stream(
-        first,
-        second,
-        rubric=rubric,
-        prompt=prompt,
-        reference=reference,
-        context=context,
-        judge=judge,
-        limit=limit,
-        stop=stop,
-        **options,
-    )
+    return await _collected(stream_of_pairs(call.first, call.second, call, call.stop))
+
+
+async def _collected(stream: PairStream) -> PairReport:
     pairs: list[PairResult] = []
     async with stream:
         try:
@@ -141,27 +137,25 @@ async def acompare_pair(
     return PairReport.of(stream.summary(), pairs)
 
 
-def compare_pair(
-    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> PairReport:
-    """`acompare_pair` for plain code. Works in a script and inside a running loop (a notebook)."""
+@takes(PairCall)
+def compare_pair(call: PairCall) -> PairReport:
+    """`acompare_pair` for plain code. Works in a script and inside a running loop (a notebook).
+
+    Args:
+        first, second, context, judge: as for `acompare_pair`.
+    """
 
     async def whole() -> PairReport:
         try:
-            return await acompare_pair(first, second, **options)
+            return await _collected(stream_of_pairs(call.first, call.second, call))
         finally:
-            await _close(options.get("judge"))
+            await _close(call.judge)
 
     return run_sync(whole)
 
 
-def acompare_pair_stream(
-    first: str | Gradable,
-    second: str | Gradable,
-    *,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[PairOptions],
-) -> PairStream:
+@takes(AsyncPairCall)
+def acompare_pair_stream(call: AsyncPairCall) -> PairStream:
     """Compare, and give what came of each pair as soon as it is there; holds none of them.
 
     Every pair comes once, in the order in which they get done. A run that ends early gives the
@@ -173,25 +167,35 @@ def acompare_pair_stream(
         print(stream.summary())
 
     Args:
-        first, second, stop: as for `acompare_pair`.
-        options: the others of `acompare_pair`.
+        first, second, context, judge, stop: as for `acompare_pair`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
     """
-    check_options(options, PairOptions, "first", "second", "stop")
+    return stream_of_pairs(call.first, call.second, call, call.stop)
+
+
+def stream_of_pairs(
+    first: str | Gradable,
+    second: str | Gradable,
+    options: PairOptions,
+    stop: asyncio.Event | None = None,
+) -> PairStream:
+    """`acompare_pair_stream`, with its options as one value."""
     return PairStream(_pairs(first, second, options), stop or asyncio.Event(), options)
 
 
-def compare_pair_stream(
-    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> Iterator[PairResult]:
+@takes(PairCall)
+def compare_pair_stream(call: PairCall) -> Iterator[PairResult]:
     """`acompare_pair_stream` for plain code: what came of the pairs, as they get done.
 
     Judging goes on, in a thread of its own, while a pair is looked at.
+
+    Args:
+        first, second, context, judge: as for `acompare_pair`.
     """
     with BackgroundLoop() as loop:
-        stream = acompare_pair_stream(first, second, **options)
+        stream = stream_of_pairs(call.first, call.second, call)
 
         async def following() -> PairResult | None:
             return await anext(stream, None)
@@ -200,7 +204,7 @@ def compare_pair_stream(
             try:
                 await stream.aclose()
             finally:
-                await _close(options.get("judge"))
+                await _close(call.judge)
 
         try:
             while (pair := loop.run(following())) is not None:
@@ -209,30 +213,39 @@ def compare_pair_stream(
             loop.run(close())
 
 
-async def aestimate_pair(
-    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> RunEstimate:
+@takes(PairCall)
+async def aestimate_pair(call: PairCall) -> RunEstimate:
     """What `acompare_pair` with these arguments would take; sends nothing and writes nothing.
 
     A pair is two items, one for each order.
 
+    Args:
+        first, second, context, judge: as for `acompare_pair`.
+
     Raises:
         InputError: something given cannot be used.
     """
-    check_options(options, PairOptions, "first", "second")
-    own, asked = _judges(options)
+    return await _estimated(call)
+
+
+@takes(PairCall)
+def estimate_pair(call: PairCall) -> RunEstimate:
+    """`aestimate_pair` for plain code.
+
+    Args:
+        first, second, context, judge: as for `acompare_pair`.
+    """
+    return run_sync(lambda: _estimated(call))
+
+
+async def _estimated(call: PairCall) -> RunEstimate:
+    own, asked = _judges(call)
     try:
-        return await aestimate(_pairs(first, second, options), asked, **_running(options))
+        judge = chosen_judge(asked, JudgeOptions())
+        return await estimate(_pairs(call.first, call.second, call), judge, _running(call))
     finally:
         for model in own:
             await model.aclose()
-
-
-def estimate_pair(
-    first: str | Gradable, second: str | Gradable, **options: Unpack[PairOptions]
-) -> RunEstimate:
-    """`aestimate_pair` for plain code."""
-    return run_sync(lambda: aestimate_pair(first, second, **options))
 
 
 class PairStream(Stream[PairResult]):
@@ -242,10 +255,12 @@ class PairStream(Stream[PairResult]):
         self._pairs = pairs
         own, asked = _judges(options)
         pairs.survey()
-        self._items = ResultStream(pairs, asked, stop, _running(options), closes=own)
+        self._items = ResultStream(
+            pairs, chosen_judge(asked, JudgeOptions()), _running(options), stop=stop, closes=own
+        )
         self._halves: dict[int, ItemResult] = {}
         self._tallies = PairTallies()
-        folder = options.get("run_dir")
+        folder = options.run_dir
         self._file = None if folder is None else user_path(folder) / PAIRS_NAME
         self._begun = self._written = False
 
@@ -312,19 +327,17 @@ def _pairs(first: str | Gradable, second: str | Gradable, options: PairOptions) 
     return pairs_of(
         first,
         second,
-        rubric=options.get("rubric"),
-        prompt=options.get("prompt", ""),
-        reference=options.get("reference"),
-        context=options.get("context", ()),
-        limit=options.get("limit"),
+        rubric=options.rubric,
+        prompt=options.prompt,
+        reference=options.reference,
+        context=options.context,
+        limit=options.limit,
     )
 
 
-def _running(options: PairOptions) -> GradingOptions:
-    """Of the options, those that concern the run and not the judge."""
-    running = AskingOptions.__annotations__.keys() - set(TOLD_TO_THE_JUDGE)
-    found = {name: value for name, value in options.items() if name in running}
-    return cast("GradingOptions", found)
+def _running(options: PairOptions) -> RunOptions:
+    """Of the options, those of the run; the pairs that it takes are chosen already."""
+    return replace(part(RunOptions, options), limit=None)
 
 
 def _listed(judge: JudgesLike) -> list[Any]:
@@ -342,18 +355,12 @@ async def _close(judge: JudgesLike) -> None:
 
 def _judges(options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
     """The models that are made here, and let go of here; and who judges pairs."""
-    given = _listed(options.get("judge"))
+    given = _listed(options.judge)
     models = [_model(one, options) for one in given]
     own = [model for model in models if model not in given]
     pairing = [PairJudge(model) for model in models]
-    voting = cast(
-        "PanelOptions",
-        {
-            name: value
-            for name, value in options.items()
-            if name in VOTING and value not in (None, 1)
-        },
-    )
+    votes = vars(part(PairVoting, options))
+    voting = {name: value for name, value in votes.items() if value not in (None, 1)}
     if len(pairing) > 1 or "replicates" in voting:
         return own, Panel(pairing, **voting)
     if voting:
@@ -367,14 +374,8 @@ def _model(judge: Any, options: PairOptions) -> Model:
     if type(judge) is ModelJudge:
         return judge.model
     named = isinstance(judge, str) and judge != "builtin"
-    found = judge_or_model(
-        judge,
-        base_url=options.get("base_url") if named else None,
-        temperature=options.get("temperature", 0.0),
-        max_tokens=options.get("max_tokens"),
-        timeout=options.get("timeout", TIMEOUT),
-        prices=options.get("prices"),
-    )
+    endpoint = part(Endpoint, options)
+    found = judge_or_model(judge, **vars(endpoint if named else replace(endpoint, base_url=None)))
     if isinstance(found, Model):
         return found
     raise InputError(

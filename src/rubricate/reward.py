@@ -8,23 +8,19 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import TracebackType
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, get_args
 
 from rubricate._documents import did_you_mean
 from rubricate._sync import BackgroundLoop, running_loop
 from rubricate.dataset import DataItem, RubricDataset, text_of_chat
 from rubricate.errors import InputError, RubricateError, RunStopped
 from rubricate.judge import JudgesLike
-from rubricate.options import (
-    RewardOptions,
-    beside_judge,
-    check_options,
-    chosen_judge,
-)
+from rubricate.options import RewardOptions, chosen_judge
 from rubricate.rubric import Rubric
-from rubricate.run import ItemResult, Sender
+from rubricate.run import ItemResult, RunOptions, Sender
+from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
 
 __all__ = ["RewardBatch", "RewardError", "RewardFunction", "Text"]
@@ -62,6 +58,17 @@ class RewardBatch:
     items: list[ItemResult]
 
 
+@dataclass(frozen=True)
+class RewardCall(RewardOptions):
+    """What a `RewardFunction` is made with."""
+
+    rubric: Rubric | None
+    judge: JudgesLike = None
+    _: KW_ONLY
+    prompt: str = ""
+    on_failure: OnFailure = "none"
+
+
 class RewardFunction:
     """Scores batches of completions by a rubric, for trainers that take a callable.
 
@@ -78,28 +85,21 @@ class RewardFunction:
         on_failure: what stands for a score that could not be had: `none` (None), `nan`, or
             `raise` for a `RewardError`. It is never 0.
         options: those of `rubricate.agrade` that concern judging: `base_url`, `concurrency`,
-            `cache`, `max_time` (for one batch), ...
+            `cache`, `max_time` (for one batch), ...; see `help(RewardFunction.__init__)`.
 
     Raises:
         InputError: something given cannot be used.
     """
 
-    def __init__(
-        self,
-        rubric: Rubric | None,
-        judge: JudgesLike = None,
-        *,
-        prompt: str = "",
-        on_failure: OnFailure = "none",
-        **options: Unpack[RewardOptions],
-    ) -> None:
+    @takes_as_method(RewardCall)
+    def __init__(self, call: RewardCall) -> None:
         known = get_args(OnFailure)
-        if on_failure not in known:
-            hint = did_you_mean(str(on_failure), known)
+        if call.on_failure not in known:
+            hint = did_you_mean(str(call.on_failure), known)
             raise InputError(
-                f"on_failure must be one of {', '.join(known)}, found {on_failure!r}{hint}"
+                f"on_failure must be one of {', '.join(known)}, found {call.on_failure!r}{hint}"
             )
-        check_options(options, RewardOptions, "rubric", "judge", "prompt", "on_failure")
+        rubric = call.rubric
         if not isinstance(rubric, Rubric | None):
             raise InputError(
                 f"expected a Rubric, found {type(rubric).__name__}; a file is loaded by "
@@ -108,10 +108,10 @@ class RewardFunction:
         # what trainers log it as
         self.__name__ = (rubric.name if rubric else None) or "rubric_reward"
         self._rubric = rubric
-        self._prompt = prompt
-        self._on_failure = on_failure
-        self._judge = chosen_judge(judge, options)
-        self._options = beside_judge(options)
+        self._prompt = call.prompt
+        self._on_failure = call.on_failure
+        self._judge = chosen_judge(call.judge, call)
+        self._options = part(RunOptions, call)
         self._rest()
 
     def _rest(self) -> None:
@@ -235,9 +235,7 @@ class RewardFunction:
 
     async def _graded(self, items: list[DataItem]) -> list[ItemResult]:
         dataset = RubricDataset(self._prompt, self._rubric, items)
-        stream = ResultStream(
-            dataset, self._judge, asyncio.Event(), self._options, self._sender_here()
-        )
+        stream = ResultStream(dataset, self._judge, self._options, sender=self._sender_here())
         found: list[ItemResult] = []
         async with stream:
             try:

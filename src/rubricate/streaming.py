@@ -7,56 +7,49 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from rubricate._sync import running_loop
 from rubricate.dataset import Gradable
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import RunStopped
 from rubricate.judge import Judge, JudgesLike, Model
 from rubricate.options import (
-    ATTEMPTS,
-    CONCURRENCY,
-    DEADLINE,
-    MAX_OUTAGE,
+    AsyncGradeCall,
     GradingOptions,
-    JudgingOptions,
-    check_options,
     chosen_calibrator,
     chosen_dataset,
     chosen_judge,
 )
-from rubricate.rubric import LengthPenalty, check_cannot_assess
 from rubricate.run import (
-    Budget,
     Channel,
     ItemResult,
     Limits,
+    Listeners,
     OnVerdict,
+    OpenStorage,
     Outcome,
-    RetryPolicy,
+    Retries,
     RunFolder,
+    RunOptions,
     Sender,
-    cache_file,
+    Storage,
     run,
 )
 from rubricate.run.results import Summary, Tallies
-from rubricate.stats import reliability_weights
+from rubricate.settings import part, takes
 
-__all__ = ["ResultStream", "Stream", "agrade_stream", "shared_sender"]
+if TYPE_CHECKING:
+    from rubricate.analysis import Calibrator
 
-AUTHOR_KEYS = ("model", "system")
+__all__ = ["ResultStream", "Stream", "agrade_stream", "shared_sender", "stream_of"]
+
 AHEAD = 16
 """Results that wait to be taken before the run waits too."""
 _T = TypeVar("_T")
 
 
-def agrade_stream(
-    dataset: Gradable,
-    judge: JudgesLike = None,
-    *,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[GradingOptions],
-) -> ResultStream:
+@takes(AsyncGradeCall)
+def agrade_stream(call: AsyncGradeCall) -> ResultStream:
     """Grade a dataset and give each item's result as soon as it is there; holds none of them.
 
     Every item comes once, in the order in which they get done (`ItemResult.index` is the place in
@@ -74,12 +67,30 @@ def agrade_stream(
 
     Args:
         dataset, judge, stop: as for `agrade`.
-        options: the others of `agrade`.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
     """
-    return ResultStream(dataset, judge, stop or asyncio.Event(), options)
+    return stream_of(call.dataset, call.judge, call, call.stop)
+
+
+def stream_of(
+    dataset: Gradable,
+    judge: JudgesLike,
+    options: GradingOptions,
+    stop: asyncio.Event | None = None,
+) -> ResultStream:
+    """`agrade_stream`, with its options as one value."""
+    dataset = chosen_dataset(dataset, options.rubric)
+    chosen = chosen_judge(judge, options)
+    return ResultStream(
+        dataset,
+        chosen,
+        options,
+        stop=stop,
+        calibrator=chosen_calibrator(options.calibration, dataset, chosen, options.limit),
+        closes=() if isinstance(judge, Judge | Model) else (chosen,),
+    )
 
 
 class Stream(ABC, Generic[_T]):
@@ -143,71 +154,42 @@ class ResultStream(Stream[ItemResult]):
     """The results of a run on their way; see `agrade_stream`.
 
     Args:
-        dataset, judge, stop, options: as for `agrade_stream`.
+        dataset: what is graded.
+        judge: who grades, from `chosen_judge`.
+        options: how the run is made.
+        stop: set it to end the run early.
+        calibrator: maps the judge's probabilities.
         sender: how models are reached, where several runs share it.
         on_verdict: told of every verdict as soon as it is there.
-        closes: models that are closed when the run has ended.
+        closes: judges and models that are closed when the run has ended.
     """
 
     def __init__(
         self,
         dataset: Gradable,
-        judge: JudgesLike,
-        stop: asyncio.Event,
-        options: GradingOptions,
+        judge: Judge,
+        options: RunOptions,
+        *,
+        stop: asyncio.Event | None = None,
+        calibrator: Calibrator | None = None,
         sender: Sender | None = None,
         on_verdict: OnVerdict | None = None,
-        closes: Iterable[Model] = (),
+        closes: Iterable[Judge | Model] = (),
     ) -> None:
-        check_options(options, GradingOptions, "dataset", "judge", "stop")
-        if options.get("fresh") and options.get("retry_failed"):
-            raise InputError("fresh and retry_failed exclude each other: give one of them")
-        partial = options.get("partial", 0.5)
-        strategy = check_cannot_assess(options.get("cannot_assess", "skip"), partial)
-        penalty = options.get("length_penalty")
-        author_key = options.get("author_key")
-        dataset = chosen_dataset(dataset, options.get("rubric"))
-        chosen = chosen_judge(judge, options)
-        self._closes: list[Judge | Model] = [*closes]
-        if not isinstance(judge, Judge | Model):
-            self._closes.append(chosen)  # made here
-        limit = options.get("limit")
-        calibrator = chosen_calibrator(options.get("calibration"), dataset, chosen, limit)
-        run_dir = options.get("run_dir")
-        folder = None if run_dir is None else RunFolder(run_dir)
-        self._figures = _Figures(folder)
+        self._closes = list(closes)
+        storage = OpenStorage.of(part(Storage, options))
+        self._figures = _Figures(storage.folder)
         self._judging: asyncio.Task[None] | None = None
         self._has_told = False  # what has gone wrong, if anything has
         self._results: Channel[ItemResult] = Channel(AHEAD)
         self._items = run(
             dataset,
-            chosen,
-            folder=folder,
-            cache=cache_file(options.get("cache")),
-            fresh=options.get("fresh", False),
-            only_failed=options.get("retry_failed", False),
-            leader_first=_leader_first(chosen, options),
-            budget=Budget(options.get("max_cost"), options.get("max_time")),
-            limit=limit,
-            limits=_limits(options),
-            retries=_retries(options),
-            cannot_assess=strategy,
-            partial=partial,
-            length_penalty=(
-                penalty
-                if penalty is None or isinstance(penalty, LengthPenalty)
-                else LengthPenalty.from_dict(penalty)
-            ),
-            author_keys=AUTHOR_KEYS if author_key is None else (author_key,),
-            learn_weights=reliability_weights,
+            judge,
+            options,
+            storage,
+            Listeners(self._figures.tallies.add, self._figures.end, on_verdict),
+            stop=stop or asyncio.Event(),
             calibrate=calibrator,
-            calibration=None if calibrator is None else calibrator.fitted.reference,
-            allow_code=options.get("allow_code", False),
-            on_progress=options.get("on_progress") or (lambda progress: None),
-            stop=stop,
-            on_verdict=on_verdict,
-            on_item=self._figures.tallies.add,
-            on_end=self._figures.end,
             sender=sender,
         )
 
@@ -313,31 +295,10 @@ async def _close(items: AsyncGenerator[ItemResult], closes: Iterable[Judge | Mod
             await one.aclose()
 
 
-def shared_sender(judge: Judge, options: GradingOptions) -> Sender:
+def shared_sender(judge: Judge, options: RunOptions) -> Sender:
     """A way to a judge's models that several streams share, with its limits."""
     return Sender(
-        limits=_limits(options),
-        retries=_retries(options),
+        limits=part(Limits, options),
+        retries=part(Retries, options),
         goes_on_without=judge.goes_on_without,
-    )
-
-
-def _leader_first(judge: Judge, options: JudgingOptions) -> bool:
-    given = options.get("leader_first")
-    return judge.caches_prefixes if given is None else given
-
-
-def _limits(options: GradingOptions) -> Limits:
-    return Limits(
-        options.get("concurrency", CONCURRENCY),
-        options.get("requests_per_minute"),
-        options.get("tokens_per_minute"),
-    )
-
-
-def _retries(options: JudgingOptions) -> RetryPolicy:
-    return RetryPolicy(
-        attempts=options.get("attempts", ATTEMPTS),
-        deadline=options.get("deadline", DEADLINE),
-        max_outage=options.get("max_outage", MAX_OUTAGE),
     )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import rubricate.streaming
-from rubricate.run import RetryPolicy
+from rubricate.run import Retries
 
 
 @pytest.fixture(autouse=True)
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back-off in hundredths of a second."""
-    quick = functools.partial(RetryPolicy, first_wait=0.01, longest_wait=0.02)
-    monkeypatch.setattr(rubricate.streaming, "RetryPolicy", quick)
+    monkeypatch.setattr(Retries, "first_wait", 0.01)
+    monkeypatch.setattr(Retries, "longest_wait", 0.02)
 
 
 class Judge:

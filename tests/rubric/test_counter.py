@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubricate import CounterCriterion, InputError, Rubric
+from rubricate import CounterCriterion, InputError, Rubric, grade_one
 from rubricate.rubric import COUNTERS, document_counts
 
 TEXT = """\
@@ -56,7 +56,7 @@ def test_everything_is_counted_as_a_reader_would():
 )
 def test_a_bound_decides_without_a_judge(bounds, label):
     rubric = Rubric([CounterCriterion(name="c", counter="headings", **bounds)])
-    verdict = rubric.grade(TEXT).criteria["c"]
+    verdict = grade_one(rubric, TEXT).criteria["c"]
     assert (verdict.label, verdict.reason, verdict.judge) == (label, "headings: 2", "code")
 
 
@@ -69,7 +69,7 @@ def test_a_rubric_file_has_counters_and_keeps_them():
 
 def test_a_long_text_is_counted_too():
     rubric = Rubric([CounterCriterion(name="c", counter="words", at_least=40_000)])
-    assert rubric.grade("word " * 40_000).criteria["c"].label == "MET"
+    assert grade_one(rubric, "word " * 40_000).criteria["c"].label == "MET"
 
 
 @pytest.mark.parametrize(

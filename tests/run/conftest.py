@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import socket
 from collections.abc import Callable
@@ -11,9 +10,8 @@ from typing import Any
 
 import pytest
 
-import rubricate.streaming
 from rubricate import Criterion, Rubric, RubricDataset
-from rubricate.run import RetryPolicy
+from rubricate.run import Retries
 
 CRITERIA = (
     Criterion(name="speed", weight=2.0, requirement="Gives roughly 300000 kilometres"),
@@ -24,8 +22,8 @@ CRITERIA = (
 @pytest.fixture(autouse=True)
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back-off in hundredths of a second."""
-    quick = functools.partial(RetryPolicy, first_wait=0.01, longest_wait=0.02)
-    monkeypatch.setattr(rubricate.streaming, "RetryPolicy", quick)
+    monkeypatch.setattr(Retries, "first_wait", 0.01)
+    monkeypatch.setattr(Retries, "longest_wait", 0.02)
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_no_usable_answer_is_a_failed_verdict(function: Any, kind: str, message:
 
 
 def judged_with_failures(criterion: Criterion, submission: str = "a text") -> Verdict:
-    result = Rubric([criterion]).grade(submission)
+    result = rubricate.grade_one(Rubric([criterion]), submission)
     return result.criteria["c"]
 
 

@@ -56,7 +56,7 @@ def test_asking_again_is_within_the_deadline():
 
     begin = time.monotonic()
     with ScriptedEndpoint(respond=respond) as endpoint:
-        item = RUBRIC.grade("text", judge="m", base_url=endpoint.url, deadline=0.4)
+        item = rubricate.grade_one(RUBRIC, "text", judge="m", base_url=endpoint.url, deadline=0.4)
     assert time.monotonic() - begin < 20
     error = item.criteria["a"].error
     assert error is not None

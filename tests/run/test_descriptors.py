@@ -40,7 +40,7 @@ def test_concurrency_is_bounded_by_the_descriptors_that_there_are(tmp_path):
 
 
 def test_what_fits_is_not_bounded():
-    assert bounded(Limits(1)) == (Limits(1), None)
+    assert bounded(Limits(concurrency=1)) == (Limits(concurrency=1), None)
 
 
 def test_a_connection_without_a_descriptor_is_tried_again_and_is_no_outage(make_dataset):

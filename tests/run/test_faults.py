@@ -10,7 +10,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, Rubric, Verdict
-from rubricate.run import RetryPolicy
+from rubricate.run import Retries
 from rubricate.testing import Rule, ScriptedEndpoint
 
 RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
@@ -19,7 +19,7 @@ RUBRIC = Rubric([Criterion(name="a", requirement="Says something")])
 def verdict(rules: list[Rule], **options: Any) -> tuple[Verdict, ScriptedEndpoint]:
     """One judgement by an endpoint with these rules."""
     with ScriptedEndpoint(rules) as endpoint:
-        item = RUBRIC.grade("text", judge="m", base_url=endpoint.url, **options)
+        item = rubricate.grade_one(RUBRIC, "text", judge="m", base_url=endpoint.url, **options)
     return item.criteria["a"], endpoint
 
 
@@ -67,12 +67,12 @@ def test_the_wait_that_the_endpoint_asks_for_is_kept_by_all_requests(make_datase
 
 
 def test_a_prompt_that_always_fails_is_no_outage(make_dataset, monkeypatch):
-    waits = RetryPolicy.wait
+    waits = Retries.wait
 
     def short_wait(*arguments: Any) -> float | None:
         return None if waits(*arguments) is None else 0.01
 
-    monkeypatch.setattr(RetryPolicy, "wait", short_wait)
+    monkeypatch.setattr(Retries, "wait", short_wait)
     rules = [Rule(submission="Answer 1:", status=500), Rule(verdict="MET")]
     with ScriptedEndpoint(rules) as endpoint:
         result = rubricate.grade(

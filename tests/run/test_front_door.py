@@ -50,7 +50,8 @@ def test_agrade_is_awaited(make_dataset, endpoint):
 
 
 def test_a_rubric_grades_one_text(endpoint):
-    item = RUBRIC.grade(
+    item = rubricate.grade_one(
+        RUBRIC,
         "Light is rapid.",
         prompt="How fast is light?",
         reference="Very.",
@@ -68,27 +69,29 @@ def test_a_rubric_grades_one_text(endpoint):
 
 def test_a_rubric_grades_one_text_inside_a_running_loop(endpoint):
     async def notebook() -> Any:
-        return RUBRIC.grade("Light is rapid.", judge="m", base_url=endpoint.url)
+        return rubricate.grade_one(RUBRIC, "Light is rapid.", judge="m", base_url=endpoint.url)
 
     assert asyncio.run(notebook()).score.value == 1.0
 
 
 def test_a_rubric_grades_one_text_asynchronously():
-    assert asyncio.run(RUBRIC.agrade("text", judge=met)).score.value == pytest.approx(2 / 3)
+    assert asyncio.run(
+        rubricate.agrade_one(RUBRIC, "text", judge=met)
+    ).score.value == pytest.approx(2 / 3)
 
 
 def test_options_of_one_text_have_their_effect():
     def abstain(messages: Any) -> dict[str, Any]:
         return {**MET, "verdict": "CANNOT_ASSESS"}
 
-    item = RUBRIC.grade("text", judge=abstain, cannot_assess="partial", partial=0.25)
+    item = rubricate.grade_one(RUBRIC, "text", judge=abstain, cannot_assess="partial", partial=0.25)
     assert item.score.value == 0.25
 
 
 def test_one_text_that_cannot_be_judged_is_failed_and_raises_nothing(monkeypatch):
     monkeypatch.setenv("RUBRICATE_API_KEY", "sk-planted-0123456789")
     with ScriptedEndpoint([Rule(status=401, message="wrong")]) as endpoint:
-        item = RUBRIC.grade("text", judge="m", base_url=endpoint.url)
+        item = rubricate.grade_one(RUBRIC, "text", judge="m", base_url=endpoint.url)
     assert [verdict.status for verdict in item.criteria.values()] == ["failed", "failed"]
     assert (item.score.value, item.score.coverage) == (None, 0.0)
 
@@ -125,7 +128,10 @@ def test_one_model_serves_many_texts_at_once_and_no_request_is_lost():
         model = HTTPModel("m", base_url=url)
         try:
             return await asyncio.gather(
-                *(RUBRIC.agrade(f"text {n}", judge=model, attempts=1) for n in range(20))
+                *(
+                    rubricate.agrade_one(RUBRIC, f"text {n}", judge=model, attempts=1)
+                    for n in range(20)
+                )
             )
         finally:
             await model.aclose()

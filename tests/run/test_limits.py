@@ -25,7 +25,7 @@ ANSWER = '{"reason": "r", "evidence": [], "verdict": "MET"}'
 
 def test_a_pause_holds_back_all_and_can_grow():
     async def main() -> list[float]:
-        limiter = Limiter(Limits(4))
+        limiter = Limiter(Limits(concurrency=4))
         begin = time.monotonic()
         passed: list[float] = []
 
@@ -49,7 +49,7 @@ def test_a_pause_holds_back_all_and_can_grow():
 
 def test_a_slot_is_free_again_after_a_cancelled_wait():
     async def main() -> None:
-        limiter = Limiter(Limits(1))
+        limiter = Limiter(Limits(concurrency=1))
         await limiter.acquire()
         waiting = [asyncio.create_task(limiter.acquire()) for _ in range(3)]
         await asyncio.sleep(0)
@@ -67,7 +67,7 @@ def test_a_slot_is_free_again_after_a_cancelled_wait():
 
 def test_who_stops_asking_does_not_wait_for_the_end_of_a_pause():
     async def main() -> tuple[list[bool], bool]:
-        limiter, one, other = Limiter(Limits(8)), object(), object()
+        limiter, one, other = Limiter(Limits(concurrency=8)), object(), object()
         limiter.rate.pause(60.0)
         waiting = [asyncio.create_task(limiter.acquire(0.0, one)) for _ in range(3)]
         stays = asyncio.create_task(limiter.acquire(0.0, other))
@@ -127,7 +127,7 @@ def test_runs_in_threads_of_their_own_share_the_limits_of_an_endpoint(make_datas
 
 
 def test_a_request_that_waits_in_one_loop_is_let_through_by_another():
-    limiter, order = Limiter(Limits(1)), []
+    limiter, order = Limiter(Limits(concurrency=1)), []
     waits = threading.Event()
 
     async def first() -> None:
@@ -156,7 +156,7 @@ def test_a_request_that_waits_in_one_loop_is_let_through_by_another():
 
 
 def test_a_pause_ends_for_those_in_another_loop_too():
-    limiter = Limiter(Limits(2))
+    limiter = Limiter(Limits(concurrency=2))
     limiter.rate.pause(0.2)
 
     async def ask() -> bool:
@@ -273,7 +273,7 @@ def answer() -> Completion:
 
 def test_only_refusals_that_come_close_together_hold_all_requests_back():
     async def main() -> list[bool]:
-        limiter = Limiter(Limits(8))
+        limiter = Limiter(Limits(concurrency=8))
         for _ in range(9):
             await limiter.acquire()
             limiter.answered(time.monotonic(), answer())
@@ -288,7 +288,7 @@ def test_only_refusals_that_come_close_together_hold_all_requests_back():
 
 def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
     async def main() -> float:
-        limiter = Limiter(Limits(8))
+        limiter = Limiter(Limits(concurrency=8))
         limiter.rate.planned(Quota(requests=(100.0, 3.0, 9.7)))  # 10 a second, 3 left
         begin = time.monotonic()
         for _ in range(6):
@@ -301,7 +301,7 @@ def test_headers_that_tell_what_is_left_set_the_pace_before_any_refusal():
 
 def test_an_allowance_that_is_nearly_whole_does_not_slow_down():
     async def main() -> None:
-        limiter = Limiter(Limits(8))
+        limiter = Limiter(Limits(concurrency=8))
         limiter.rate.planned(Quota(requests=(1.0, 0.0, 60.0)))
         assert not limiter.has_room
         limiter.rate.planned(Quota(requests=(100.0, 90.0, 6.0), tokens=(1000.0, 900.0, 6.0)))
@@ -313,7 +313,7 @@ def test_an_allowance_that_is_nearly_whole_does_not_slow_down():
 
 def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
     async def main() -> None:
-        limiter = Limiter(Limits(8))
+        limiter = Limiter(Limits(concurrency=8))
         for _ in range(8):
             await limiter.acquire()
         sent = time.monotonic()

@@ -114,7 +114,7 @@ def test_a_slow_server_that_queues_loses_nothing(make_dataset):
 def asked(in_flight: int) -> AdaptiveRate:
     """What is known of an endpoint with so many requests in flight, of which none is answered."""
     rate = AdaptiveRate()
-    rate.join(Limits(32))
+    rate.join(Limits(concurrency=32))
     for _ in range(in_flight):
         rate.let(0.0)
     return rate

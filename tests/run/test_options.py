@@ -26,7 +26,6 @@ from rubricate import (
 )
 from rubricate.analysis import fit_calibration, read_run
 from rubricate.comparing import PairOptions
-from rubricate.grading import GradingOptions, JudgingOptions
 from rubricate.judge import (
     Completion,
     Examples,
@@ -35,8 +34,9 @@ from rubricate.judge import (
     PythonModel,
     named_judge,
 )
-from rubricate.options import RewardOptions
+from rubricate.options import GradingOptions, JudgingOptions, RewardOptions
 from rubricate.rubric import Usage
+from rubricate.settings import options_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -54,7 +54,7 @@ def one_abstains(messages: Any) -> dict[str, Any]:
 
 def test_every_option_has_its_test_here():
     tested = {name.removeprefix("test_option_") for name in globals() if "test_option_" in name}
-    options = {*GradingOptions.__annotations__, "stop"}
+    options = {*options_of(GradingOptions), "stop"}
     assert {name for name in options if not any(test.startswith(name) for test in tested)} == set()
 
 
@@ -153,8 +153,10 @@ def test_option_judge_prompt_is_what_a_language_model_is_asked_with(make_dataset
 def test_option_allow_code_runs_code_that_a_rubric_names():
     rubric = Rubric([CodeCriterion(name="c", function="math:isclose")])
     with pytest.raises(InputError, match="the rubric names code to be run: math:isclose"):
-        rubric.grade("a")
-    assert rubric.grade("a", allow_code=True).criteria["c"].error.kind == "code_error"
+        rubricate.grade_one(rubric, "a")
+    assert (
+        rubricate.grade_one(rubric, "a", allow_code=True).criteria["c"].error.kind == "code_error"
+    )
 
 
 def test_option_limit_may_exceed_the_dataset(make_dataset):
@@ -550,7 +552,7 @@ def voters(*answers: Any) -> list[PythonModel]:
 
 def voted(criterion: Criterion, answers: Sequence[Any], **options: Any) -> Verdict:
     """The verdict of judges who give these answers."""
-    item = Rubric([criterion]).grade("a text", judge=voters(*answers), **options)
+    item = rubricate.grade_one(Rubric([criterion]), "a text", judge=voters(*answers), **options)
     return next(iter(item.criteria.values()))
 
 
@@ -604,7 +606,7 @@ def test_option_weights_says_how_much_each_vote_counts(weights, label):
 @pytest.mark.parametrize("replicates", [1, 3])
 def test_option_replicates_asks_a_judge_so_often(replicates, endpoint):
     rubric = Rubric([Criterion(name="c", requirement="x")])
-    item = rubric.grade("a", judge="m", base_url=endpoint.url, replicates=replicates)
+    item = rubricate.grade_one(rubric, "a", judge="m", base_url=endpoint.url, replicates=replicates)
     assert len(endpoint.requests) == replicates
     assert len(item.criteria["c"].votes) == (3 if replicates == 3 else 0)
 
@@ -612,7 +614,7 @@ def test_option_replicates_asks_a_judge_so_often(replicates, endpoint):
 @pytest.mark.parametrize("given", [{"free_budget": 2, "max_cap": 4}, LengthPenalty(2, 4)])
 def test_option_length_penalty_is_subtracted_from_the_score(make_dataset, given):
     rubric = Rubric([Criterion(name="c", requirement="x")])
-    item = rubric.grade("one two three four five", judge=met, length_penalty=given)
+    item = rubricate.grade_one(rubric, "one two three four five", judge=met, length_penalty=given)
     assert (item.score.value, item.score.before_penalty, item.score.penalty) == (0.5, 1.0, 0.5)
     result = rubricate.grade(make_dataset(1), met, length_penalty=given)
     assert result.summary().score.penalty == 0.5
@@ -637,7 +639,7 @@ def test_option_mode_says_whether_a_verdict_has_reasons_or_probabilities(mode, p
     rubric = Rubric([Criterion(name="c", requirement="x")])
     options: Any = {} if mode == "explained" else {"permutations": 1, "correct_prior": False}
     judge = met if mode == "explained" else certain
-    verdict = rubric.grade("a", judge=judge, mode=mode, **options).criteria["c"]
+    verdict = rubricate.grade_one(rubric, "a", judge=judge, mode=mode, **options).criteria["c"]
     assert (verdict.label, verdict.probability) == ("MET", probability)
     assert (verdict.reason is None) == (mode == "probability")
 
@@ -645,7 +647,9 @@ def test_option_mode_says_whether_a_verdict_has_reasons_or_probabilities(mode, p
 @pytest.mark.parametrize(("permutations", "votes"), [(None, 0), (1, 0), (2, 2), (6, 6)])
 def test_option_permutations_asks_in_so_many_orders(endpoint, permutations, votes):
     rubric = Rubric([Criterion(name="c", requirement="x")])
-    item = rubric.grade("a", judge="m", base_url=endpoint.url, permutations=permutations)
+    item = rubricate.grade_one(
+        rubric, "a", judge="m", base_url=endpoint.url, permutations=permutations
+    )
     assert len(item.criteria["c"].votes) == votes
     assert len({request.labels for request in endpoint.requests}) == max(1, votes)
 
@@ -667,7 +671,9 @@ def test_option_shuffle_draws_the_order_of_answers_and_of_criteria(make_dataset,
 def test_option_require_evidence_lets_no_verdict_stand_without_its_quote(required, status):
     rubric = Rubric([Criterion(name="c", requirement="x")])
     with ScriptedEndpoint([Rule(verdict="MET", evidence=["never said"])]) as endpoint:
-        item = rubric.grade("a", judge="m", base_url=endpoint.url, require_evidence=required)
+        item = rubricate.grade_one(
+            rubric, "a", judge="m", base_url=endpoint.url, require_evidence=required
+        )
     assert item.criteria["c"].status == status
     assert len(endpoint.requests) == (3 if required else 1)
 
@@ -676,7 +682,7 @@ def test_option_require_evidence_lets_no_verdict_stand_without_its_quote(require
 def test_option_correct_prior_asks_a_question_without_content(endpoint, correct_prior, requests):
     rubric = Rubric([Criterion(name="c", requirement="x")])
     options: Any = {"mode": "probability", "correct_prior": correct_prior}
-    item = rubric.grade("a", judge="m", base_url=endpoint.url, **options)
+    item = rubricate.grade_one(rubric, "a", judge="m", base_url=endpoint.url, **options)
     assert len(endpoint.requests) == requests
     orders = item.criteria["c"].detail["orders"]
     assert all((order["prior"] is None) == (not correct_prior) for order in orders)
@@ -686,7 +692,9 @@ def test_option_correct_prior_asks_a_question_without_content(endpoint, correct_
 def test_option_samples_is_how_many_replies_stand_for_probabilities(samples, requests):
     rubric = Rubric([Criterion(name="c", requirement="x")])
     with ScriptedEndpoint(logprobs="ignored") as endpoint:
-        rubric.grade("a", judge="m", base_url=endpoint.url, mode="probability", samples=samples)
+        rubricate.grade_one(
+            rubric, "a", judge="m", base_url=endpoint.url, mode="probability", samples=samples
+        )
         assert len(endpoint.requests) == requests
 
 
@@ -791,11 +799,11 @@ def test_an_option_of_another_type_is_refused_in_one_line(make_dataset, name, va
         lambda: rubricate.estimate(make_dataset(1), asked.append, **options),
     ]
     rubric = make_dataset(1).rubric
-    if name in JudgingOptions.__annotations__:
-        doors.append(lambda: rubric.grade("text", judge=asked.append, **options))
-    if name in RewardOptions.__annotations__:
+    if name in options_of(JudgingOptions):
+        doors.append(lambda: rubricate.grade_one(rubric, "text", judge=asked.append, **options))
+    if name in options_of(RewardOptions):
         doors.append(lambda: rubricate.RewardFunction(rubric, asked.append, **options))
-    if name in PairOptions.__annotations__ and name != "rubric":
+    if name in options_of(PairOptions) and name != "rubric":
         doors.append(
             lambda: rubricate.compare_pair("a", "b", rubric=rubric, judge=asked.append, **options)
         )

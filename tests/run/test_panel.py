@@ -140,7 +140,7 @@ def test_code_is_run_once_and_votes_on_nothing(judges):
     rubric = Rubric(
         [RegexCriterion(name="r", pattern="light"), Criterion(name="c", requirement="x")]
     )
-    item = rubric.grade("light", judge=[judges("a"), judges("b")])
+    item = rubricate.grade_one(rubric, "light", judge=[judges("a"), judges("b")])
     assert item.criteria["r"].votes == ()
     assert item.criteria["r"].judge == "code"
     assert len(item.criteria["c"].votes) == 2
@@ -237,7 +237,7 @@ def test_a_panel_that_makes_no_sense_is_an_error_before_anything_is_asked(judges
     with pytest.raises(InputError, match=message):
         Panel(panel, **given)
     with pytest.raises(InputError, match=message):
-        Rubric([Criterion(requirement="x")]).grade("a", judge=panel, **given)
+        rubricate.grade_one(Rubric([Criterion(requirement="x")]), "a", judge=panel, **given)
     assert judges.calls == {}
 
 
@@ -262,7 +262,7 @@ def test_a_judge_that_stands_twice_is_an_error_and_two_of_one_name_are_told_apar
 )
 def test_options_of_a_panel_without_one_are_errors(judge, given, message):
     with pytest.raises(InputError, match=message):
-        Rubric([Criterion(requirement="x")]).grade("a", judge=judge, **given)
+        rubricate.grade_one(Rubric([Criterion(requirement="x")]), "a", judge=judge, **given)
 
 
 def test_a_rewards_judges_may_be_several(judges):

@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import ModelError, ModelErrorKind
-from rubricate.run import RetryPolicy
+from rubricate.run import Retries
 
 PROPERTY = settings(derandomize=True, deadline=None)
 PASSING = {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
-POLICY = RetryPolicy(attempts=4, first_wait=0.5, longest_wait=8.0, deadline=60.0)
+
+
+class Policy(Retries):
+    first_wait, longest_wait = 0.5, 8.0
+
+
+POLICY = Policy(attempts=4, deadline=60.0)
 
 
 def wait(

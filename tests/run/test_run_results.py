@@ -232,7 +232,7 @@ def test_the_verdict_of_an_item_is_found_by_the_criterions_name(make_dataset, en
 
 def test_a_criterion_without_a_name_is_called_by_its_place():
     rubric = Rubric([Criterion(requirement="One"), Criterion(requirement="Two")])
-    item = rubric.grade("t", judge=lambda m: {"reason": "r", "verdict": "MET"})
+    item = rubricate.grade_one(rubric, "t", judge=lambda m: {"reason": "r", "verdict": "MET"})
     assert [(name, v.criterion) for name, v in item.criteria.items()] == [
         ("criterion_1", "criterion_1"),
         ("criterion_2", "criterion_2"),
@@ -245,7 +245,9 @@ def test_an_option_chosen_by_a_judge_is_spelt_as_in_the_rubric():
         CriterionOption(label="Bad", value=0.0),
     )
     rubric = Rubric([Criterion(name="a", requirement="r", options=options)])
-    item = rubric.grade("t", judge=lambda m: {"reason": "r", "verdict": " very good "})
+    item = rubricate.grade_one(
+        rubric, "t", judge=lambda m: {"reason": "r", "verdict": " very good "}
+    )
     assert (item.criteria["a"].label, item.criteria["a"].value) == ("Very Good", 1.0)
 
 

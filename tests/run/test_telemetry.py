@@ -36,7 +36,7 @@ with trace.get_tracer("mine").start_as_current_span("mine"):
     for item in rubricate.grade_stream(dataset, "openai/small", **options):
         current = trace.get_current_span().name
 if "one" in sys.argv:
-    dataset.rubric.grade("planted-text", judge="openai/one", **options)
+    rubricate.grade_one(dataset.rubric, "planted-text", judge="openai/one", **options)
 found = [json.loads(span.to_json()) for span in spans.get_finished_spans()]
 data = json.loads(reader.get_metrics_data().to_json())
 measured = {
@@ -126,7 +126,7 @@ def test_without_opentelemetry_in_use_nothing_of_it_is_loaded(blocked, endpoint)
         + "import rubricate\n"
         "from rubricate import Criterion, Rubric\n"
         "rubric = Rubric([Criterion(name='a', requirement='r')])\n"
-        f"rubric.grade('text', judge='m', base_url={endpoint.url!r})\n"
+        f"rubricate.grade_one(rubric, 'text', judge='m', base_url={endpoint.url!r})\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry') "
         "and sys.modules[name]])"
     )

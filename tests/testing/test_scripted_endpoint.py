@@ -131,7 +131,9 @@ def test_what_responding_code_raises_fails_the_test_that_it_belongs_to():
     def a_test(own: Exception | None = None) -> None:
         with ScriptedEndpoint(respond=respond) as endpoint:
             assert post(endpoint, chat("oranges"))[0] == 200
-            report = Rubric([CRITERION]).grade("apples", judge="m", base_url=endpoint.url)
+            report = rubricate.grade_one(
+                Rubric([CRITERION]), "apples", judge="m", base_url=endpoint.url
+            )
             assert report.criteria["a"].status == "failed"
             assert "asked about something else" in report.criteria["a"].error.message
             if own is not None:

@@ -83,7 +83,7 @@ assert_type(result.items[0].criteria["a"], Verdict)
 assert_type(result.items[0].criteria["a"].probability, float | None)
 assert_type(result.items[0].score, Score)
 assert_type(result.items[0].score.value, float | None)
-assert_type(rubric.grade("s", prompt="p", reference="r", judge=answer), ItemResult)
+assert_type(rubricate.grade_one(rubric, "s", prompt="p", reference="r", judge=answer), ItemResult)
 rubricate.grade(dataset, PythonModel(answer, name="mine"))
 assert_type(rubricate.redteam("m", limit=1, run_dir=Path("run")), RedTeamReport)
 rubricate.grade(dataset, ModelJudge(HTTPModel("m", base_url="http://localhost/v1"), reasks=1))
@@ -92,7 +92,7 @@ rubricate.grade(dataset, ModelJudge(HTTPModel("m", base_url="http://localhost/v1
 async def grade() -> None:
     assert_type(await rubricate.agrade(dataset, stop=asyncio.Event()), Result)
     assert_type(await rubricate.aredteam(answer, stop=asyncio.Event()), RedTeamReport)
-    assert_type(await rubric.agrade("s", temperature=None), ItemResult)
+    assert_type(await rubricate.agrade_one(rubric, "s", temperature=None), ItemResult)
     async with rubricate.agrade_stream(dataset, stop=asyncio.Event(), limit=1) as stream:
         async for item in stream:
             assert_type(item, ItemResult)
@@ -145,14 +145,19 @@ assert_type(verification[0].correct, bool | None)
 sure = ProbabilityJudge(
     HTTPModel("m", base_url="http://localhost/v1"), correct_prior=False, samples=3
 )
-assert_type(rubric.grade("text", judge=Panel([sure, answer])), ItemResult)
+assert_type(rubricate.grade_one(rubric, "text", judge=Panel([sure, answer])), ItemResult)
 rubricate.grade(dataset, "openai/gpt-4.1-mini", mode="probability", permutations=4, shuffle=1)
 panel = Panel(["builtin", answer], strategy="any", weights=None, min_votes=1)
-assert_type(rubric.grade("text", judge=panel), ItemResult)
-assert_type(rubric.grade("text", judge=["builtin"], replicates=2).judge_scores, dict[str, Score])
+assert_type(rubricate.grade_one(rubric, "text", judge=panel), ItemResult)
+assert_type(
+    rubricate.grade_one(rubric, "text", judge=["builtin"], replicates=2).judge_scores,
+    dict[str, Score],
+)
 talk = Transcript([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])
 passages: list[str | ContextDocument] = ["text", ContextDocument("text", title="title")]
-assert_type(rubric.grade(talk, context=passages, judge_prompt="own.jinja"), ItemResult)
+assert_type(
+    rubricate.grade_one(rubric, talk, context=passages, judge_prompt="own.jinja"), ItemResult
+)
 DataItem(talk, context=[ContextDocument("text")])
 Criterion(name="c", requirement="x", note="y")
 pairs = rubricate.compare_pair("a", "b", rubric=rubric, judge=["openai/gpt", answer], replicates=2)

@@ -243,6 +243,11 @@ class Calibrator:
                     f"criterion '{one.name}' as it is"
                 )
 
+    @property
+    def reference(self) -> str:
+        """What results call it."""
+        return self.fitted.reference
+
     def fits(self, judge: Judge) -> bool:
         """Whether it is for this judge."""
         return judge.fingerprint() == self.fitted.judge_fingerprint

@@ -16,7 +16,7 @@ from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._judging import cache_folder, print_estimate, print_judged
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import place_of, run_dir_for
-from rubricate.comparing import PAIRS_NAME, PairOptions, acompare_pair_stream, estimate_pair
+from rubricate.comparing import PAIRS_NAME, acompare_pair_stream, estimate_pair
 from rubricate.dataset import Gradable, TableColumns, is_table, open_items
 from rubricate.errors import InputError, RunStopped
 from rubricate.rubric import Rubric
@@ -40,7 +40,7 @@ class Compared:
     prompt: str | None
     reference: str | None
 
-    def arguments(self) -> tuple[str | Gradable, str | Gradable, PairOptions]:
+    def arguments(self) -> tuple[str | Gradable, str | Gradable, dict[str, Any]]:
         """The two sides, and the options of `acompare_pair` that go with them.
 
         Raises:
@@ -59,7 +59,7 @@ class Compared:
         if one_text:
             texts = [one if self.texts else _text(one) for one in (self.first, self.second)]
             reference = None if self.reference is None else read_text(self.reference)
-            told: PairOptions = {"rubric": rubric, "reference": reference}
+            told: dict[str, Any] = {"rubric": rubric, "reference": reference}
             return texts[0], texts[1], {**told, "prompt": self.prompt or ""}
         columns = TableColumns.parse(self.map or {})
         first, second = (_items(one, rubric, columns) for one in (self.first, self.second))
@@ -67,7 +67,7 @@ class Compared:
 
     def _of_one_table(
         self, columns: str, rubric: Rubric | None
-    ) -> tuple[Gradable, Gradable, PairOptions]:
+    ) -> tuple[Gradable, Gradable, dict[str, Any]]:
         names = [name.strip() for name in columns.split(",")]
         if self.second is not None:
             raise InputError("--columns names two columns of one table; two files were given")
@@ -129,7 +129,7 @@ def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
     return found
 
 
-def _asked(options: PairOptions) -> dict[str, Any]:
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
     """Of the options, those with which a judge would answer anew."""
     names = ("base_url", "temperature", "max_tokens", "replicates")
     return {name: options.get(name) for name in names}
@@ -146,7 +146,7 @@ def compare_pair_command(
     limit: int | None,
     json_output: bool,
     quiet: bool,
-    options: PairOptions,
+    options: dict[str, Any],
 ) -> int:
     """Compare pairs; returns the exit code."""
     if not judges:
@@ -158,7 +158,7 @@ def compare_pair_command(
     )
     folder = chosen.path
     first, second, arguments = compared.arguments()
-    told: PairOptions = {
+    told: dict[str, Any] = {
         **options,
         **arguments,
         "judge": list(judges),

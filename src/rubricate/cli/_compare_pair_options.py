@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -32,9 +32,6 @@ from rubricate.cli._options import (
     TokensPerMinute,
     Weights,
 )
-
-if TYPE_CHECKING:
-    from rubricate.comparing import PairOptions
 
 __all__ = ["compare_pair"]
 
@@ -131,7 +128,6 @@ def compare_pair(
         "max_outage": max_outage,
     }
     given = {name: value for name, value in told.items() if value is not None}
-    options = cast("PairOptions", given)
     return compare_pair_command(
         Compared(first, second, rubric, columns, map, texts, prompt, reference),
         judge or [],
@@ -142,5 +138,5 @@ def compare_pair(
         limit=limit,
         json_output=json_output,
         quiet=quiet,
-        options=options,
+        options=given,
     )

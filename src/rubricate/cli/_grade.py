@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubricate._terminal import console
 from rubricate.analysis import read_run
@@ -34,7 +34,7 @@ from rubricate.dataset import (
     write_skipped,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import JudgingOptions, agrade_stream, chosen_judge, estimate
+from rubricate.grading import agrade_stream, estimate
 from rubricate.judge import (
     ESCALATED,
     LABEL_SUFFIXES,
@@ -44,6 +44,7 @@ from rubricate.judge import (
     People,
     Weights,
 )
+from rubricate.options import JudgeOptions, chosen_judge
 from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
 from rubricate.run import INTERRUPTED, RunFolder
 from rubricate.run.results import Summary
@@ -207,7 +208,7 @@ def _one_judge(
     votes: bool = False,
 ) -> Judge:
     """A judge by name, or a panel of several; a stage behind the first does not vote."""
-    options: JudgingOptions = {
+    options: dict[str, Any] = {
         "examples": examples,
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
@@ -233,7 +234,7 @@ def _one_judge(
         options["weights"] = _weights(settings)
         options["min_votes"] = settings.min_votes
         options["replicates"] = settings.replicates
-    return chosen_judge(names, options)
+    return chosen_judge(names, JudgeOptions(**options))
 
 
 def _listed(given: str | list[str] | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,7 +41,6 @@ from rubricate.cli._run_dirs import place_of, run_dir_for
 
 if TYPE_CHECKING:
     from rubricate.dataset import RubricDataset
-    from rubricate.redteaming import RedTeamOptions
 
 __all__ = ["redteam"]
 
@@ -146,7 +145,7 @@ def redteam(
         "max_outage": max_outage,
     }
     given = {name: value for name, value in told.items() if value is not None}
-    options = cast("RedTeamOptions", {"run_dir": folder, **given})
+    options: dict[str, Any] = {"run_dir": folder, **given}
     if dry_run:
         print_estimate(estimate_redteam(judge, limit=limit, **options), json_output)
         return 0

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from rubricate._documents import read_document, suggestion, validate
 from rubricate._files import user_path
 from rubricate.errors import InputError
-from rubricate.grading import ATTEMPTS, CONCURRENCY, DEADLINE, MAX_OUTAGE, TIMEOUT
 from rubricate.judge import LABEL_SUFFIXES
 
 __all__ = ["GradeSettings", "load_settings"]
@@ -117,7 +116,7 @@ class GradeSettings(BaseModel):
     """Seconds that this run may take."""
     limit: int | None = None
     """Grade only so many items, from the first."""
-    concurrency: int = CONCURRENCY
+    concurrency: int = 32
     """The most requests in flight at once."""
     requests_per_minute: float | None = None
     """The requests that the endpoint may be sent in a minute."""
@@ -127,13 +126,13 @@ class GradeSettings(BaseModel):
     """Sampling temperature; null leaves it to the endpoint."""
     max_tokens: int | None = None
     """The most tokens that a reply may have. Default: the endpoint's own limit."""
-    timeout: float = TIMEOUT
+    timeout: float = 120.0
     """Seconds that one request may take."""
-    attempts: int = ATTEMPTS
+    attempts: int = 6
     """How often a request that fails while others get through is sent, at most."""
-    deadline: float = DEADLINE
+    deadline: float = 600.0
     """Seconds that one judgement may take with all its requests."""
-    max_outage: float = MAX_OUTAGE
+    max_outage: float = 120.0
     """Seconds that an endpoint may stay without any answer before the run is stopped."""
     cannot_assess: str = "skip"
     """What an abstention does to the score: skip, zero, partial or fail."""

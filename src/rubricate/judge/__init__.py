@@ -14,6 +14,7 @@ from rubricate.judge._choose import (
 )
 from rubricate.judge._families import model_family
 from rubricate.judge._judge import Judge, Member, Stage
+from rubricate.judge._options import Asking, Endpoint, OwnPrompt, PairVoting, Voting
 from rubricate.judge._panel import Panel, Weights
 from rubricate.judge._parts import PartKeeper, keyed
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
@@ -89,6 +90,7 @@ __all__ = [
     "REQUIRED",
     "REVERSE",
     "SECOND",
+    "Asking",
     "BuiltinJudge",
     "Cascade",
     "Case",
@@ -97,6 +99,7 @@ __all__ = [
     "ConfidentJudge",
     "CriteriaPerCall",
     "DocumentJudge",
+    "Endpoint",
     "Example",
     "ExampleLabel",
     "Examples",
@@ -111,7 +114,9 @@ __all__ = [
     "Mode",
     "Model",
     "ModelJudge",
+    "OwnPrompt",
     "PairJudge",
+    "PairVoting",
     "Panel",
     "PartKeeper",
     "People",
@@ -125,6 +130,7 @@ __all__ = [
     "Request",
     "Send",
     "Stage",
+    "Voting",
     "Weights",
     "answer_of",
     "as_written",

@@ -12,33 +12,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Unpack, cast, get_args
+from typing import get_args
 
 from rubricate._documents import did_you_mean
 from rubricate._sync import run_sync
 from rubricate.analysis import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import aestimate, agrade_stream
 from rubricate.judge import (
     FIRST,
     OTHER,
     SECOND,
     Case,
+    Endpoint,
     Judge,
     JudgeLike,
     Model,
     ModelJudge,
+    OwnPrompt,
     PairJudge,
-    PromptTemplate,
     Send,
     judge_or_model,
     named_judge,
     pair_criterion,
 )
-from rubricate.options import TIMEOUT, AskingOptions, GradingOptions, check_options
+from rubricate.options import AskingOptions, JudgeOptions, chosen_judge
 from rubricate.redteaming._attacks import (
     AttackedQuestion,
     AttackFamily,
@@ -47,7 +47,9 @@ from rubricate.redteaming._attacks import (
     questions_of,
 )
 from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubric, Verdict
-from rubricate.run import ItemResult, Outcome, RunEstimate
+from rubricate.run import ItemResult, Outcome, RunEstimate, RunOptions, estimate
+from rubricate.settings import option, part, takes
+from rubricate.streaming import ResultStream
 
 __all__ = [
     "RedTeamOptions",
@@ -60,56 +62,83 @@ __all__ = [
 
 CRITERION = "right"
 FORMS: tuple[Form, ...] = get_args(Form)
-WHAT_IS_ATTACKED = ("dataset", "attacks", "form")
 GRADES = ("wrong", "partly right", "right")
 """The options of the form `choice`, from the least."""
-TOLD_TO_THE_JUDGE = ("base_url", "temperature", "max_tokens", "timeout", "prices", "judge_prompt")
 
 
-class RedTeamOptions(AskingOptions, total=False):
-    """What to attack with, and how to judge; the arguments of these names of `aredteam` and
-    `agrade`."""
+@dataclass(frozen=True, kw_only=True)
+class RedTeamOptions(AskingOptions, OwnPrompt):
+    """What to attack a judge with, and how to ask it."""
 
-    dataset: RubricDataset | None
-    attacks: str | Path | None
-    form: Form | str
-    judge_prompt: str | Path | PromptTemplate | None
+    dataset: RubricDataset | None = option(
+        None,
+        "Labelled items to attack in place of the suite's questions.",
+        more="An item is a wrong answer to each binary criterion by which people label it UNMET.",
+        group="What is graded",
+    )
+    attacks: str | Path | None = option(
+        None,
+        "A YAML or JSON file of attacks in place of the suite's.",
+        group="What is graded",
+        written="str | None",
+    )
+    form: Form | str = option(
+        "verdict",
+        "How is judged: verdict (MET or UNMET), choice (wrong, partly right, right) or pair (which "
+        "of two is better, the attacked or a right one, in both orders).",
+        group="How they are asked",
+        written="str",
+    )
+    limit: int | None = option(
+        None,
+        "Attack only so many of the wrong answers, from the first.",
+        group="What is graded",
+        unit="wrong answers",
+    )
 
 
-async def aredteam(
-    judge: JudgeLike = None,
-    *,
-    limit: int | None = None,
-    stop: asyncio.Event | None = None,
-    **options: Unpack[RedTeamOptions],
-) -> RedTeamReport:
+@dataclass(frozen=True)
+class RedTeamCall(RedTeamOptions):
+    """What `redteam` is called with."""
+
+    judge: JudgeLike = None
+
+
+@dataclass(frozen=True)
+class AsyncRedTeamCall(RedTeamCall):
+    """What `aredteam` is called with."""
+
+    _: KW_ONLY
+    stop: asyncio.Event | None = None
+
+
+@takes(AsyncRedTeamCall)
+async def aredteam(call: AsyncRedTeamCall) -> RedTeamReport:
     """Attack a judge with the suite that ships with the package.
 
     A language model (given by name, as a model or as a callable) is attacked twice, with the
     prompt's defence and without. A judge of another kind, or with a prompt of the user's own
-    (`judge_prompt`), is attacked as it is; so is one that compares pairs.
+    (`judge_prompt`), is attacked as it is; so is one that compares pairs. Into the same `run_dir`,
+    nothing that has been judged is asked again.
 
     Args:
         judge: who is attacked, as for `agrade`.
-        limit: attack only so many wrong answers, from the first.
-        dataset: (an option) labelled items in place of the suite's questions: an item is a wrong
-            answer to each binary criterion by which people label it UNMET.
-        attacks: (an option) a file of families of attacks in place of the suite's.
-        form: (an option) how is judged: `verdict` (MET or UNMET), `choice` (wrong, partly right,
-            right) or `pair` (which of two is better, the attacked or a right one, in both orders).
         stop: set this to end early and cleanly.
-        options: those of `agrade` that concern how texts are judged. Into the same `run_dir`,
-            nothing that has been judged is asked again.
 
     Raises:
         InputError: something given cannot be used; nothing has been sent.
         RunStopped: the run ended before all was judged; its `report` has what was judged.
     """
-    attack = _attack(judge, limit, options)
+    return await _attacked(call, call.stop)
+
+
+async def _attacked(call: RedTeamCall, stop: asyncio.Event | None = None) -> RedTeamReport:
+    attack = _attack(call)
     stopped: RunStopped | None = None
     found: list[ItemResult] = []
-    stream = agrade_stream(attack.dataset, attack.judge, stop=stop, **_running(options))
     try:
+        judge = chosen_judge(attack.judge, JudgeOptions())
+        stream = ResultStream(attack.dataset, judge, _running(call), stop=stop)
         async with stream:
             try:
                 async for item in stream:
@@ -117,7 +146,7 @@ async def aredteam(
             except RunStopped as error:
                 stopped = error
     finally:
-        if not isinstance(judge, Judge | Model):
+        if not isinstance(call.judge, Judge | Model):
             await attack.judge.aclose()
     report = _report(attack, found, stream.outcome)
     if stream.outcome.run_dir is not None:
@@ -127,42 +156,55 @@ async def aredteam(
     return report
 
 
-def redteam(
-    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> RedTeamReport:
-    """`aredteam` for plain code. Works in a script and inside a running loop (a notebook)."""
+@takes(RedTeamCall)
+def redteam(call: RedTeamCall) -> RedTeamReport:
+    """`aredteam` for plain code. Works in a script and inside a running loop (a notebook).
+
+    Args:
+        judge: who is attacked, as for `agrade`.
+    """
 
     async def whole() -> RedTeamReport:
         try:
-            return await aredteam(judge, limit=limit, **options)
+            return await _attacked(call)
         finally:
-            if isinstance(judge, Judge | Model):  # connections belong to the loop that now ends
-                await judge.aclose()
+            if isinstance(call.judge, Judge | Model):  # connections belong to the loop that ends
+                await call.judge.aclose()
 
     return run_sync(whole)
 
 
-async def aestimate_redteam(
-    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> RunEstimate:
+@takes(RedTeamCall)
+async def aestimate_redteam(call: RedTeamCall) -> RunEstimate:
     """What `aredteam` with these arguments would take; sends nothing and writes nothing.
+
+    Args:
+        judge: who is attacked, as for `agrade`.
 
     Raises:
         InputError: something given cannot be used.
     """
-    attack = _attack(judge, limit, options)
+    return await _estimated(call)
+
+
+@takes(RedTeamCall)
+def estimate_redteam(call: RedTeamCall) -> RunEstimate:
+    """`aestimate_redteam` for plain code.
+
+    Args:
+        judge: who is attacked, as for `agrade`.
+    """
+    return run_sync(lambda: _estimated(call))
+
+
+async def _estimated(call: RedTeamCall) -> RunEstimate:
+    attack = _attack(call)
     try:
-        return await aestimate(attack.dataset, attack.judge, **_running(options))
+        judge = chosen_judge(attack.judge, JudgeOptions())
+        return await estimate(attack.dataset, judge, _running(call))
     finally:
-        if not isinstance(judge, Judge | Model):
+        if not isinstance(call.judge, Judge | Model):
             await attack.judge.aclose()
-
-
-def estimate_redteam(
-    judge: JudgeLike = None, *, limit: int | None = None, **options: Unpack[RedTeamOptions]
-) -> RunEstimate:
-    """`aestimate_redteam` for plain code."""
-    return run_sync(lambda: aestimate_redteam(judge, limit=limit, **options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +219,15 @@ class _Attack:
     families: list[str]
 
 
-def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _Attack:
+def _attack(call: RedTeamCall) -> _Attack:
     """What is meant; arguments and errors as for `aredteam`."""
-    check_options(options, RedTeamOptions, "judge", "limit", "stop")
-    if limit is not None and limit < 1:
-        raise InputError(f"the limit must be at least 1, found {limit}")
-    form = _form(options.get("form", "verdict"))
-    questions = _questions(options.get("dataset"), form)[:limit]
-    file = options.get("attacks")
-    families = load_attacks().families if file is None else load_families(file)
-    chosen = judge_or_model(
-        judge,
-        base_url=options.get("base_url"),
-        temperature=options.get("temperature", 0.0),
-        max_tokens=options.get("max_tokens"),
-        timeout=options.get("timeout", TIMEOUT),
-        prices=options.get("prices"),
-    )
-    own_prompt = options.get("judge_prompt")
+    if call.limit is not None and call.limit < 1:
+        raise InputError(f"the limit must be at least 1, found {call.limit}")
+    form = _form(call.form)
+    questions = _questions(call.dataset, form)[: call.limit]
+    families = load_attacks().families if call.attacks is None else load_families(call.attacks)
+    chosen = judge_or_model(call.judge, **vars(part(Endpoint, call)))
+    own_prompt = call.judge_prompt
     attacked: Judge
     defences: list[Defence] = ["own"]
     if form == "pair":
@@ -224,11 +257,9 @@ def _attack(judge: JudgeLike, limit: int | None, options: RedTeamOptions) -> _At
     )
 
 
-def _running(options: RedTeamOptions) -> GradingOptions:
-    """Of the options, those that concern the run and not the judge."""
-    left_out = (*WHAT_IS_ATTACKED, *TOLD_TO_THE_JUDGE)
-    found = {key: value for key, value in options.items() if key not in left_out}
-    return cast("GradingOptions", found)
+def _running(options: RedTeamOptions) -> RunOptions:
+    """Of the options, those of the run; what it is about is chosen already."""
+    return replace(part(RunOptions, options), limit=None)
 
 
 class _TwoPrompts(Judge):

@@ -19,6 +19,7 @@ from rubricate.rubric._criterion import (
 from rubricate.rubric._distribution import Obtained, read_distribution, read_kept
 from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
+from rubricate.rubric._options import Scoring
 from rubricate.rubric._penalty import (
     LengthPenalty,
     Parts,
@@ -92,6 +93,7 @@ __all__ = [
     "Rubric",
     "ScaleCriterion",
     "Score",
+    "Scoring",
     "SpokenParts",
     "Status",
     "Tally",

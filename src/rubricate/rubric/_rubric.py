@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator, model_validator
 
@@ -24,12 +24,6 @@ from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._kinds import build_criterion
-
-if TYPE_CHECKING:
-    from rubricate.dataset import ContextDocument
-    from rubricate.grading import JudgingOptions
-    from rubricate.judge import JudgesLike
-    from rubricate.run import ItemResult
 
 __all__ = ["Rubric"]
 
@@ -204,54 +198,6 @@ class Rubric(Document):
         path = user_path(path)
         text = self.to_yaml() if path.suffix.lower() in YAML_SUFFIXES else self.to_json() + "\n"
         write_text(path, text)
-
-    # Grading one text: a door to the rooms below, hence the late imports
-
-    def grade(
-        self,
-        submission: str,
-        *,
-        prompt: str = "",
-        reference: str | None = None,
-        context: Sequence[ContextDocument | str] = (),
-        judge: JudgesLike = None,
-        **options: Unpack[JudgingOptions],
-    ) -> ItemResult:
-        """Grade one text. Takes the options of `rubricate.grade`; works in a running loop too."""
-        from rubricate.grading import grade_one
-
-        return grade_one(
-            self,
-            submission,
-            prompt=prompt,
-            reference=reference,
-            context=context,
-            judge=judge,
-            **options,
-        )
-
-    async def agrade(
-        self,
-        submission: str,
-        *,
-        prompt: str = "",
-        reference: str | None = None,
-        context: Sequence[ContextDocument | str] = (),
-        judge: JudgesLike = None,
-        **options: Unpack[JudgingOptions],
-    ) -> ItemResult:
-        """Grade one text, asynchronously. Takes the options of `rubricate.agrade`."""
-        from rubricate.grading import agrade_one
-
-        return await agrade_one(
-            self,
-            submission,
-            prompt=prompt,
-            reference=reference,
-            context=context,
-            judge=judge,
-            **options,
-        )
 
 
 def _top_level(rubric: Rubric) -> dict[str, Any]:

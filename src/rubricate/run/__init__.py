@@ -3,8 +3,9 @@
 from rubricate.run._channel import Channel
 from rubricate.run._estimate import Range, RunEstimate, estimate
 from rubricate.run._executor import OnVerdict
+from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
 from rubricate.run._progress import Progress
-from rubricate.run._run import INTERRUPTED, run
+from rubricate.run._run import INTERRUPTED, Listeners, run
 from rubricate.run.journal import Exchange
 from rubricate.run.results import (
     CACHE_NAME,
@@ -12,12 +13,13 @@ from rubricate.run.results import (
     REPORT_NAME,
     DocumentWork,
     ItemResult,
+    OpenStorage,
     Outcome,
     RunFolder,
     cache_file,
     result_lines,
 )
-from rubricate.run.sending import Budget, Limits, ModelKey, RetryPolicy, Sender
+from rubricate.run.sending import Budget, Limits, ModelKey, Retries, Sender
 
 __all__ = [
     "CACHE_NAME",
@@ -30,15 +32,22 @@ __all__ = [
     "Exchange",
     "ItemResult",
     "Limits",
+    "Listeners",
+    "Listening",
     "ModelKey",
     "OnVerdict",
+    "OpenStorage",
     "Outcome",
+    "Planning",
     "Progress",
     "Range",
-    "RetryPolicy",
+    "Retries",
     "RunEstimate",
     "RunFolder",
+    "RunOptions",
     "Sender",
+    "SharedAnswers",
+    "Storage",
     "cache_file",
     "estimate",
     "result_lines",

@@ -21,6 +21,11 @@ NOT_RUN = Failure("not_run", "the run ended before this was judged")
 class Calibrate(Protocol):
     """Makes a verdict of a judge's own, by what its probabilities have turned out to mean."""
 
+    @property
+    def reference(self) -> str:
+        """What results call it."""
+        ...
+
     def fits(self, judge: Judge) -> bool:
         """Whether it is for this judge."""
         ...

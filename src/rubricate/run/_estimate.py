@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rubricate._files import user_path
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
+from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, Journal, verdict_from_record
 from rubricate.run.results._documents import DocumentWork
+from rubricate.run.results._folder import CACHE_NAME, JOURNAL_NAME
 from rubricate.views import Facts, Report, Section
 
 __all__ = ["Range", "RunEstimate", "estimate"]
@@ -158,31 +161,23 @@ class _Counting:
 
 
 async def estimate(
-    dataset: Gradable,
-    judge: Judge,
-    *,
-    journal: Path | None,
-    cache: Path | None,
-    fresh: bool,
-    only_failed: bool,
-    limit: int | None,
-    calibrate: Calibrate | None,
-    allow_code: bool,
+    dataset: Gradable, judge: Judge, options: RunOptions, calibrate: Calibrate | None = None
 ) -> RunEstimate:
     """Go through a run without sending or writing anything; the arguments are those of `run`.
-
-    `journal` and `cache` are files that are there, or None.
 
     Prompts are made as they would be, and their tokens guessed from their length. Of what a judge
     asks one after the other, only the first request is seen.
     """
-    plan = Plan(dataset, limit, allow_code=allow_code)
+    only_failed = options.retry_failed
+    journal = None if options.fresh else _existing(options.run_dir, JOURNAL_NAME)
+    cache = _existing(options.cache, CACHE_NAME)
+    plan = Plan(dataset, options.limit, allow_code=options.allow_code)
     bench, documents = Bench(judge, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
         shared = None if cache is None else Journal(cache, shared=True)
         answers = stack.enter_context(
-            Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not fresh)
+            Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not options.fresh)
         )
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
@@ -262,3 +257,8 @@ def _is_new(asked: Sequence[Asked], counted: set[int]) -> bool:
 
 def _criteria(asked: Sequence[Asked]) -> list[Criterion]:
     return [one.criterion for one in asked]
+
+
+def _existing(folder: str | Path | None, name: str) -> Path | None:
+    path = None if folder is None else user_path(folder) / name
+    return path if path is not None and path.exists() else None

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rubricate.judge import Judge
 from rubricate.rubric import Verdict
 from rubricate.run._calls import NOT_RUN, JudgedItem
 
-__all__ = ["Held", "LearnWeights"]
-
-LearnWeights = Callable[[Sequence[Mapping[str, Sequence[str | None]]]], Mapping[str, float]]
-"""From each judge's labels of the same things (None where there is none), a mapping for each set of
-labels, to a weight by judge."""
+__all__ = ["Held"]
 
 
 class Held:
@@ -23,9 +19,8 @@ class Held:
         panel: the panel; with its weights, once they are learnt.
     """
 
-    def __init__(self, panel: Judge, learn: LearnWeights) -> None:
+    def __init__(self, panel: Judge) -> None:
         self.panel = panel
-        self._learn = learn
         self._items: deque[JudgedItem] = deque()
 
     def add(self, item: JudgedItem) -> None:
@@ -39,13 +34,15 @@ class Held:
         """
         self._items.extend(left)
         if self.panel.weights is None:
-            self.panel = _recounted(self.panel, self._items, self._learn)
+            self.panel = _recounted(self.panel, self._items)
         while self._items:
             yield self._items.popleft()
 
 
-def _recounted(panel: Judge, items: Iterable[JudgedItem], learn: LearnWeights) -> Judge:
+def _recounted(panel: Judge, items: Iterable[JudgedItem]) -> Judge:
     """The panel with weights learnt from the votes on items, whose verdicts are counted anew."""
+    from rubricate.stats import reliability_weights
+
     verdicts = [
         (item, criterion, item.verdicts[criterion.name])
         for item in items
@@ -62,7 +59,7 @@ def _recounted(panel: Judge, items: Iterable[JudgedItem], learn: LearnWeights) -
             columns = questions.setdefault(criterion.labels, {m.name: [] for m in panel.members})
             for column, vote in zip(columns.values(), _each(panel, votes), strict=True):
                 column.append(_label(vote))
-    weighted = panel.weighted(learn(list(questions.values())))
+    weighted = panel.weighted(reliability_weights(list(questions.values())))
     for item, criterion, votes in voted:
         item.verdicts[criterion.name] = weighted.verdict(criterion, _each(panel, votes))
     return weighted

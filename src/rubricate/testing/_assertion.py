@@ -6,10 +6,9 @@ quotes. A text that could not be judged is a `JudgementError`: neither a pass no
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Unpack
 
 from rubricate._documents import suggestion
 from rubricate._sync import run_sync
@@ -19,15 +18,10 @@ from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
 from rubricate.grading import collected
 from rubricate.judge import Judge, JudgesLike, Model
-from rubricate.options import (
-    GradingOptions,
-    JudgingOptions,
-    beside_judge,
-    check_options,
-    chosen_judge,
-)
+from rubricate.options import JudgingOptions, chosen_judge
 from rubricate.rubric import Criterion, Rubric, Verdict
-from rubricate.run import ItemResult
+from rubricate.run import ItemResult, RunOptions, SharedAnswers
+from rubricate.settings import part, takes
 from rubricate.streaming import ResultStream, shared_sender
 from rubricate.testing._given_up import GivenUp
 
@@ -36,20 +30,24 @@ __all__ = ["aassert_rubric", "assert_rubric"]
 Require = Iterable[str] | Mapping[str, float]
 
 
-def assert_rubric(
-    text: str,
-    rubric: Rubric | str | Path,
-    *,
-    prompt: str = "",
-    reference: str | None = None,
-    min_score: float | None = None,
-    require: Require | None = None,
-    judge: JudgesLike = None,
-    cache: str | Path | None = None,
-    on_result: Callable[[Result], None] = lambda result: None,
-    given_up: GivenUp | None = None,
-    **options: Unpack[JudgingOptions],
-) -> ItemResult:
+@dataclass(frozen=True)
+class AssertCall(JudgingOptions, SharedAnswers):
+    """What `assert_rubric` is called with."""
+
+    text: str
+    rubric: Rubric | str | Path
+    _: KW_ONLY
+    prompt: str = ""
+    reference: str | None = None
+    min_score: float | None = None
+    require: Require | None = None
+    judge: JudgesLike = None
+    on_result: Callable[[Result], None] = lambda result: None
+    given_up: GivenUp | None = None
+
+
+@takes(AssertCall)
+def assert_rubric(call: AssertCall) -> ItemResult:
     """Assert that a text meets a rubric.
 
     With neither `min_score` nor `require`, every criterion that applies is required.
@@ -63,11 +61,9 @@ def assert_rubric(
         require: names of criteria that must be met in full (of faults: be absent). Or, by name,
             the least value in [0, 1] (of faults: the most).
         judge: who judges, as for `grade`. Default: the embedded judge, a baseline.
-        cache: a folder of answers; what is in it is not asked again. Default: none.
         on_result: given the result before it is checked.
         given_up: the models that earlier texts found dead. Nothing is sent to them, and what this
             text finds is noted. Default: none is known.
-        options: those of `grade` that say how to judge.
 
     Returns:
         The item's result.
@@ -81,67 +77,44 @@ def assert_rubric(
 
     async def judging(rubric: Rubric) -> Result:
         try:
-            return await _judged(text, rubric, prompt, reference, judge, cache, given_up, options)
+            return await _judged(call, rubric)
         finally:  # connections belong to the loop that now ends
-            if isinstance(judge, Judge | Model):
-                await judge.aclose()
+            if isinstance(call.judge, Judge | Model):
+                await call.judge.aclose()
 
     try:
-        required = _Requirements(rubric, min_score, require)
+        required = _Requirements(call.rubric, call.min_score, call.require)
         result = run_sync(lambda: judging(required.rubric))
     except InputError as error:  # what to do is in its text, not in the frames below
         raise error.with_traceback(None) from None
-    on_result(result)
+    call.on_result(result)
     return required.check(result)
 
 
-async def aassert_rubric(
-    text: str,
-    rubric: Rubric | str | Path,
-    *,
-    prompt: str = "",
-    reference: str | None = None,
-    min_score: float | None = None,
-    require: Require | None = None,
-    judge: JudgesLike = None,
-    cache: str | Path | None = None,
-    on_result: Callable[[Result], None] = lambda result: None,
-    given_up: GivenUp | None = None,
-    **options: Unpack[JudgingOptions],
-) -> ItemResult:
+@takes(AssertCall)
+async def aassert_rubric(call: AssertCall) -> ItemResult:
     """`assert_rubric` as a coroutine."""
     __tracebackhide__ = True
     try:
-        required = _Requirements(rubric, min_score, require)
-        result = await _judged(
-            text, required.rubric, prompt, reference, judge, cache, given_up, options
-        )
+        required = _Requirements(call.rubric, call.min_score, call.require)
+        result = await _judged(call, required.rubric)
     except InputError as error:
         raise error.with_traceback(None) from None
-    on_result(result)
+    call.on_result(result)
     return required.check(result)
 
 
-async def _judged(
-    text: str,
-    rubric: Rubric,
-    prompt: str,
-    reference: str | None,
-    judge: JudgesLike,
-    cache: str | Path | None,
-    given_up: GivenUp | None,
-    options: JudgingOptions,
-) -> Result:
+async def _judged(call: AssertCall, rubric: Rubric) -> Result:
     """A result of one item; also where the run could not go on."""
-    check_options(options, GradingOptions, "text", "rubric", "judge")
-    dataset = RubricDataset(prompt, rubric, [DataItem(text, reference_submission=reference)])
-    chosen = chosen_judge(judge, options)
-    left: GradingOptions = {**beside_judge(options), "cache": cache}
+    item = DataItem(call.text, reference_submission=call.reference)
+    dataset = RubricDataset(call.prompt, rubric, [item])
+    chosen, options = chosen_judge(call.judge, call), part(RunOptions, call)
+    patience = (call.attempts, call.deadline, call.max_outage, call.timeout)
     try:
-        with shared_sender(chosen, left) as sender:
-            if given_up is not None:
-                given_up.tell(sender, options)
-            stream = ResultStream(dataset, chosen, asyncio.Event(), left, sender)
+        with shared_sender(chosen, options) as sender:
+            if call.given_up is not None:
+                call.given_up.tell(sender, patience)
+            stream = ResultStream(dataset, chosen, options, sender=sender)
             try:
                 return await collected(stream)
             except RunStopped as stopped:
@@ -150,10 +123,10 @@ async def _judged(
                 result: Result = stopped.result
                 return result
             finally:
-                if given_up is not None:
-                    given_up.learn(sender, options, text)
+                if call.given_up is not None:
+                    call.given_up.learn(sender, patience, call.text)
     finally:
-        if not isinstance(judge, Judge | Model):
+        if not isinstance(call.judge, Judge | Model):
             await chosen.aclose()  # made here
 
 

@@ -5,8 +5,6 @@ To find out that an endpoint is dead takes seconds. One test waits for that, not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rubricate.errors import ModelError
 from rubricate.run import ModelKey, Sender
 
@@ -14,8 +12,9 @@ __all__ = ["GivenUp"]
 
 AT_ONCE = ("connection", "timeout", "deadline", "auth", "not_found")
 """What no text can be the cause of. All else must befall two texts in a row."""
-PATIENCE = ("attempts", "deadline", "max_outage", "timeout")
-"""The options that say how long an answer is waited for: who waits longer may get one."""
+Patience = tuple[int, float, float, float]
+"""The options that say how long an answer is waited for: attempts, deadline, max_outage, timeout.
+Who waits longer may get one."""
 
 
 class GivenUp:
@@ -25,17 +24,16 @@ class GivenUp:
     """
 
     def __init__(self) -> None:
-        self._dead: dict[tuple[object, ...], dict[ModelKey, ModelError]] = {}
-        self._failing: dict[tuple[object, ...], dict[ModelKey, str]] = {}
+        self._dead: dict[Patience, dict[ModelKey, ModelError]] = {}
+        self._failing: dict[Patience, dict[ModelKey, str]] = {}
 
-    def tell(self, sender: Sender, options: Mapping[str, object]) -> None:
+    def tell(self, sender: Sender, patience: Patience) -> None:
         """Have a sender send nothing to them."""
-        for model, why in self._dead.get(_patience(options), {}).items():
+        for model, why in self._dead.get(patience, {}).items():
             sender.give_up(model, f"given up earlier in this session: {why.kind}: {why}")
 
-    def learn(self, sender: Sender, options: Mapping[str, object], text: str) -> None:
+    def learn(self, sender: Sender, patience: Patience, text: str) -> None:
         """Take in what came of judging a text."""
-        patience = _patience(options)
         dead = self._dead.setdefault(patience, {})
         failing = self._failing.setdefault(patience, {})
         for model in sender.answered:
@@ -45,7 +43,3 @@ class GivenUp:
                 continue
             if why.kind in AT_ONCE or failing.setdefault(model, text) != text:
                 dead[model] = why
-
-
-def _patience(options: Mapping[str, object]) -> tuple[object, ...]:
-    return tuple(options.get(name) for name in PATIENCE)

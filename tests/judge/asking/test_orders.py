@@ -106,9 +106,9 @@ def test_the_prompt_before_the_criterion_is_the_same_bytes_in_every_order() -> N
 
 def test_permutations_vote_and_a_liking_for_the_first_place_cancels() -> None:
     rubric = Rubric([BINARY, CHOICE, ScaleCriterion(name="s", requirement="z")])
-    one = rubric.grade("a", judge=prefers_the_first)
+    one = rubricate.grade_one(rubric, "a", judge=prefers_the_first)
     assert (one.criteria["b"].label, one.criteria["s"].value) == ("MET", 0.0)
-    two = rubric.grade("a", judge=prefers_the_first, permutations=2)
+    two = rubricate.grade_one(rubric, "a", judge=prefers_the_first, permutations=2)
     votes = two.criteria["b"].votes
     assert [vote.label for vote in votes] == ["MET", "UNMET"]
     assert (two.criteria["b"].tied, two.criteria["b"].label) == (True, "UNMET")
@@ -118,7 +118,7 @@ def test_permutations_vote_and_a_liking_for_the_first_place_cancels() -> None:
         {"answers": ["UNMET", "MET", "CANNOT_ASSESS"]},
     ]
     assert [vote.judge for vote in votes][1].endswith(", order 2")  # type: ignore[union-attr]
-    six = rubric.grade("a", judge=prefers_the_first, permutations=6)
+    six = rubricate.grade_one(rubric, "a", judge=prefers_the_first, permutations=6)
     assert Counter(vote.label for vote in six.criteria["b"].votes) == {
         "MET": 2,
         "UNMET": 2,
@@ -157,12 +157,16 @@ def test_one_answer_is_one_vote_however_many_orders_are_asked_for() -> None:
 
 def test_replicates_of_what_has_no_order_are_votes_of_their_own() -> None:
     rubric = Rubric([METRIC])
-    verdict = rubric.grade("Rome", judge=reads, permutations=2, replicates=2).criteria["m"]
+    verdict = rubricate.grade_one(
+        rubric, "Rome", judge=reads, permutations=2, replicates=2
+    ).criteria["m"]
     assert [vote.judge for vote in verdict.votes] == ["python/reads", "python/reads #2"]
 
 
 def test_a_quorum_is_not_reached_by_one_answer_and_the_error_says_why() -> None:
-    item = Rubric([METRIC, BINARY]).grade("Rome", judge=reads, permutations=3, min_votes=3)
+    item = rubricate.grade_one(
+        Rubric([METRIC, BINARY]), "Rome", judge=reads, permutations=3, min_votes=3
+    )
     error = item.criteria["m"].error
     assert item.criteria["b"].status == "judged"
     assert error is not None
@@ -173,7 +177,9 @@ def test_a_quorum_is_not_reached_by_one_answer_and_the_error_says_why() -> None:
 def test_one_answer_to_several_orders_goes_on_to_the_next_stage() -> None:
     strong = PythonModel(reads, name="strong")
     stages = [rubricate.Panel([reads], permutations=3), strong]
-    verdict = Rubric([METRIC]).grade("Rome", judge=rubricate.Cascade(stages, 0.9)).criteria["m"]
+    verdict = rubricate.grade_one(
+        Rubric([METRIC]), "Rome", judge=rubricate.Cascade(stages, 0.9)
+    ).criteria["m"]
     assert verdict.stage == 2
     assert [vote.judge for vote in verdict.votes] == ["python/reads", "strong"]
 
@@ -191,7 +197,7 @@ def test_weights_are_learnt_where_a_judge_has_no_vote_of_its_own() -> None:
 def test_permutations_of_several_criteria_in_one_call_vote_as_well(endpoint: Any) -> None:
     rubric = Rubric([BINARY, CHOICE])
     options: Any = {"base_url": endpoint.url, "criteria_per_call": "all", "permutations": 2}
-    item = rubric.grade("a", judge="m", **options)
+    item = rubricate.grade_one(rubric, "a", judge="m", **options)
     assert [len(verdict.votes) for verdict in item.criteria.values()] == [2, 2]
     shown = [[part.labels for part in request.criteria] for request in endpoint.requests]
     assert shown[0] == [
@@ -266,4 +272,4 @@ def test_criteria_of_one_call_are_shuffled_and_each_gets_its_own_answer() -> Non
 )
 def test_orders_that_cannot_be_are_refused(judge: Any, options: Any, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        Rubric([BINARY]).grade("a", judge=judge, **options)
+        rubricate.grade_one(Rubric([BINARY]), "a", judge=judge, **options)

@@ -341,8 +341,8 @@ def test_the_embedded_judge_says_its_own_probabilities() -> None:
         ]
     )
     text = "The speed of light is 300000 km/s."
-    explained = rubric.grade(text).criteria
-    found = rubric.grade(text, mode="probability").criteria
+    explained = rubricate.grade_one(rubric, text).criteria
+    found = rubricate.grade_one(rubric, text, mode="probability").criteria
     assert found["b"].detail is not None
     assert found["b"].detail["obtained"] == "model"
     assert found["b"].probability == explained["b"].probability
@@ -373,7 +373,7 @@ def test_what_does_not_fit_the_mode_is_refused(judge: Any, options: Any, message
     if judge == "m":
         options = {"base_url": "http://127.0.0.1:9/v1", **options}
     with pytest.raises(InputError, match=message):
-        Rubric([BINARY]).grade("a", judge=judge, **options)
+        rubricate.grade_one(Rubric([BINARY]), "a", judge=judge, **options)
 
 
 def test_a_note_on_a_criterion_is_shown_but_not_in_the_question_without_content() -> None:
@@ -388,7 +388,9 @@ def test_a_prompt_of_ones_own_has_no_tokens_and_no_orders(tmp_path: Any) -> None
     prompt = tmp_path / "own.jinja"
     for options in ({"mode": "probability"}, {"shuffle": 1}):
         with pytest.raises(InputError, match="has a form of its own"):
-            Rubric([BINARY]).grade("a", judge=lambda messages: "", judge_prompt=prompt, **options)
+            rubricate.grade_one(
+                Rubric([BINARY]), "a", judge=lambda messages: "", judge_prompt=prompt, **options
+            )
 
 
 # What an endpoint does not name, and how it writes what it names

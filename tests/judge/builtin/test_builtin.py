@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rubricate import grade_one
 from rubricate.judge import BuiltinJudge
 from rubricate.judge.builtin import (
     FEATURE_NAMES,
@@ -481,8 +482,8 @@ def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(m
     )
     text = "A sentence is about speed and light. " * 200_000
     rubric = Rubric([Criterion(name="a", requirement="Mentions the speed of light")])
-    verdict = rubric.grade(text).criteria["a"]
+    verdict = grade_one(rubric, text).criteria["a"]
     assert max(sizes) == 2_000_000
     read = f"Only the first 2,000,000 of its {len(text):,} characters were looked at."
     assert verdict.reason.endswith(read)
-    assert "Only the first" not in rubric.grade(text[:1000]).criteria["a"].reason
+    assert "Only the first" not in grade_one(rubric, text[:1000]).criteria["a"].reason

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rubricate import Criterion, InputError, Rubric, Usage, Verdict
+from rubricate import Criterion, InputError, Rubric, Usage, Verdict, grade_one
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, PythonModel
 
@@ -17,7 +17,7 @@ ANSWER: dict[str, Any] = {"reason": "r", "evidence": ["Thanks"], "verdict": "MET
 
 
 def verdict(function: Any) -> Verdict:
-    return RUBRIC.grade("Thanks a lot.", judge=function).criteria["polite"]
+    return grade_one(RUBRIC, "Thanks a lot.", judge=function).criteria["polite"]
 
 
 async def _async_answer(messages: Any) -> dict[str, Any]:
@@ -134,4 +134,4 @@ def test_a_judge_of_ones_own_among_several_does_not_ignore_the_mode():
 
     own = ModelJudge(PythonModel(lambda messages: ANSWER, "own"))
     with pytest.raises(InputError, match="own answers as it does: give the mode to the others"):
-        RUBRIC.grade("Thanks.", judge=[own, "builtin"], mode="probability")
+        grade_one(RUBRIC, "Thanks.", judge=[own, "builtin"], mode="probability")

@@ -27,6 +27,8 @@ from rubricate.judge import (
     judge_or_model,
 )
 from rubricate.rubric import Verdict
+from rubricate.run import RunOptions
+from rubricate.settings import made
 
 if TYPE_CHECKING:
     import pandas
@@ -162,8 +164,8 @@ class RubricEvaluator:
             stream = ResultStream(
                 reports,
                 self.judge,
-                stop or asyncio.Event(),
-                options,  # type: ignore[arg-type]
+                made(RunOptions, options),
+                stop=stop,
                 on_verdict=on_verdict,
             )
             async with stream:

@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +17,7 @@ from rubricate._documents import format_yaml
 from rubricate._files import Replacement, not_written, user_path
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
+from rubricate.run._options import Storage
 from rubricate.run._plan import Plan, PlannedItem
 from rubricate.run.journal import to_json
 from rubricate.run.results._results import ItemResult
@@ -24,6 +26,7 @@ __all__ = [
     "CACHE_NAME",
     "JOURNAL_NAME",
     "REPORT_NAME",
+    "OpenStorage",
     "ResultsFile",
     "RunFolder",
     "cache_file",
@@ -81,6 +84,24 @@ class RunFolder:
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
         with Replacement(self.summary, private=True) as file:
             file.write(text.encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStorage:
+    """A run's folder and its file of shared answers, made and tried; None for none.
+
+    Raises:
+        InputError: one of them cannot be made or written.
+    """
+
+    folder: RunFolder | None
+    cache: Path | None
+
+    @classmethod
+    def of(cls, storage: Storage) -> OpenStorage:
+        """Make what the options name."""
+        folder = None if storage.run_dir is None else RunFolder(storage.run_dir)
+        return cls(folder, cache_file(storage.cache))
 
 
 def cache_file(folder: str | Path | None) -> Path | None:

@@ -8,7 +8,7 @@ retried, and a circuit breaker stops what has no point. A budget bounds what it 
 from rubricate.run.sending._budget import Budget, RunEnds, Spending
 from rubricate.run.sending._judgement import Judgement, SendFor
 from rubricate.run.sending._limiter import Limits
-from rubricate.run.sending._retries import RetryPolicy
+from rubricate.run.sending._retries import Retries
 from rubricate.run.sending._sender import ModelKey, Sender
 from rubricate.run.sending._single_flight import Locks, SingleFlight
 
@@ -18,7 +18,7 @@ __all__ = [
     "Limits",
     "Locks",
     "ModelKey",
-    "RetryPolicy",
+    "Retries",
     "RunEnds",
     "SendFor",
     "Sender",

@@ -29,6 +29,7 @@ from rubricate.judge import Quota
 from rubricate.rubric import Usage
 from rubricate.run.sending._latency import Latencies
 from rubricate.run.sending._token_bucket import TokenBucket, planned_by, told
+from rubricate.settings import Settings, option
 
 __all__ = ["AdaptiveRate", "Limits"]
 
@@ -56,24 +57,38 @@ USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an endpoint is asked at most.
-
-    Attributes:
-        concurrency: requests in flight at once.
-        requests_per_minute, tokens_per_minute: of the endpoint; None where that is not known.
-            Tokens are those of prompts and replies, estimated before and corrected after.
+@dataclass(frozen=True, kw_only=True)
+class Limits(Settings):
+    """What an endpoint is asked at most. Tokens are those of prompts and replies, estimated before
+    and corrected after.
 
     Raises:
         InputError: a value is not positive.
     """
 
-    concurrency: int = 32
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    concurrency: int = option(
+        32,
+        "The most requests in flight at once.",
+        group="Limits",
+        unit="requests",
+        everyday=True,
+    )
+    requests_per_minute: float | None = option(
+        None,
+        "Requests that the endpoint may be sent in a minute, by all runs of this process together.",
+        group="Limits",
+        usual="as its answers tell",
+        unit="requests a minute",
+    )
+    tokens_per_minute: float | None = option(
+        None,
+        "Tokens, of prompts and replies, that the endpoint may be asked for in a minute.",
+        group="Limits",
+        usual="as its answers tell",
+        unit="tokens a minute",
+    )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.concurrency < 1:
             raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
         for what in ("requests", "tokens"):

@@ -9,6 +9,7 @@ from rubricate.errors import InputError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._progress import Progress
 from rubricate.run.sending._judgement import Judgement, SendFor
+from rubricate.settings import Settings, option
 
 __all__ = ["Budget", "RunEnds", "Spending"]
 
@@ -19,23 +20,31 @@ class RunEnds(Exception):
     """Nothing more is to be asked; the judgement under way is left where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+@dataclass(frozen=True, kw_only=True)
+class Budget(Settings):
     """Bounds of a run; None is none.
-
-    Attributes:
-        max_cost: US dollars that this run may spend, failed judgements and repeated requests
-            included.
-        max_time: seconds that this run may take. Calls in flight are broken off.
 
     Raises:
         InputError: a bound is not more than 0.
     """
 
-    max_cost: float | None = None
-    max_time: float | None = None
+    max_cost: float | None = option(
+        None,
+        "End before more US dollars than these are spent.",
+        more="Failed judgements and repeated requests count.",
+        group="Limits",
+        unit="US dollars",
+        everyday=True,
+    )
+    max_time: float | None = option(
+        None,
+        "End after so many seconds.",
+        more="Requests in flight are broken off.",
+        group="Limits",
+        unit="seconds",
+    )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         for name, bound in (("cost", self.max_cost), ("time", self.max_time)):
             if bound is not None and not bound > 0:
                 raise InputError(f"the greatest {name} must be more than 0, found {bound:g}")

@@ -4,41 +4,57 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rubricate.errors import InputError, ModelError
+from rubricate.settings import Settings, option
 
-__all__ = ["RetryPolicy"]
+__all__ = ["Retries"]
 
 LONGEST_WHILE_LOADING = 5.0
 """The longest wait, in seconds, for a server that loads its model: it says so at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Exponential back-off with full jitter; what the endpoint says goes before.
+@dataclass(frozen=True, kw_only=True)
+class Retries(Settings):
+    """How long a request that fails is tried: exponential back-off with full jitter; what the
+    endpoint says goes before.
 
     Attributes:
-        attempts: how often a request that fails while others get through is sent at most. One
-            refused for its rate (429) is bounded by `deadline` alone.
         first_wait: the longest wait before the second attempt, in seconds; it doubles.
         longest_wait: the longest wait that doubling leads to, in seconds.
-        deadline: how long a judgement may take with all its requests, in seconds, from when the
-            first one goes out.
-        max_outage: how long an endpoint that has answered, or says that it is loading its model,
-            may stay without any answer before it is taken for dead, in seconds. Failures in an
-            outage do not count as attempts.
 
     Raises:
         InputError: a value cannot be used.
     """
 
-    attempts: int = 6
-    first_wait: float = 0.5
-    longest_wait: float = 30.0
-    deadline: float = 600.0
-    max_outage: float = 120.0
+    first_wait: ClassVar[float] = 0.5
+    longest_wait: ClassVar[float] = 30.0
 
-    def __post_init__(self) -> None:
+    attempts: int = option(
+        6,
+        "How often a request that fails while others get through is sent, at most.",
+        more="One refused for its rate (429) is sent until the deadline, however often that is.",
+        group="Limits",
+        unit="requests",
+    )
+    deadline: float = option(
+        600.0,
+        "Seconds that one judgement may take with all its requests; it is failed after.",
+        group="Limits",
+        unit="seconds",
+    )
+    max_outage: float = option(
+        120.0,
+        "Seconds without any answer after which a run is stopped.",
+        more="Of an endpoint that has answered, or says that it is loading its model. Nothing is "
+        "lost until then: failures in an outage do not count as attempts, and the run can be taken "
+        "up later.",
+        group="Limits",
+        unit="seconds",
+    )
+
+    def check(self) -> None:
         if self.attempts < 1:
             raise InputError(f"the attempts must be at least 1, found {self.attempts}")
         if not self.deadline > 0:

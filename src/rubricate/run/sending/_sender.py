@@ -20,7 +20,7 @@ from rubricate.run.sending._descriptors import bounded
 from rubricate.run.sending._hedging import Hedging, LostRequest, over_deadline
 from rubricate.run.sending._judgement import Judgement
 from rubricate.run.sending._limiter import Limiter, Limits, limiter_of
-from rubricate.run.sending._retries import RetryPolicy
+from rubricate.run.sending._retries import Retries
 
 __all__ = ["ModelKey", "Sender"]
 
@@ -62,7 +62,7 @@ class Sender:
         self,
         *,
         limits: Limits,
-        retries: RetryPolicy,
+        retries: Retries,
         on_trouble: Callable[[str], None] = lambda message: None,
         goes_on_without: Callable[[Collection[ModelKey]], bool] = lambda lost: False,
     ) -> None:

@@ -1,0 +1,220 @@
+"""What judges can be told: how a model is reached, how it is asked, and how votes are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rubricate.judge._panel import Weights
+from rubricate.judge.asking import CriteriaPerCall, Examples, Mode, PromptTemplate
+from rubricate.settings import Settings, option
+
+__all__ = ["Asking", "Endpoint", "OwnPrompt", "PairVoting", "Voting"]
+
+NAMED = "models given by name"
+MODELS = "language models"
+MODELS_AND_BUILTIN = "language models and the embedded judge"
+SEVERAL = "several judges, or one several times"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint(Settings):
+    """How a model that is given by name is reached, and what is asked of it."""
+
+    base_url: str | None = option(
+        None,
+        "The address of an OpenAI-compatible server, up to /v1.",
+        more="For a judge given by name.",
+        group="Who judges",
+        says_to=NAMED,
+        everyday=True,
+    )
+    temperature: float | None = option(
+        0.0,
+        "Sampling temperature; None leaves it to the endpoint.",
+        more="For a judge given by name.",
+        group="Who judges",
+        says_to=NAMED,
+    )
+    max_tokens: int | None = option(
+        None,
+        "The most tokens of a reply.",
+        more="It bounds a model that does not stop writing. For a judge given by name.",
+        group="Who judges",
+        usual="the endpoint's own limit",
+        unit="tokens",
+        says_to=NAMED,
+    )
+    timeout: float = option(
+        120.0,
+        "Seconds that one request may take.",
+        more="For a judge given by name.",
+        group="Limits",
+        unit="seconds",
+        says_to=NAMED,
+    )
+    prices: str | Path | None = option(
+        None,
+        "A file of prices by model, before the built-in ones.",
+        more="For a judge given by name; see docs/running.md.",
+        group="Limits",
+        says_to=NAMED,
+        written="str | None",
+        is_path=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPrompt(Settings):
+    """A prompt in place of the usual one."""
+
+    judge_prompt: str | Path | PromptTemplate | None = option(
+        None,
+        "A file with a prompt for language models, in place of the usual one.",
+        more="A Jinja template whose header declares its variables, or a `PromptTemplate`.",
+        group="Who judges",
+        says_to=MODELS,
+        written="str | None",
+        is_path=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(OwnPrompt):
+    """How a judge is asked."""
+
+    mode: Mode | str = option(
+        "explained",
+        "How a language model answers: explained (reason, quotes, verdict) or probability (the "
+        "verdict alone, with the probability of each answer).",
+        more="See docs/judging.md.",
+        group="How they are asked",
+        says_to=MODELS_AND_BUILTIN,
+        written="str",
+        everyday=True,
+    )
+    permutations: int | None = option(
+        None,
+        "Ask in so many orders of the answers.",
+        more="At most 6. In explained mode each is a vote; in probability mode their probabilities "
+        "are averaged.",
+        group="How they are asked",
+        usual="1; 2 in probability mode",
+        unit="orders",
+        says_to=MODELS,
+    )
+    shuffle: int | None = option(
+        None,
+        "A seed that draws the order of the answers for each item, and of the criteria of one "
+        "request.",
+        group="How they are asked",
+        usual="the rubric's order",
+        says_to=MODELS,
+    )
+    require_evidence: bool | None = option(
+        None,
+        "Verdicts whose quotes are not in the submission are asked again, then abstain.",
+        more="For explained mode; see docs/judging.md.",
+        group="How they are asked",
+        usual="only metric criteria",
+        says_to=MODELS,
+    )
+    correct_prior: bool = option(
+        True,
+        "Correct probabilities by those of a question without content (contextual calibration).",
+        more="For probability mode.",
+        group="How they are asked",
+        says_to=MODELS,
+    )
+    samples: int | None = option(
+        None,
+        "Replies drawn in each order where a model gives no probabilities.",
+        more="For probability mode.",
+        group="How they are asked",
+        usual="5",
+        unit="replies",
+        says_to=MODELS,
+    )
+    criteria_per_call: CriteriaPerCall = option(
+        1,
+        "Criteria asked about in one request: a number, or all.",
+        more="More than one is cheaper, and judges them less apart.",
+        group="How they are asked",
+        unit="criteria",
+        says_to=MODELS,
+        written="int | Literal['all']",
+    )
+    chunk_tokens: int | None = option(
+        None,
+        "Read submissions of more tokens in parts of at most so many.",
+        more="See docs/reports.md.",
+        group="How they are asked",
+        usual="whole",
+        unit="tokens",
+        says_to=MODELS,
+    )
+    examples: Examples | None = option(
+        None,
+        "Labelled items to show to a language model, or to refit the embedded judge on.",
+        group="Who judges",
+        says_to=MODELS_AND_BUILTIN,
+        written="str | None",
+        is_path=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairVoting(Settings):
+    """How the votes of several judges are counted where they compare two submissions."""
+
+    nominal: str | None = option(
+        None,
+        "Votes on options without order: mode, weighted_mode, unanimous.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+    )
+    weights: Weights | None = option(
+        None,
+        "What each judge's vote counts: reliability, numbers in the judges' order, or by name.",
+        more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+        written="str | list[float] | dict[str, float] | None",
+    )
+    min_votes: int = option(
+        1,
+        "With fewer votes that decide, a verdict is failed.",
+        group="Several judges, or one several times",
+        unit="votes",
+        says_to=SEVERAL,
+    )
+    replicates: int = option(
+        1,
+        "How often each judge is asked, a vote each time.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Voting(PairVoting):
+    """How the votes of several judges are counted, or of one that is asked several times."""
+
+    strategy: str | None = option(
+        None,
+        "Votes on binary criteria: majority, weighted, unanimous, any.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+    )
+    ordinal: str | None = option(
+        None,
+        "Votes on ordered options and scales: mean, median, weighted_mean, mode, min, max.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+    )
+    numeric: str | None = option(
+        None,
+        "Votes on metric criteria: mean, median, weighted_mean.",
+        group="Several judges, or one several times",
+        says_to=SEVERAL,
+    )

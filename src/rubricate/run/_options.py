@@ -1,0 +1,106 @@
+"""What a run can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rubricate.errors import InputError
+from rubricate.rubric import Scoring
+from rubricate.run._progress import Progress
+from rubricate.run.sending import Budget, Limits, Retries
+from rubricate.settings import Settings, option
+
+__all__ = ["Listening", "Planning", "RunOptions", "SharedAnswers", "Storage"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planning(Settings):
+    """What of a dataset may be asked about, and in which order."""
+
+    leader_first: bool | None = option(
+        None,
+        "Send an item's first request before its others, for the endpoint's cache.",
+        group="How they are asked",
+        usual="where it is known to have one",
+        says_to="language models",
+    )
+    allow_code: bool = option(
+        False,
+        "Run code that the rubric names (function: package.module:name).",
+        more="Callables that are given as such need no leave.",
+        group="What is graded",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedAnswers(Settings):
+    """Where answers are that runs share."""
+
+    cache: str | Path | None = option(
+        None,
+        "A folder with answers that runs share; what is in it costs nothing.",
+        group="The run",
+        usual="none; in the shell the user's cache folder",
+        written="str | None",
+        is_path=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage(SharedAnswers):
+    """Where a run is kept, and what it takes from there.
+
+    Raises:
+        InputError: two of the options exclude each other.
+    """
+
+    run_dir: str | Path | None = option(
+        None,
+        "The run folder, for journal and results; taken up again if it is there.",
+        group="The run",
+        written="str | None",
+        is_path=True,
+        everyday=True,
+    )
+    fresh: bool = option(
+        False,
+        "Ask everything anew: an earlier journal is moved aside, and the cache is not read.",
+        group="The run",
+    )
+    retry_failed: bool = option(
+        False, "Ask for nothing but what failed in the earlier run.", group="The run"
+    )
+
+    def check(self) -> None:
+        if self.fresh and self.retry_failed:
+            raise InputError("fresh and retry_failed exclude each other: give one of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listening(Settings):
+    """Who is told how far a run is."""
+
+    on_progress: Callable[[Progress], None] | None = option(
+        None, "Called after every verdict.", group="Output"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Listening):
+    """All that a run can be told."""
+
+    limit: int | None = option(
+        None,
+        "Grade only so many items, from the first.",
+        group="What is graded",
+        unit="items",
+        everyday=True,
+    )
+    author_key: str | None = option(
+        None,
+        "Where metadata says which model wrote the text; a judge of its family is warned about.",
+        group="What is graded",
+        usual="model, system",
+    )

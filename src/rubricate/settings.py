@@ -1,0 +1,370 @@
+"""Options: each is declared once, in the value that it belongs to; the rest is made from that.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Budget(Settings):
+        max_time: float | None = option(
+            None, "End after so many seconds.", group="Limits", unit="seconds"
+        )
+
+A declaration has the name, the type, the default, the help, the group, and to which judges the
+option says something. From it are made: the keywords of the front doors, with their help and the
+errors for what cannot be meant (`takes`); the shell's options and the keys of its settings file
+(`rubricate.cli`); the tables of docs/options.md. Values are combined by inheritance: the options of
+`grade` are all that its judge and its run take, and each part of the program is given its own
+value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import reprlib
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache, wraps
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast, get_args
+
+from rubricate._documents import did_you_mean
+from rubricate.errors import InputError
+
+__all__ = [
+    "GROUPS",
+    "Group",
+    "Option",
+    "SaysTo",
+    "Settings",
+    "declared",
+    "made",
+    "option",
+    "options_of",
+    "part",
+    "takes",
+    "takes_as_method",
+]
+
+Group = Literal[
+    "What is graded",
+    "Who judges",
+    "How they are asked",
+    "Several judges, or one several times",
+    "Scores",
+    "The run",
+    "Limits",
+    "Output",
+]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""What options are about, in the order in which they are shown."""
+SaysTo = Literal[
+    "any judge",
+    "models given by name",
+    "language models",
+    "language models and the embedded judge",
+    "several judges, or one several times",
+]
+
+_P = ParamSpec("_P")
+_G = TypeVar("_G")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
+_T = TypeVar("_T")
+_OPTION = "option"
+WIDTH = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option as it was declared.
+
+    Attributes:
+        name: what it is called, in Python and in files; `--NAME` with hyphens in the shell.
+        type: what its value is, as Python's annotation says.
+        default: its value where it is not given.
+        help: what it does, in a sentence or two.
+        more: what Python's documentation says beyond that.
+        group: what it is about.
+        usual: what is done where it is not given, where `default` does not say it.
+        unit: what its number counts.
+        says_to: the judges to which it says something.
+        written: what its value is in a file and in the shell, where that is not `type`.
+        is_path: whether it names a file or a folder; those in a settings file are relative to it.
+        everyday: whether the shell's short help shows it.
+    """
+
+    name: str
+    type: str
+    default: Any
+    help: str
+    more: str = ""
+    group: Group = "Output"
+    usual: str | None = None
+    unit: str | None = None
+    says_to: SaysTo = "any judge"
+    written: str | None = None
+    is_path: bool = False
+    everyday: bool = False
+
+    @property
+    def shown_default(self) -> str | None:
+        """What stands where it is not given, in words; None where nothing needs to be said."""
+        if self.usual is not None:
+            return self.usual
+        if self.default is None or isinstance(self.default, bool | list):
+            return "yes" if self.default is True else None
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+
+
+def option(default: _T, help: str, **declared: Any) -> _T:
+    """A dataclass's field that is an option; `declared` are the attributes of `Option`."""
+    return field(default=default, metadata={_OPTION: {"help": help, **declared}})
+
+
+@cache
+def options_of(kind: type) -> Mapping[str, Option]:
+    """The options that a class of settings declares and inherits, by name and in their groups."""
+    found = [
+        Option(name=one.name, type=str(one.type), default=one.default, **one.metadata[_OPTION])
+        for one in fields(kind)
+        if _OPTION in one.metadata
+    ]
+    found.sort(key=lambda one: GROUPS.index(one.group))
+    return {one.name: one for one in found}
+
+
+def declared(kind: type, says_to: SaysTo) -> frozenset[str]:
+    """The names of the options of a class that say something to these judges alone."""
+    return frozenset(one.name for one in options_of(kind).values() if one.says_to == says_to)
+
+
+class Settings:
+    """Base of the values that options belong to. They are checked when they are made.
+
+    A class that derives from it says in `check` what values its own options cannot have.
+
+    Raises:
+        InputError: an option's value is of another type than is declared, or cannot be used.
+    """
+
+    def __post_init__(self) -> None:
+        own: type = type(self)
+        for one in options_of(own).values():
+            _check_type(one, getattr(self, one.name))
+        for kind in own.__mro__:
+            check = vars(kind).get("check")
+            if check is not None:
+                check(self)
+
+
+def made(kind: Callable[..., _T], given: Mapping[str, Any]) -> _T:
+    """A class of settings with options by their names.
+
+    Raises:
+        TypeError: it has no such option.
+        InputError: an option's value is of another type than is declared, or cannot be used.
+    """
+    _check_names(_signature(cast("type", kind)), given)
+    return kind(**given)
+
+
+def part(kind: type[_T], options: object) -> _T:
+    """The value of a class made of the options that another one has of it."""
+    own: type = kind
+    return kind(**{one: getattr(options, one) for one in _names(own) if hasattr(options, one)})
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
+
+
+# What an option is declared as
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_named(name: str) -> Callable[[Any], bool]:
+    """Whether a value is of a class of this name, which belongs to a room."""
+    return lambda value: any(base.__name__ == name for base in type(value).__mro__)
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool)),
+    "float": ("a number", _is_number),
+    "bool": ("True or False", lambda v: isinstance(v, bool)),
+    "str": ("a text", lambda v: isinstance(v, str)),
+    "CannotAssess": ("a text", lambda v: isinstance(v, str)),
+    "Form": ("a text", lambda v: isinstance(v, str)),
+    "Mode": ("a text", lambda v: isinstance(v, str)),
+    "Path": ("a path", lambda v: isinstance(v, PathLike)),
+    "Rubric": ("a Rubric", _is_named("Rubric")),
+    "RubricDataset": ("a RubricDataset", _is_named("RubricDataset")),
+    "Examples": ("Examples", _is_named("Examples")),
+    "PromptTemplate": ("a PromptTemplate", _is_named("PromptTemplate")),
+    "LengthPenalty": ("a LengthPenalty", _is_named("LengthPenalty")),
+    "Mapping[str, Any]": ("a mapping", lambda v: isinstance(v, Mapping)),
+    "Callable[[Progress], None]": ("a callable", callable),
+    "None": ("None", lambda v: v is None),
+}
+"""What an option is declared as: in words, and whether a value is one. Declarations with anything
+else in them are checked where they are used."""
+
+
+@cache
+def _kinds(type_: str) -> tuple[tuple[str, Callable[[Any], bool]], ...]:
+    allowed = type_.split(" | ")
+    found = tuple(_KINDS[kind] for kind in allowed if kind in _KINDS)
+    return found if len(found) == len(allowed) else ()
+
+
+def _check_type(option: Option, value: object) -> None:
+    kinds = _kinds(option.type)
+    if kinds and not any(is_one(value) for _, is_one in kinds):
+        words = " or ".join(dict.fromkeys(word for word, _ in kinds))
+        raise InputError(f"{option.name} must be {words}, found {reprlib.repr(value)}")
+
+
+# Front doors
+
+
+def takes(kind: Callable[_P, _G]) -> Callable[[Callable[[_G], _R]], Callable[_P, _R]]:
+    """Let a function be called with the fields of a class of settings, and be given the value.
+
+    Its signature is that of the class, for type checkers and for `help`; its documentation also
+    says what each option does.
+    """
+
+    def make(function: Callable[[_G], _R]) -> Callable[_P, _R]:
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def asynchronous(*args: Any, **given: Any) -> Any:
+                __tracebackhide__ = True  # pytest shows the line that calls
+                return await function(_made(kind, function, args, given))
+
+            return cast("Callable[_P, _R]", _documented(asynchronous, kind))
+
+        @wraps(function)
+        def plain(*args: _P.args, **given: _P.kwargs) -> _R:
+            __tracebackhide__ = True
+            return function(_made(kind, function, args, given))
+
+        return _documented(plain, kind)
+
+    return make
+
+
+def takes_as_method(
+    kind: Callable[_P, _G],
+) -> Callable[[Callable[[_S, _G], _R]], Callable[Concatenate[_S, _P], _R]]:
+    """`takes` for a method."""
+
+    def make(function: Callable[[_S, _G], _R]) -> Callable[Concatenate[_S, _P], _R]:
+        @wraps(function)
+        def method(self: _S, /, *args: _P.args, **given: _P.kwargs) -> _R:
+            return function(self, _made(kind, function, args, given))
+
+        return _documented(method, kind, of_method=True)
+
+    return make
+
+
+def _made(
+    kind: Callable[..., _G],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    given: Mapping[str, Any],
+) -> _G:
+    """The value of what a function was called with.
+
+    Raises:
+        TypeError: there is no such argument, or one is missing.
+        InputError: an option's value is of another type than is declared, or cannot be used.
+    """
+    signature = _signature(cast("type", kind))
+    _check_names(signature, given)
+    try:
+        signature.bind(*args, **given)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}: {error}") from None
+    return kind(*args, **given)
+
+
+def _check_names(signature: inspect.Signature, given: Iterable[str]) -> None:
+    for name in given:
+        if name not in signature.parameters:
+            hint = did_you_mean(name, [*signature.parameters])
+            raise TypeError(f"unexpected keyword argument '{name}'{hint}")
+
+
+class _Annotation(str):
+    """A type as `help` shows it: without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+@cache
+def _signature(kind: type) -> inspect.Signature:
+    """That of a class of settings: what is not an option first, then the options by groups."""
+    found = inspect.signature(kind)
+    shown = {
+        name: one.replace(annotation=_Annotation(one.annotation))
+        for name, one in found.parameters.items()
+    }
+    options = [shown.pop(name) for name in options_of(kind)]
+    return found.replace(
+        parameters=[*shown.values(), *options], return_annotation=inspect.Signature.empty
+    )
+
+
+def _documented(
+    door: Callable[_P, _R], kind: Callable[..., Any], *, of_method: bool = False
+) -> Callable[_P, _R]:
+    """A function with the signature of what it is called with, and what that is in its docs."""
+    signature = _signature(cast("type", kind))
+    returned = _Annotation(door.__annotations__.get("return", ""))
+    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)] if of_method else []
+    parameters = [*own, *signature.parameters.values()]
+    door.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=returned or inspect.Signature.empty
+    )
+    door.__annotations__ = {
+        one.name: one.annotation for one in parameters if one.annotation is not one.empty
+    } | ({"return": returned} if returned else {})
+    door.__doc__ = _with_options(inspect.getdoc(door) or "", cast("type", kind))
+    del door.__wrapped__  # type: ignore[attr-defined]
+    return door
+
+
+def _with_options(text: str, kind: type) -> str:
+    """A docstring whose `Args` also say what every option does."""
+    lines = [
+        line
+        for one in options_of(kind).values()
+        for line in textwrap.wrap(
+            f"{one.name}: {_said(one)}",
+            WIDTH,
+            initial_indent="    ",
+            subsequent_indent="        ",
+            break_on_hyphens=False,
+        )
+    ]
+    head, separator, rest = text.partition("\nArgs:\n")
+    if not separator:
+        sections = ("\nReturns:\n", "\nRaises:\n")
+        places = [head.index(section) for section in sections if section in head]
+        cut = min(places, default=len(head))
+        before, after = head[:cut].rstrip("\n"), head[cut:]
+        return "\n".join([before, "", "Args:", *lines, *([after] if after else [])])
+    arguments, _, after = rest.partition("\n\n")
+    return "\n".join([head, "Args:", arguments, *lines, *(["", after] if after else [])])
+
+
+def _said(option: Option) -> str:
+    usual = option.shown_default
+    default = "" if usual is None or option.default is True else f"Default: {usual}."
+    return " ".join(filter(None, (option.help, option.more, default)))
