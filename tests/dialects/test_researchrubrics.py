@@ -27,7 +27,6 @@ from rubricate.dialects.researchrubrics import (
     evaluate_reports_batch,
     evaluate_task_rubrics,
     figures,
-    figures_view,
     find_reports,
     lines_of,
     read_tasks,
@@ -332,7 +331,7 @@ def test_a_failed_penalty_is_in_no_mean_and_faultless_differs_from_failed_and_fa
 def test_names_with_brackets_are_shown_as_they_are():
     row = {"sample_id": "a[/b]", "domain": "[red]", "axis": "[/]", "weight": 1.0, "score": 1.0}
     console = Console(file=io.StringIO(), width=120)
-    console.print(figures_view(figures(lines_of([row]))))
+    console.print(figures(lines_of([row])))
     shown = console.file.getvalue()
     assert ("a[/b]" in shown, "[red]" in shown, "[/]" in shown) == (True, True, True)
 

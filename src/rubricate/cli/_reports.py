@@ -26,7 +26,6 @@ from rubricate.dialects.researchrubrics import (
     Reports,
     ResultLines,
     RubricEvaluator,
-    figures_view,
     find_reports,
     read_tasks,
     results_path,
@@ -220,7 +219,7 @@ def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings
         print(json.dumps(data, indent=2, ensure_ascii=False))
     elif not settings.quiet:
         shown = console()
-        shown.print(figures_view(batch.figures()))
+        shown.print(batch.figures())
         shown.print()
         for line in _run_lines(summary, output):
             shown.print(line, soft_wrap=True)

@@ -39,7 +39,6 @@ from rubricate.dialects.researchrubrics._tasks import (
     TaskCriterion,
     read_tasks,
 )
-from rubricate.dialects.researchrubrics._views import figures_view
 from rubricate.dialects.researchrubrics.evaluate_single_report import (
     DEFAULT_MODEL,
     MAX_CONCURRENT,
@@ -78,7 +77,6 @@ __all__ = [
     "evaluate_reports_batch",
     "evaluate_task_rubrics",
     "figures",
-    "figures_view",
     "find_reports",
     "lines_of",
     "read_results",

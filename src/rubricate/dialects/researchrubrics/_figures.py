@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 from numbers import Real
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rubricate.dialects.researchrubrics._tasks import NOT_SATISFIED, SATISFIED
 from rubricate.errors import InputError
 from rubricate.rubric import least_ratio
+from rubricate.views import GAP, Column, Report, Row, Section, Table, figure, numbers, p_text, say
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate, LabelAgreement, PairedComparison
@@ -34,6 +35,10 @@ __all__ = [
 ]
 
 LABELS = (SATISFIED, NOT_SATISFIED)
+CONVENTIONS = (
+    "F1 is macro-F1: the mean over the verdicts that either side gave; F1(0) counts a verdict that "
+    "neither gave as 0. By task: the mean over tasks of each task's own."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +236,8 @@ class AgreementFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of a batch.
+class Figures(Report):
+    """The figures of a batch; `print` shows them, and they have all forms of a report.
 
     Attributes:
         reports: each report.
@@ -249,9 +254,28 @@ class Figures:
     differences: tuple[SystemDifference, ...]
     agreement: tuple[AgreementFigures, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON values."""
-        return asdict(self)
+    @property
+    def title(self) -> str:
+        return "Compliance of research reports"
+
+    def sections(self) -> Iterator[Section]:
+        """Compliance by report, axis, domain and system; differences, and agreement with people."""
+        yield _table_of_reports(self.reports)
+        for heading, groups in (
+            ("axis", self.axes),
+            ("domain", self.domains),
+            ("system", self.systems),
+        ):
+            if groups:
+                yield GAP
+                yield _table_of_groups(heading, groups)
+        if self.differences:
+            yield GAP
+            yield _table_of_differences(self.differences)
+        if self.agreement:
+            yield GAP
+            yield _table_of_agreement(self.agreement)
+            yield say(CONVENTIONS, "quiet")
 
 
 def figures(lines: Sequence[Line]) -> Figures:
@@ -433,3 +457,92 @@ def _zero_f1(found: LabelAgreement) -> float | None:
         return None
     values = [found.by_label[label]["f1"].value for label in LABELS]
     return sum(value or 0.0 for value in values) / len(LABELS)
+
+
+# How they are shown
+
+
+def _table_of_reports(reports: Iterable[ReportFigures]) -> Table:
+    return Table(
+        [
+            Column("report", is_text=True),
+            *numbers("domain", "compliance", "lowest", "highest", "judged", "missing"),
+        ],
+        [
+            Row(
+                [
+                    f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
+                    one.domain,
+                    figure(one.compliance.value, 3),
+                    figure(one.compliance.lowest, 3),
+                    figure(one.compliance.highest, 3),
+                    str(one.compliance.judged),
+                    str(one.compliance.missing),
+                ]
+            )
+            for one in reports
+        ],
+    )
+
+
+def _table_of_groups(heading: str, groups: Iterable[GroupFigures]) -> Table:
+    return Table(
+        [
+            Column(heading, is_text=True),
+            *numbers("compliance [95 %]", "lowest", "highest", "reports", "without", "missing"),
+        ],
+        [
+            Row(
+                [
+                    one.name,
+                    str(one.mean),
+                    figure(one.lowest, 3),
+                    figure(one.highest, 3),
+                    str(one.reports),
+                    str(one.without),
+                    str(one.missing),
+                ]
+            )
+            for one in groups
+        ],
+    )
+
+
+def _table_of_differences(differences: Iterable[SystemDifference]) -> Table:
+    return Table(
+        [Column("difference", is_text=True), *numbers("by [95 %]", "p", "tasks")],
+        [
+            Row(
+                [
+                    f"{one.b} - {one.a}",
+                    str(one.comparison.bootstrapped),
+                    p_text(one.comparison.permutation.p_value),
+                    str(one.comparison.n),
+                ]
+            )
+            for one in differences
+        ],
+    )
+
+
+def _table_of_agreement(parts: Iterable[AgreementFigures]) -> Table:
+    return Table(
+        [
+            Column("with people", is_text=True),
+            *numbers("n", "F1 [95 %]", "F1(0)", "F1 by task", "F1(0) by task", "pooled kappa"),
+        ],
+        [
+            Row(
+                [
+                    one.name,
+                    str(one.agreement.n),
+                    str(one.macro_f1),
+                    figure(one.macro_f1_zero, 3),
+                    figure(one.macro_f1_by_task, 3),
+                    figure(one.macro_f1_zero_by_task, 3),
+                    str(one.pooled_kappa),
+                ]
+            )
+            for one in parts
+        ],
+    )
