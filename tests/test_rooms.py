@@ -59,6 +59,15 @@ def test_a_room_imports_only_rooms_above_it_and_by_their_door(path):
         assert not any(part.startswith("_") for part in parts), f"{path} goes past {module}'s door"
 
 
+def test_a_sub_room_is_entered_by_its_door():
+    sub_rooms = {path.parent for path in SOURCE.glob("*/*/__init__.py")}
+    for path in files():
+        for module in imports(path):
+            owner = SOURCE.joinpath(*module.split(".")[1:-1])
+            if module.rpartition(".")[2].startswith("_") and owner in sub_rooms:
+                assert owner in path.parents, f"{path} goes past {owner}'s door to {module}"
+
+
 def test_the_architecture_draws_every_room_and_no_other():
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
     drawing = page.split("```")[1]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from rubricate import Criterion, Rubric
+from rubricate.cli._run_dirs import criteria_of
 from rubricate.testing import ScriptedEndpoint
 
 ROOT = Path(__file__).parents[2]
@@ -162,3 +164,8 @@ def test_pairs_attacks_and_reports_have_their_own_folders_too(rubricate, endpoin
             done = rubricate(*command, *model, *options)
             assert done.returncode == 0, done.stderr
         assert len(list((tmp_path / "runs").glob("[!.]*"))) == before + 2
+
+
+def test_criteria_without_a_name_go_by_what_they_require():
+    rubric = Rubric([Criterion(requirement="Is short"), Criterion(name="a", requirement="Is true")])
+    assert criteria_of(rubric) == ["Is short", "a"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Span, Tracer
 
-    from rubricate.run.results._results import Outcome
+    from rubricate.run.results import Outcome
 
 __all__ = ["RunSpan", "is_traced", "traced"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rubricate.dataset.items._annotations import Annotations
     from rubricate.dataset.items._context import ContextDocument
     from rubricate.dataset.items._conversion import Converter
-    from rubricate.dataset.items._documents import (
+    from rubricate.dataset.items._document_files import (
         DOCUMENT_SUFFIXES,
         read_document,
         read_document_file,

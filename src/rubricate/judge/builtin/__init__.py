@@ -17,6 +17,7 @@ from rubricate._lazy import lazy_door
 from rubricate.judge.builtin._classifier import Classifier
 from rubricate.judge.builtin._features import FEATURE_NAMES
 from rubricate.judge.builtin._inputs import Classification, Inputs, Labelled, Option
+from rubricate.judge.builtin._text import STOP_WORDS, stem
 from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ else:  # numpy comes with what fits
 
 __all__ = [
     "FEATURE_NAMES",
+    "STOP_WORDS",
     "BuiltinJudge",
     "Classification",
     "Classifier",
@@ -36,5 +38,6 @@ __all__ = [
     "Option",
     "fit",
     "refit",
+    "stem",
     "unseen_figures",
 ]
