@@ -21,8 +21,7 @@ from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, Journal, verdict_from_record
-from rubricate.run.results import DocumentWork
-from rubricate.run.results import CACHE_NAME, JOURNAL_NAME
+from rubricate.run.results import CACHE_NAME, JOURNAL_NAME, DocumentWork
 from rubricate.views import Facts, Report, Section
 
 __all__ = ["Range", "RunEstimate", "estimate"]

@@ -20,8 +20,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, Journal, open_journal
-from rubricate.run.results import OpenStorage, ResultsFile
-from rubricate.run.results import ItemResult, Outcome
+from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Budget, Limits, Retries, Sender
 from rubricate.settings import part
 
