@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,8 @@ def test_judges_says_which_keys_are_set_and_never_shows_them(rubricate):
     assert "missing" in lines["openai/MODEL"]
     assert "optional" in lines["ollama/MODEL"]
     assert "planted-key-1234" not in done.stdout
-    assert "extra pandas: installed" in done.stdout
+    here = "installed" if find_spec("pandas") else "not installed"
+    assert f"extra pandas: {here}" in done.stdout
 
 
 def test_judges_as_json(rubricate):
@@ -90,7 +92,7 @@ def test_judges_as_json(rubricate):
     keys = {row["judge"]: row["key_set"] for row in told["judges"]}
     assert keys["mistral/MODEL"] is True
     assert keys["deepseek/MODEL"] is False
-    assert told["extras"]["pandas"] is True
+    assert told["extras"]["pandas"] is (find_spec("pandas") is not None)
 
 
 def test_without_a_command_it_shows_its_help(installed):

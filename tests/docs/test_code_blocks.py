@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from rubricate import Rubric, RubricDataset
+from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,12 @@ class OpenPage:
                 assert same_but_for_times(printed) == same_but_for_times(expected)
 
     def _shell(self, script: str) -> str:
+        printed = self._printed(script)
+        if needs := re.search(r"^Error: (.*) needs an extra: .*\[(\w+)\]", printed, re.MULTILINE):
+            raise MissingExtraError(needs[1], needs[2])
+        return printed
+
+    def _printed(self, script: str) -> str:
         """What a script prints; lines that are nothing but our command are run in this process."""
         lines = script.replace("\\\n", " ").splitlines()
         found = [OURS.fullmatch(line) for line in lines]
