@@ -10,8 +10,8 @@ from itertools import islice
 from rubricate.dataset import (
     ContextDocument,
     DataItem,
-    Entry,
     Gradable,
+    Item,
     RubricDataset,
     Survey,
     survey_of,
@@ -28,11 +28,11 @@ LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two submissions for one task; both entries share everything else."""
+    """Two submissions for one task; both items share everything else."""
 
     id: str
-    first: Entry
-    second: Entry
+    first: Item
+    second: Item
 
 
 class Pairs:
@@ -80,17 +80,17 @@ class Pairs:
             InputError: an item has no other, the two have different prompts, or there is nothing
                 that a judge is asked about.
         """
-        return self._surveyed if limit is None else survey_of(self.entries(limit))
+        return self._surveyed if limit is None else survey_of(self.to_grade(limit))
 
     @cached_property
     def _surveyed(self) -> Survey:
         return survey_of(self._items())
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """Each pair's two items, the one with the first submission shown first before the other."""
         return islice(self._items(), limit)
 
-    def _items(self) -> Iterator[Entry]:
+    def _items(self) -> Iterator[Item]:
         for pair in self._by_id() if self._have_ids else self._by_place():
             if pair.first.prompt != pair.second.prompt:
                 raise InputError(
@@ -102,12 +102,18 @@ class Pairs:
                 (REVERSE, pair.second, pair.first),
             ):
                 item = DataItem(
-                    shown.item.submission,
+                    shown.data.submission,
                     id=f"{pair.id}/{order}",
-                    context=pair.first.item.context,
-                    metadata={"pair": pair.id, OTHER: other.item.submission},
+                    context=pair.first.data.context,
+                    metadata={"pair": pair.id, OTHER: other.data.submission},
                 )
-                yield Entry(item.id, item, rubric, pair.first.prompt, pair.first.reference)
+                yield Item.of(
+                    item,
+                    rubric,
+                    id=item.id,
+                    prompt=pair.first.prompt,
+                    reference=pair.first.reference,
+                )
 
     def _questions(self, rubric: Rubric) -> Rubric:
         """The questions which of two is better by a rubric; that asked for last is kept."""
@@ -125,9 +131,9 @@ class Pairs:
     @cached_property
     def _have_ids(self) -> bool:
         return any(
-            entry.item.id != entry.item.content_id()
+            item.data.id != item.data.content_id()
             for side in (self._first, self._second)
-            for entry in side.entries()
+            for item in side.to_grade()
         )
 
     def _by_place(self) -> Iterator[_Pair]:
@@ -138,27 +144,27 @@ class Pairs:
             raise InputError(
                 f"{first} items and {second} items without ids cannot be paired: give them ids"
             )
-        both = zip(self._first.entries(), self._second.entries(), strict=True)
+        both = zip(self._first.to_grade(), self._second.to_grade(), strict=True)
         for number, (one, other) in enumerate(islice(both, self._limit), start=1):
             yield _Pair(str(number), one, other)
 
     def _by_id(self) -> Iterator[_Pair]:
-        waiting: dict[str, Entry] = {}
-        others = self._second.entries()
-        for entry in islice(self._first.entries(), self._limit):
-            while entry.id not in waiting:
+        waiting: dict[str, Item] = {}
+        others = self._second.to_grade()
+        for item in islice(self._first.to_grade(), self._limit):
+            while item.id not in waiting:
                 other = next(others, None)
                 if other is None:
                     raise self._unpaired()
                 waiting[other.id] = other
-            yield _Pair(entry.id, entry, waiting.pop(entry.id))
+            yield _Pair(item.id, item, waiting.pop(item.id))
         if self._limit is None and (waiting or next(others, None) is not None):
             raise self._unpaired()
 
     def _unpaired(self) -> InputError:
         """The error for items that only one of the two has."""
         first, second = (
-            dict.fromkeys(entry.id for entry in side.entries())
+            dict.fromkeys(item.id for item in side.to_grade())
             for side in (self._first, self._second)
         )
         if not first or not second:

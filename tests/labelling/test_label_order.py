@@ -23,7 +23,7 @@ def entries(*items: dict[str, Any]) -> list[Any]:
             for n, item in enumerate(items)
         ],
     }
-    return list(RubricDataset.from_dict(data).entries())
+    return list(RubricDataset.from_dict(data).to_grade())
 
 
 def test_a_random_order_is_the_same_each_time_and_has_what_is_settled_last():
@@ -32,7 +32,7 @@ def test_a_random_order_is_the_same_each_time_and_has_what_is_settled_last():
     assert sorted(order, key=int) == [str(n) for n in range(21)]
     assert order[-1] == "20"
     assert order != [str(n) for n in range(21)]
-    made[5].item.annotations["ann"] = {"speed": "MET"}
+    made[5].data.annotations["ann"] = {"speed": "MET"}
     assert label_order(made, "random", judged={}, labels={}, seed=3) == order
     assert label_order(made, "random", judged={}, labels={}, seed=4) != order
 

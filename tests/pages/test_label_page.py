@@ -113,7 +113,7 @@ def test_ten_items_labelled_by_keyboard_are_in_the_file(tmp_path, serve, new_pag
     rest = {"tone": "warm", "depth": "4", "organs": "0.5"}
     assert all({**labels, **rest} == labels for labels in given)
     assert [item["of the owner"] for item in found] == list(range(10))
-    assert all(len(entry.labels()) == 4 for entry in RubricDataset.from_file(path).entries())
+    assert all(len(entry.labels()) == 4 for entry in RubricDataset.from_file(path).to_grade())
 
 
 def test_labels_are_blind_and_then_decided_on_with_a_reason(tmp_path, serve, new_page, run_command):

@@ -22,7 +22,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.analysis import PairReport
-from rubricate.dataset import Entry, Survey
+from rubricate.dataset import Item, Survey
 from rubricate.pairing import pairs_of
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -42,9 +42,9 @@ def side(what: str, names: list[str]) -> RubricDataset:
     return RubricDataset("p", RUBRIC, items)
 
 
-def paired(entries: Iterator[Entry]) -> list[tuple[str, str]]:
+def paired(items: Iterator[Item]) -> list[tuple[str, str]]:
     """What is shown first and second in each item."""
-    return [(entry.item.submission, entry.item.metadata["second"]) for entry in entries]
+    return [(item.submission, item.data.metadata["second"]) for item in items]
 
 
 @given(st.permutations(NAMES), st.integers(1, len(NAMES)))
@@ -52,10 +52,10 @@ def test_pairs_have_the_order_of_the_first_whatever_that_of_the_second(names, li
     pairs = pairs_of(side("old", NAMES), side("new", names))
     both = [(f"old {name}", f"new {name}") for name in NAMES]
     expected = [shown for old, new in both for shown in ((old, new), (new, old))]
-    assert paired(pairs.entries()) == expected
+    assert paired(pairs.to_grade()) == expected
     assert pairs.survey().items == 2 * len(NAMES)
     limited = pairs_of(side("old", NAMES), side("new", names), limit=limit)
-    assert paired(limited.entries()) == expected[: 2 * limit]
+    assert paired(limited.to_grade()) == expected[: 2 * limit]
 
 
 def test_items_that_only_one_side_has_are_named_whichever_it_is():
@@ -91,11 +91,11 @@ class Counted:
         count = self._count if limit is None else min(limit, self._count)
         return Survey(count, count, count, RUBRIC)
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         for number in range(self.survey(limit).items):
             self.given += 1
             item = DataItem(f"{self._what} {number}", id=str(number))
-            yield Entry(item.id, item, RUBRIC, "p", None)
+            yield Item.of(item, RUBRIC, id=item.id, prompt="p", reference=None)
 
 
 def test_pairs_come_as_they_get_done_and_are_read_as_they_are_needed():

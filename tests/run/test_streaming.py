@@ -16,7 +16,7 @@ import pytest
 
 import rubricate
 from rubricate import InputError, Rubric, RubricDataset, RunStopped
-from rubricate.dataset import Entry, Survey, open_items
+from rubricate.dataset import Survey, open_items
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -336,10 +336,10 @@ def test_a_dataset_of_ones_own_is_graded_item_by_item(make_dataset):
         def survey(self, limit: int | None = None) -> Survey:
             return make_dataset(300).survey(limit)
 
-        def entries(self, limit: int | None = None) -> Any:
-            for entry in make_dataset(300).entries(limit):
+        def to_grade(self, limit: int | None = None) -> Any:
+            for item in make_dataset(300).to_grade(limit):
                 Endless.given += 1
-                yield Entry(entry.id, entry.item, entry.rubric, entry.prompt, entry.reference)
+                yield item
 
     stream = rubricate.grade_stream(Endless(), met, concurrency=2)
     next(stream)

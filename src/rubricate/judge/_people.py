@@ -56,9 +56,9 @@ class People(Judge):
             self._file = RubricDataset.from_file(self.path)
         self._items: list[DataItem] = []
         self._labels: dict[str, Verdict] = {}
-        for entry in self._file.entries():
+        for entry in self._file.to_grade():
             item = replace(
-                entry.item,
+                entry.data,
                 id=entry.id,
                 rubric=entry.rubric,
                 prompt=entry.prompt,
@@ -86,29 +86,27 @@ class People(Judge):
             return Verdict(name, "failed", error=failure, judge=self.name)
         return replace(label, criterion=name, judge=self.name)
 
-    def note_item(
-        self, name: str, case: Case, rubric: Rubric, verdicts: Mapping[str, Verdict]
-    ) -> None:
+    def note_item(self, item: Case, verdicts: Mapping[str, Verdict]) -> None:
         """Remember what of an item waits for people, and what does not any more."""
         waiting = []
-        for criterion in rubric:
+        for criterion in item.rubric:
             verdict = verdicts[criterion.name]
             kind = None if verdict.error is None else verdict.error.kind
             if kind == ESCALATED:
                 waiting.append(criterion.model_copy(update={"name": criterion.name}))
             elif kind != "not_run":
-                self._settled.add(_question(case, criterion))
+                self._settled.add(_question(item, criterion))
         if waiting:
             said = {one.name: _said(verdicts[one.name]) for one in waiting}
-            self._waiting[_subject(case)] = DataItem(
-                case.submission if case.item is None else case.item.submission,
-                "" if case.item is None else case.item.description,
+            self._waiting[_subject(item)] = DataItem(
+                item.data.submission,
+                item.data.description,
                 None,
-                Rubric(waiting, guidelines=rubric.guidelines),
-                case.reference,
-                id=name,
-                prompt=case.prompt,
-                context=list(case.context),
+                Rubric(waiting, guidelines=item.guidelines),
+                item.reference,
+                id=item.id,
+                prompt=item.prompt,
+                context=list(item.context),
                 metadata={VERDICTS: said},
             )
 

@@ -51,7 +51,7 @@ class RecordedJudge(Judge):
         return Verdict(name, "failed", error=Failure("not_recorded", problem), judge=self.name)
 
     def _label(self, case: Case, criterion: Criterion) -> object:
-        given = _votes(case.item).get(self.name)
+        given = _votes(case.data).get(self.name)
         return given.get(criterion.name) if isinstance(given, Mapping) else None
 
 
@@ -70,6 +70,6 @@ def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
     return [RecordedJudge(name) for name in names]
 
 
-def _votes(item: DataItem | None) -> Mapping[str, Any]:
-    found = item.metadata.get(VOTES) if item is not None else None
+def _votes(item: DataItem) -> Mapping[str, Any]:
+    found = item.metadata.get(VOTES)
     return found if isinstance(found, Mapping) else {}

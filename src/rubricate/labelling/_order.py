@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from rubricate.analysis import confidence
-from rubricate.dataset import Entry
+from rubricate.dataset import Item
 from rubricate.rubric import ABSTENTION
 from rubricate.stats import next_to_label
 
@@ -34,7 +34,7 @@ def open_questions(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]
 
 
 def label_order(
-    entries: Sequence[Entry],
+    entries: Sequence[Item],
     order: Order,
     *,
     judged: Mapping[str, Mapping[str, float | None]],
@@ -68,12 +68,12 @@ def label_order(
     return [entries[index].id for index in indices]
 
 
-def _is_settled(entry: Entry) -> bool:
-    return all(label is not None for label in entry.item.ground_truth or [None])
+def _is_settled(entry: Item) -> bool:
+    return all(label is not None for label in entry.data.ground_truth or [None])
 
 
 def _uncertainty(
-    entry: Entry, judged: Mapping[str, float | None], labels: Mapping[str, str | None]
+    entry: Item, judged: Mapping[str, float | None], labels: Mapping[str, str | None]
 ) -> float:
     people = entry.labels()
     return sum(
@@ -83,11 +83,11 @@ def _uncertainty(
 
 
 def _of_criterion(
-    entry: Entry, name: str, left_open: float | None, judge: str | None, labelled: bool
+    entry: Item, name: str, left_open: float | None, judge: str | None, labelled: bool
 ) -> float:
-    if name in entry.item.adjudications:
+    if name in entry.data.adjudications:
         return 0.0
-    given = {str(said[name]) for said in entry.item.annotations.values() if said.get(name)}
+    given = {str(said[name]) for said in entry.data.annotations.values() if said.get(name)}
     if len(given) > 1:
         return 1.0
     if labelled:

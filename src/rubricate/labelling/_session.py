@@ -9,7 +9,7 @@ from typing import Any
 
 from rubricate._files import user_path
 from rubricate.analysis import finished_items, read_run
-from rubricate.dataset import Adjudication, Change, Entry, LabelFile, NewLabel
+from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._order import Order, label_order, open_questions
 from rubricate.rubric import ABSTENTION, Criterion
@@ -60,7 +60,7 @@ class LabelSession:
         order: Order | None = None,
         seed: int = 0,
     ) -> None:
-        if not file.entries:
+        if not file.items:
             raise InputError("the dataset has no items to label", file=file.path)
         self.file = file
         self.judge: str | None = None
@@ -69,7 +69,7 @@ class LabelSession:
             self._read(user_path(run))
         self.how: Order = order or ("random" if run is None else "uncertainty")
         self.order = label_order(
-            file.entries,
+            file.items,
             self.how,
             judged={item: said.left_open for item, said in self._said.items()},
             labels={item: said.labels for item, said in self._said.items()},
@@ -77,14 +77,14 @@ class LabelSession:
         )
         self._seen = {
             (annotator, entry.id)
-            for entry in file.entries
-            for annotator in entry.item.annotations
+            for entry in file.items
+            for annotator in entry.data.annotations
             if self._complete(entry, annotator) and self._something_to_show(entry, annotator)
         }
 
     def _read(self, folder: Path) -> None:
         self.judge = read_run(folder).judge
-        known = {entry.id for entry in self.file.entries}
+        known = {entry.id for entry in self.file.items}
         for item in finished_items(folder):
             if item.id in known:
                 self._said[item.id] = _Said(
@@ -110,16 +110,16 @@ class LabelSession:
             "items": [self._line(entry, annotator) for entry in self._ordered()],
         }
 
-    def _ordered(self) -> Iterator[Entry]:
-        entries = {entry.id: entry for entry in self.file.entries}
+    def _ordered(self) -> Iterator[Item]:
+        entries = {entry.id: entry for entry in self.file.items}
         for item in dict.fromkeys((*self.order, *entries)):
             if item in entries:
                 yield entries[item]
 
-    def _line(self, entry: Entry, annotator: str) -> dict[str, Any]:
+    def _line(self, entry: Item, annotator: str) -> dict[str, Any]:
         return {
             "id": entry.id,
-            "description": entry.item.description,
+            "description": entry.data.description,
             "labelled": len(self._own(entry, annotator)),
             "criteria": len(entry.rubric),
         }
@@ -127,13 +127,13 @@ class LabelSession:
     def item(self, item: str, annotator: str) -> dict[str, Any]:
         """An item's texts and criteria, with the annotator's own labels and nobody else's."""
         self.file.refresh()
-        entry, annotator = self.file.entry(item), checked_name(annotator)
+        entry, annotator = self.file.item(item), checked_name(annotator)
         return {
             **self._line(entry, annotator),
             "prompt": entry.prompt,
             "reference": entry.reference,
-            "context": [document.to_json() for document in entry.item.context],
-            "submission": entry.item.submission,
+            "context": [document.to_json() for document in entry.data.context],
+            "submission": entry.data.submission,
             "guidelines": entry.rubric.guidelines,
             "questions": [_question(criterion) for criterion in entry.rubric],
             "labels": self._own(entry, annotator),
@@ -146,14 +146,14 @@ class LabelSession:
         Raises:
             InputError: not all criteria are labelled yet.
         """
-        entry, annotator = self.file.entry(item), checked_name(annotator)
+        entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
             raise InputError("the judge's verdict is shown when every criterion has a label")
         if self._something_to_show(entry, annotator):
             self._seen.add((annotator, entry.id))
         said = self._said.get(entry.id)
         people = entry.labels()
-        decided: Mapping[str, Any] = entry.item.adjudications
+        decided: Mapping[str, Any] = entry.data.adjudications
         return {
             "judge": self.judge,
             "locked": (annotator, entry.id) in self._seen,
@@ -163,7 +163,7 @@ class LabelSession:
                     "reason": None if said is None else said.reasons.get(name),
                     "others": {
                         other: labels[name]
-                        for other, labels in entry.item.annotations.items()
+                        for other, labels in entry.data.annotations.items()
                         if other != annotator and labels.get(name) is not None
                     },
                     "label": people[name].label if name in people else None,
@@ -182,7 +182,7 @@ class LabelSession:
             InputError: the label is not one of the criterion's, or the annotator has seen what the
                 judge or others say.
         """
-        entry, annotator = self.file.entry(item), checked_name(annotator)
+        entry, annotator = self.file.item(item), checked_name(annotator)
         if (annotator, item) in self._seen:
             raise InputError("you have seen what the others say: decide instead of relabelling")
         return NewLabel(item, annotator, criterion, _label(entry, criterion, label))
@@ -196,7 +196,7 @@ class LabelSession:
             InputError: the label is not one of the criterion's, or the annotator has not labelled
                 the item.
         """
-        entry, annotator = self.file.entry(item), checked_name(annotator)
+        entry, annotator = self.file.item(item), checked_name(annotator)
         if not self._complete(entry, annotator):
             raise InputError("label every criterion of the item first")
         chosen = _label(entry, criterion, label)
@@ -204,19 +204,19 @@ class LabelSession:
 
     def progress(self) -> tuple[int, int]:
         """Items that have a label on every criterion, and all items."""
-        complete = sum(len(entry.labels()) == len(entry.rubric) for entry in self.file.entries)
-        return complete, len(self.file.entries)
+        complete = sum(len(entry.labels()) == len(entry.rubric) for entry in self.file.items)
+        return complete, len(self.file.items)
 
-    def _own(self, entry: Entry, annotator: str) -> dict[str, str]:
-        own = entry.item.annotations.get(annotator, {})
+    def _own(self, entry: Item, annotator: str) -> dict[str, str]:
+        own = entry.data.annotations.get(annotator, {})
         return {name: str(label) for name, label in own.items() if label is not None}
 
-    def _complete(self, entry: Entry, annotator: str) -> bool:
+    def _complete(self, entry: Item, annotator: str) -> bool:
         return len(self._own(entry, annotator)) == len(entry.rubric)
 
-    def _something_to_show(self, entry: Entry, annotator: str) -> bool:
-        others = [name for name in entry.item.annotations if name != annotator]
-        return entry.id in self._said or bool(others) or entry.item.ground_truth is not None
+    def _something_to_show(self, entry: Item, annotator: str) -> bool:
+        others = [name for name in entry.data.annotations if name != annotator]
+        return entry.id in self._said or bool(others) or entry.data.ground_truth is not None
 
 
 def checked_name(annotator: str) -> str:
@@ -227,7 +227,7 @@ def checked_name(annotator: str) -> str:
     return name
 
 
-def _label(entry: Entry, criterion: str, label: object) -> str | None:
+def _label(entry: Item, criterion: str, label: object) -> str | None:
     asked = entry.rubric.by_name.get(criterion)
     if asked is None:
         raise InputError(f"'{entry.id}' has no criterion '{criterion}'")

@@ -271,8 +271,7 @@ class _TwoPrompts(Judge):
         self._judges = {"on": ModelJudge(model), "off": ModelJudge(model, fenced=False)}
 
     def _for(self, case: Case) -> ModelJudge:
-        assert case.item is not None
-        return self._judges[case.item.metadata["defence"]]
+        return self._judges[case.data.metadata["defence"]]
 
     def key(self, case: Case, criterion: Criterion) -> str:
         return self._for(case).key(case, criterion)

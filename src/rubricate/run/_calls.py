@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
+from rubricate.dataset import Item
 from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 from rubricate.run._computed import CODE
-from rubricate.run._plan import Plan, PlannedItem
+from rubricate.run._plan import Plan
 
 __all__ = ["Asked", "Bench", "Calibrate", "Call", "JudgedItem"]
 
@@ -70,7 +71,7 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class JudgedItem:
-    """An item, and its verdicts by criterion name.
+    """An item at an index of its dataset, and its verdicts by criterion name.
 
     `votes` are those of several judges so far, by criterion name and the judge's seat. `alike` are
     the seats without a vote on a criterion, by its name: their judge would be asked what another
@@ -80,7 +81,8 @@ class JudgedItem:
     `keys` are the journal's keys of all judgements so far, as `votes`.
     """
 
-    planned: PlannedItem
+    item: Item
+    index: int
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     votes: dict[str, dict[int, Verdict]] = field(default_factory=dict)
     alike: dict[str, set[int]] = field(default_factory=dict)
@@ -186,7 +188,7 @@ class Bench:
         the same (one in another order of answers, of which a criterion has none), the second has no
         call, and is noted in `item.alike`.
         """
-        case, rubric = item.planned.case, item.planned.rubric
+        case, rubric = item.item, item.item.rubric
         calls: list[Call] = []
         for seat in self._seats[stage]:
             member = self._members[seat]
@@ -277,7 +279,7 @@ class Bench:
 
     def _is_awaited(self, item: JudgedItem, stage: int, names: Collection[str]) -> bool:
         """Whether more criteria may come to a stage that asks about several at once."""
-        rubric = item.planned.rubric
+        rubric = item.item.rubric
         groups = (group for seat in self._seats[stage] for group in self._groups(rubric, seat))
         return any(len(called) > 1 for _, called in groups) and any(
             one.needs_judge and one.name not in item.verdicts and one.name not in names

@@ -42,8 +42,8 @@ class Code(Judge):
         digest.update(orjson.dumps([criterion.kind, criterion.identity()]))
         for text in (case.submission, case.prompt, case.reference or ""):
             digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-        if criterion.sees_item and case.item is not None:
-            digest.update(orjson.dumps(case.item.to_dict(), default=repr))
+        if criterion.sees_item:
+            digest.update(orjson.dumps(case.data.to_dict(), default=repr))
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
@@ -52,7 +52,7 @@ class Code(Judge):
         begin = time.monotonic()
         try:
             found = criterion.compute_at_once(case.submission) or await _within(
-                limit + GRACE, lambda: criterion.compute(case.submission, case.item)
+                limit + GRACE, lambda: criterion.compute(case.submission, case.data)
             )
             return self._verdict(criterion, found)
         except TimeoutError as error:

@@ -180,10 +180,10 @@ async def estimate(
         )
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
-        for planned in plan:
-            if planned.unreadable is not None:
+        for index, given in enumerate(plan):
+            if given.unreadable is not None:
                 continue
-            item = JudgedItem(planned)
+            item = JudgedItem(given, index)
             calls = bench.calls(item)
             further -= sum(map(len, item.alike.values()))
             open_at: dict[str, int] = {}
@@ -194,7 +194,7 @@ async def estimate(
                         known += 1
                     if left and _is_new(left, counted):
                         judged = await call.judge.judge_group(
-                            planned.case, _criteria(left), keyed(sure, call.suffix)
+                            given, _criteria(left), keyed(sure, call.suffix)
                         )
                         for verdict in judged:
                             documents.add(verdict)
@@ -208,7 +208,7 @@ async def estimate(
                     if left and _is_new(left, counted):
                         criteria = _criteria(left)
                         for verdict in await call.judge.judge_group(
-                            planned.case, criteria, keyed(possible, call.suffix)
+                            given, criteria, keyed(possible, call.suffix)
                         ):
                             documents.add(verdict)
     low, high = sure.low, sure.high + possible.high

@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 from rubricate._sync import running_loop
+from rubricate.dataset import Item
 from rubricate.judge import Send, keyed
 from rubricate.rubric import Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
 from rubricate.run._kept import Kept
-from rubricate.run._plan import Plan, PlannedItem
+from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
 from rubricate.run.sending import (
@@ -35,7 +36,7 @@ from rubricate.run.sending import (
 __all__ = ["Execution", "OnVerdict"]
 
 logger = logging.getLogger(__name__)
-OnVerdict = Callable[[PlannedItem, str, Verdict], None]
+OnVerdict = Callable[[Item, str, Verdict], None]
 """Told of an item's verdict on the criterion of a name."""
 BACKLOG = 32
 """Judged items that wait to be taken before judging waits too."""
@@ -91,7 +92,7 @@ class Execution:
         context: contextvars.Context | None,
     ) -> None:
         self.not_run = 0
-        self._items = iter(plan)
+        self._items = enumerate(plan)
         self._bench = bench
         self._answers = answers
         self._sender = sender
@@ -155,8 +156,8 @@ class Execution:
         working.add_done_callback(lambda _: done.close())
         try:
             while (item := await done.take()) is not None:
-                del self._open[item.planned.index]
-                logger.info("%s: %d criteria done", item.planned.id, len(item.verdicts))
+                del self._open[item.index]
+                logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
                 yield item
             working.result()
         finally:
@@ -170,16 +171,16 @@ class Execution:
         """
         while self._open:
             yield self._filled(self._open.pop(next(iter(self._open))))
-        for planned in self._items:
-            item = JudgedItem(planned)
-            if planned.unreadable is not None:
-                self._fail(item, planned.unreadable)
+        for index, given in self._items:
+            item = JudgedItem(given, index)
+            if given.unreadable is not None:
+                self._fail(item, given.unreadable)
             elif self._answers.has_a_past:
                 self._opened(item)
             yield self._filled(item)
 
     def _filled(self, item: JudgedItem) -> JudgedItem:
-        for name in item.planned.rubric.names:
+        for name in item.item.rubric.names:
             if name not in item.verdicts:
                 self.not_run += 1
                 item.verdicts[name] = self._bench.not_run(name, item.votes.get(name))
@@ -238,7 +239,7 @@ class Execution:
 
     def _fail(self, item: JudgedItem, why: str) -> None:
         """Fail every verdict of an item whose submission cannot be read; nothing is kept of it."""
-        for name in item.planned.rubric.names:
+        for name in item.item.rubric.names:
             item.verdicts[name] = Verdict(name, "failed", error=Failure("document", why))
             self._progress.count(item.verdicts[name])
             self._tell(item, name)
@@ -261,19 +262,19 @@ class Execution:
         verdict = item.verdicts[name]
         if verdict.error is not None:
             error = verdict.error
-            logger.info("%s: %s: %s: %s", item.planned.id, name, error.kind, error.message)
+            logger.info("%s: %s: %s: %s", item.item.id, name, error.kind, error.message)
         else:
-            logger.debug("%s: %s: %s", item.planned.id, name, verdict.label or verdict.status)
+            logger.debug("%s: %s: %s", item.item.id, name, verdict.label or verdict.status)
         if self._on_verdict is not None:
-            self._on_verdict(item.planned, name, verdict)
+            self._on_verdict(item.item, name, verdict)
 
     def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
         """Every call with its item; for an item that needs none, one time None."""
-        for planned in self._items:
-            item = self._open[planned.index] = JudgedItem(planned)
+        for index, given in self._items:
+            item = self._open[index] = JudgedItem(given, index)
             calls: list[Call] = []
-            if planned.unreadable is not None:
-                self._fail(item, planned.unreadable)
+            if given.unreadable is not None:
+                self._fail(item, given.unreadable)
             else:
                 calls = self._opened(item)
             if item.verdicts or item.votes:
@@ -381,7 +382,7 @@ class Execution:
                 make = self._led if leads or self._bench.may_escalate(call.seat) else self._made
                 if not await make(item, call):
                     return
-            if len(item.verdicts) == len(item.planned.rubric):
+            if len(item.verdicts) == len(item.item.rubric):
                 await done.put(item)
             if time.monotonic() - self._breathed > BREATH:
                 await asyncio.sleep(0)
@@ -428,7 +429,7 @@ class Execution:
         send: Send = keyed(context, call.suffix) if call.suffix else context
         try:
             try:
-                case = item.planned.case
+                case = item.item
                 if len(asked) == 1:
                     verdicts = [await call.judge.judge(case, asked[0].criterion, send)]
                 else:

@@ -1,42 +1,18 @@
-"""What is to be judged: the dataset's items, one after the other, each with its case."""
+"""What is to be judged: the dataset's items, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from rubricate.dataset import Entry, Gradable
+from rubricate.dataset import Gradable, Item
 from rubricate.errors import InputError
-from rubricate.judge import Case
-from rubricate.rubric import Rubric, Verdict
 
-__all__ = ["Plan", "PlannedItem"]
+__all__ = ["Plan", "author_of"]
 
+AUTHOR_KEYS = ("model", "system")
+"""Where an item's metadata says which model wrote it; the first that is there."""
 LONGEST_NAME = 100
 """Characters that a model's name may have; what is longer is some other text."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedItem:
-    """One item with all that judging it needs.
-
-    `index` is its place in the dataset, from 0. `labels` are the human verdicts by criterion name;
-    a criterion without one is missing. `unreadable` says why there is no submission to be judged.
-    """
-
-    index: int
-    id: str
-    description: str
-    rubric: Rubric
-    case: Case
-    labels: dict[str, Verdict]
-    unreadable: str | None = None
-
-    def author(self, keys: Sequence[str]) -> str | None:
-        """The model that wrote the text, by the first of these keys that its metadata has."""
-        metadata = self.case.item.metadata if self.case.item is not None else {}
-        found = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
-        return found if 0 < len(found) <= LONGEST_NAME else None
 
 
 class Plan:
@@ -76,26 +52,12 @@ class Plan:
         self._dataset = dataset
         self._limit = limit
 
-    def __iter__(self) -> Iterator[PlannedItem]:
-        for index, entry in enumerate(self._dataset.entries(self._limit)):
-            yield _planned(index, entry)
+    def __iter__(self) -> Iterator[Item]:
+        return self._dataset.to_grade(self._limit)
 
 
-def _planned(index: int, entry: Entry) -> PlannedItem:
-    case = Case(
-        submission=entry.item.submission,
-        prompt=entry.prompt,
-        reference=entry.reference,
-        guidelines=entry.rubric.guidelines,
-        context=tuple(entry.item.context),
-        item=entry.item,
-    )
-    return PlannedItem(
-        index,
-        entry.id,
-        entry.item.description,
-        entry.rubric,
-        case,
-        entry.labels(),
-        entry.unreadable,
-    )
+def author_of(item: Item, key: str | None) -> str | None:
+    """The model that wrote an item's text, as its metadata says; None for the usual keys."""
+    metadata, keys = item.data.metadata, AUTHOR_KEYS if key is None else (key,)
+    found = next((str(metadata[key]) for key in keys if metadata.get(key)), "")
+    return found if 0 < len(found) <= LONGEST_NAME else None

@@ -15,7 +15,7 @@ from rubricate.run._calls import Bench, Calibrate, JudgedItem
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, OnVerdict
 from rubricate.run._options import RunOptions
-from rubricate.run._plan import Plan
+from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
@@ -26,8 +26,6 @@ from rubricate.settings import part
 
 __all__ = ["INTERRUPTED", "Listeners", "run"]
 
-AUTHOR_KEYS = ("model", "system")
-"""Where an item's metadata says which model wrote it; the first that is there."""
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
 
@@ -93,14 +91,22 @@ async def run(
         on_progress(progress)
 
     def result(item: JudgedItem) -> ItemResult:
-        planned, found = item.planned, _scored(item, scoring, options.author_key)
+        given = item.item
+        found = ItemResult.scored(
+            given,
+            item.verdicts,
+            scoring,
+            index=item.index,
+            author=author_of(given, options.author_key),
+            keys=item.keys,
+        )
         if people is not None:
-            people.note_item(planned.id, planned.case, planned.rubric, item.verdicts)
+            people.note_item(given, item.verdicts)
         if results:
-            results.add(found, planned)
+            results.add(found, given)
         if held is not None and on_verdict is not None:
             for name, verdict in found.criteria.items():
-                on_verdict(planned, name, verdict)
+                on_verdict(given, name, verdict)
         listeners.on_item(found)
         return found
 
@@ -195,26 +201,6 @@ async def run(
                     )
                 )
             )
-
-
-def _scored(item: JudgedItem, scoring: Scoring, author_key: str | None) -> ItemResult:
-    """The item's result."""
-    planned, penalty = item.planned, scoring.penalty
-    return ItemResult.scored(
-        id=planned.id,
-        description=planned.description,
-        rubric=planned.rubric,
-        criteria=item.verdicts,
-        labels=planned.labels,
-        cannot_assess=scoring.strategy,
-        partial=scoring.partial,
-        index=planned.index,
-        length_penalty=penalty,
-        submission=planned.case.item.parts if penalty and planned.case.item else "",
-        author=planned.author(AUTHOR_KEYS if author_key is None else (author_key,)),
-        item=planned.case.item,
-        keys=item.keys,
-    )
 
 
 def _leader_first(judge: Judge, options: RunOptions) -> bool:

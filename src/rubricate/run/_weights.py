@@ -46,7 +46,7 @@ def _recounted(panel: Judge, items: Iterable[JudgedItem]) -> Judge:
     verdicts = [
         (item, criterion, item.verdicts[criterion.name])
         for item in items
-        for criterion in item.planned.rubric
+        for criterion in item.item.rubric
     ]
     voted = [
         (item, criterion, verdict.votes)

@@ -42,12 +42,12 @@ def test_annotations_are_read_and_written(tmp_path: Path, suffix: str) -> None:
 
 
 def test_what_annotators_say_together_is_the_label_that_the_ground_truth_does_not_give() -> None:
-    (entry,) = dataset(annotations=ANNOTATIONS).entries()
+    (entry,) = dataset(annotations=ANNOTATIONS).to_grade()
     assert {name: label.label for name, label in entry.labels().items()} == {
         "right": "MET",  # two of three
         "style": "4",  # the mean; `clear` is tied
     }
-    (entry,) = dataset(annotations=ANNOTATIONS, ground_truth=["UNMET", None, None]).entries()
+    (entry,) = dataset(annotations=ANNOTATIONS, ground_truth=["UNMET", None, None]).to_grade()
     assert entry.labels()["right"].label == "UNMET"
     assert entry.labels()["style"].label == "4"
 

@@ -69,7 +69,7 @@ def test_a_decision_is_the_ground_truth_and_can_be_taken_back(tmp_path):
     file = LabelFile(path)
     file.apply([NewLabel("item-0", "ann", "tone", "UNMET")])
     file.apply([Adjudication("item-0", "ann", "tone", "MET", "it is kind")])
-    assert file.entry("item-0").labels()["tone"].label == "MET"
+    assert file.item("item-0").labels()["tone"].label == "MET"
     again = RubricDataset.from_file(path).items[0]
     assert again.ground_truth == [None, "MET"]
     assert again.adjudications == {
@@ -77,7 +77,7 @@ def test_a_decision_is_the_ground_truth_and_can_be_taken_back(tmp_path):
     }
     assert RubricDataset.from_dict(RubricDataset.from_file(path).to_dict()).items[0] == again
     file.apply([Adjudication("item-0", "ann", "tone", None)])
-    assert file.entry("item-0").labels()["tone"].label == "UNMET"
+    assert file.item("item-0").labels()["tone"].label == "UNMET"
     assert RubricDataset.from_file(path).items[0].ground_truth is None
 
 
@@ -155,7 +155,7 @@ def test_labels_of_a_table_go_into_a_dataset_beside_it(tmp_path: Path):
     file.apply([NewLabel("2", "ann", "speed", "MET")])
     table.write_text("qid,answer\n1,quick\n2,slow\n3,new\n")
     again = open_label_file(str(table), rubric, columns)  # goes on, with the new row
-    assert [entry.id for entry in again.entries] == ["1", "2", "3"]
-    assert again.entry("2").item.annotations == {"ann": {"speed": "MET"}}
+    assert [entry.id for entry in again.items] == ["1", "2", "3"]
+    assert again.item("2").data.annotations == {"ann": {"speed": "MET"}}
     with pytest.raises(InputError, match="a table has no rubric: give --rubric"):
         open_label_file(str(tmp_path / "other.csv"))

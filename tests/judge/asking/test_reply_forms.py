@@ -273,7 +273,7 @@ MODES: dict[str, Mode] = {
         {"reason": SO, "verdict": "FIRST"},
         "SECOND",
         lambda model: PairJudge(model, reasks=0),
-        Case("One.", item=PAIR),
+        Case("One.", data=PAIR),
         pair_criterion(BINARY, "speed"),
     ),
     "part": Mode(
@@ -314,7 +314,7 @@ MODES: dict[str, Mode] = {
         {"feedback": SO, "score": 5},
         "2",
         scored,
-        Case("s", item=SAMPLE),
+        Case("s", data=SAMPLE),
         scale_of(DEFAULT_REFERENCE_FREE_RUBRICS, "ragas"),
     ),
 }

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rubricate.dataset.items._annotations import Annotations
     from rubricate.dataset.items._context import ContextDocument
     from rubricate.dataset.items._conversion import Converter
+    from rubricate.dataset.items._data_item import DataItem, GroundTruth
     from rubricate.dataset.items._document_files import (
         DOCUMENT_SUFFIXES,
         read_document,
         read_document_file,
     )
-    from rubricate.dataset.items._entries import Entry, Gradable, Survey, survey_of
-    from rubricate.dataset.items._item import DataItem, GroundTruth
+    from rubricate.dataset.items._item import Gradable, Item, Survey, survey_of
     from rubricate.dataset.items._label_file import (
         Adjudication,
         Change,
@@ -43,9 +43,9 @@ __all__ = [
     "ContextDocument",
     "Converter",
     "DataItem",
-    "Entry",
     "Gradable",
     "GroundTruth",
+    "Item",
     "ItemTable",
     "LabelFile",
     "NewLabel",

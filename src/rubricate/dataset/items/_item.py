@@ -1,211 +1,242 @@
-"""One item to be graded."""
+"""The item: what is graded. A dataset gives one after the other, each with all that it takes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, field, fields
-from typing import Annotated, Any
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Protocol, TypeGuard, runtime_checkable
 
-from pydantic import BeforeValidator, ConfigDict, WrapValidator
-from pydantic.dataclasses import dataclass
-
-from rubricate._documents import check_keys, check_writable, with_one_line_errors
-from rubricate.dataset.items._annotations import Annotations, parse_annotations
-from rubricate.dataset.items._context import ContextDocument, read_context
-from rubricate.dataset.items._transcript import Transcript
+from rubricate.dataset.items._annotations import consensus
+from rubricate.dataset.items._context import ContextDocument
+from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
-from rubricate.rubric import (
-    BINARY_LABELS,
-    CriterionVerdict,
-    Parts,
-    Rubric,
-    SpokenParts,
-    split_thinking,
-)
+from rubricate.rubric import CodeCriterion, Criterion, Rubric, Verdict
 
-__all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
-
-GroundTruth = list[CriterionVerdict | str | int | float | None]
-"""One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
-unlabelled."""
+__all__ = ["Gradable", "Item", "ItemIds", "Survey", "survey_of"]
 
 
-def _submission(value: Any, checked: Callable[[Any], str]) -> str:
-    """Text as it is; chat messages as a `Transcript`."""
-    if isinstance(value, Transcript):
-        return value
-    return Transcript(value) if isinstance(value, list | tuple) else checked(value)
+NO_RUBRIC = Rubric.model_construct(criteria=(), name=None, guidelines=None)
+"""The rubric of an item that a judge is asked about by itself."""
 
 
-@with_one_line_errors
-@dataclass(config=ConfigDict(strict=True, defer_build=True))
-class DataItem:
-    """A single item to be graded, optionally with ground truth.
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item to be graded: what a judge is shown of it, and what else belongs to it.
+
+    Two are equal where a judge is shown the same.
 
     Attributes:
-        submission: the text to be graded; structured data as JSON text. A list of chat messages
-            becomes a `Transcript`: their text, with the messages kept.
-        description: a few words on what this item is.
-        ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
-            option's label for a multi-choice one, the score for a scale, the value for a metric
-            or code, None where nobody labelled it. Scores become text.
-        rubric: the item's own rubric, used instead of the dataset's.
-        reference_submission: an exemplary response; takes precedence over the dataset's.
-        annotations: labels of several people, by annotator and criterion name. Where
-            `ground_truth` has no label, what they say together is it: the majority's label, or the
-            mean of ordered answers and numbers.
-        adjudications: for labels of `ground_truth` that somebody decided on, by criterion name:
-            the `annotator`, the `label` and the `reason`.
-        id: its identifier. Default: a hash of its content, the same in every process.
-        prompt: what this item answers, where that is not the dataset's prompt.
-        context: documents that the submission rests on, such as retrieved passages: texts or
-            `{title, text}`, which become `ContextDocument`.
-        metadata: anything else worth keeping.
-        extra: unknown keys of the file it came from; written back where they stood.
+        submission: the text to be judged.
+        prompt: the task that it answers, its own or the dataset's; empty if there is none.
+        reference: an exemplary response, if there is one.
+        guidelines: the rubric's guidelines, if it has any.
+        context: documents that the submission rests on, or should.
+        data: the item as its dataset has it.
+        id: its identifier, which no other item of the dataset has.
+        rubric: what it is graded by: its own rubric, or the dataset's.
+        unreadable: why its submission cannot be read; every verdict on it has then failed.
     """
 
-    submission: Annotated[str, WrapValidator(_submission)]
-    description: str = ""
-    ground_truth: GroundTruth | None = None
-    rubric: Rubric | None = None
-    reference_submission: str | None = None
-    _: KW_ONLY
-    annotations: Annotations = field(default_factory=dict)
-    adjudications: dict[str, dict[str, str]] = field(default_factory=dict)
-    id: str = ""
-    prompt: str | None = None
-    context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
-        default_factory=list
-    )
-    metadata: dict[str, Any] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
-    _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
+    submission: str
+    prompt: str = ""
+    reference: str | None = None
+    guidelines: str | None = None
+    context: tuple[ContextDocument, ...] = ()
+    data: DataItem = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    id: str = field(default="", compare=False)
+    rubric: Rubric = field(default=NO_RUBRIC, compare=False, repr=False)
+    unreadable: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
-            self.id = self._hash = self.content_id()
-        try:
-            check_writable(self.id)
-        except InputError as error:
-            raise error.within(("id",)) from None
-
-    def content_id(self) -> str:
-        """A hash (12 hexadecimal digits) of what is judged: texts and rubric.
-
-        Descriptions, labels and metadata do not change it.
-        """
-        rubric = None if self.rubric is None else self.rubric.to_dict()
-        parts: list[Any] = [self.submission, self.prompt, self.reference_submission, rubric]
-        if self.context:
-            parts.append([document.to_json() for document in self.context])
-        content = json.dumps(parts, sort_keys=True)
-        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-    @property
-    def parts(self) -> Parts | SpokenParts:
-        """What the submission thinks and says, which a length penalty looks at."""
-        if isinstance(self.submission, Transcript):
-            return self.submission.parts
-        return split_thinking(self.submission)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The item as it is written to a file; an id that is only the content hash is left out."""
-        data: dict[str, Any] = {}
-        if self.id != self.content_id():
-            data["id"] = self.id
-        if self.prompt is not None:
-            data["prompt"] = self.prompt
-        text = self.submission
-        data["submission"] = text.to_list() if isinstance(text, Transcript) else text
-        data["description"] = self.description
-        data["ground_truth"] = (
-            None
-            if self.ground_truth is None
-            else [None if label is None else str(label) for label in self.ground_truth]
-        )
-        if self.annotations:
-            data["annotations"] = {
-                annotator: {
-                    name: None if label is None else str(label) for name, label in labels.items()
-                }
-                for annotator, labels in self.annotations.items()
-            }
-        if self.adjudications:
-            data["adjudications"] = self.adjudications
-        if self.rubric is not None:
-            data["rubric"] = self.rubric.to_dict()
-        if self.reference_submission is not None:
-            data["reference_submission"] = self.reference_submission
-        if self.context:
-            data["context"] = [document.to_json() for document in self.context]
-        if self.metadata:
-            data["metadata"] = self.metadata
-        return {**data, **self.extra}
+        if self.data is None:
+            object.__setattr__(self, "data", DataItem(self.submission, prompt=self.prompt))
 
     @classmethod
-    def from_dict(cls, data: Any, global_rubric: Rubric | None = None) -> DataItem:
-        """Build an item from loaded JSON or YAML.
+    def of(
+        cls,
+        data: DataItem,
+        rubric: Rubric,
+        *,
+        id: str,
+        prompt: str,
+        reference: str | None,
+        unreadable: str | None = None,
+    ) -> Item:
+        """An item of a dataset, with what the dataset adds to it."""
+        return cls(
+            data.submission,
+            prompt,
+            reference,
+            rubric.guidelines,
+            tuple(data.context),
+            data,
+            id,
+            rubric,
+            unreadable,
+        )
 
-        Args:
-            data: an object with at least `submission` and `description`. A submission that is
-                `{thinking, output}` is kept as JSON text; one of chat messages is a `Transcript`.
-            global_rubric: the dataset's rubric, for items without their own.
+    def labels(self) -> dict[str, Verdict]:
+        """The human verdicts by criterion name; a criterion without one is missing.
+
+        They are the item's ground truth and, where that has no label, what its annotators say
+        together.
 
         Raises:
-            InputError: with the path inside the item of what is wrong.
+            InputError: the labels do not fit the rubric.
         """
-        if not isinstance(data, Mapping):
-            raise InputError(f"must be a dict, got {type(data).__name__}")
-        known = [item.name for item in fields(cls) if item.name not in ("_hash", "extra")]
-        check_keys(data, known)
-        for required in ("submission", "description"):
-            if data.get(required) is None:
-                raise InputError(f"missing required field: '{required}'")
-        values = {key: data[key] for key in known if data.get(key) is not None}
-        submission = values["submission"]
-        if isinstance(submission, Mapping) and submission.keys() == {"thinking", "output"}:
-            values["submission"] = json.dumps(submission, ensure_ascii=False)
-        if "rubric" in values:
-            try:
-                values["rubric"] = Rubric.from_dict(values["rubric"])
-            except InputError as error:
-                raise error.within(("rubric",)) from None
-        rubric = values.get("rubric", global_rubric)
-        if "ground_truth" in values:
-            values["ground_truth"] = parse_ground_truth(values["ground_truth"], rubric)
-        if "annotations" in values:
-            values["annotations"] = parse_annotations(values["annotations"], rubric)
-        extra = {key: value for key, value in data.items() if key not in known}
-        return cls(**values, extra=extra)
+        given = self.data.ground_truth
+        together = consensus(self.data.annotations, self.rubric) if self.data.annotations else {}
+        if given is None:
+            return together
+        if len(given) != len(self.rubric):
+            raise InputError(
+                f"Ground truth has {len(given)} values, but rubric has {len(self.rubric)} criteria",
+                path=("ground_truth",),
+            )
+        own = {
+            criterion.name: criterion.verdict(label)
+            for criterion, label in zip(self.rubric, given, strict=True)
+            if label is not None
+        }
+        return {**together, **own} if together else own
 
 
-def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
-    """Check labels against the rubric they are for; binary ones become `CriterionVerdict`.
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a dataset has, counted without holding it.
+
+    Attributes:
+        items: how many items.
+        verdicts: how many criteria they have together.
+        asked: how many of those need a judge.
+        rubric: the rubric of all items; None where they differ.
+        named_code: the criteria whose code the rubrics only name.
+    """
+
+    items: int
+    verdicts: int
+    asked: int
+    rubric: Rubric | None
+    named_code: tuple[CodeCriterion, ...] = ()
+
+
+@runtime_checkable
+class Gradable(Protocol):
+    """What can be graded: a `RubricDataset`, or a table of `open_items`.
+
+    Attributes:
+        name: the dataset's name, if it has one.
+    """
+
+    name: str | None
+
+    def survey(self, limit: int | None = None) -> Survey:
+        """Read all items, the first `limit` of them if one is given, and check them.
+
+        Raises:
+            InputError: an item cannot be graded, or two share an id; says which.
+        """
+        ...
+
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
+        """The items that `survey` has read, in the same order; can be asked for again."""
+        ...
+
+
+def survey_of(to_grade: Iterable[Item]) -> Survey:
+    """Count and check items.
 
     Raises:
-        InputError: the count differs from the rubric's, or a label is not an allowed one.
+        InputError: labels do not fit; with the item's place.
     """
-    if not isinstance(labels, Sequence) or isinstance(labels, str):
-        raise InputError("expected a list with one label per criterion", path=("ground_truth",))
-    if rubric is None:
-        return list(labels)
-    if len(labels) != len(rubric):
-        raise InputError(
-            f"Ground truth has {len(labels)} values, but rubric has {len(rubric)} criteria",
-            path=("ground_truth",),
-        )
-    parsed: GroundTruth = []
-    for index, (criterion, label) in enumerate(zip(rubric, labels, strict=True)):
-        path = ("ground_truth", index)
-        if label is None:
-            parsed.append(None)
-            continue
+    items = verdicts = asked = asked_each = 0
+    first: Rubric | None = None
+    last: Rubric | None = None
+    same = True
+    named: dict[CodeCriterion, None] = {}
+    for index, item in enumerate(to_grade):
         try:
-            text = criterion.label_of(label)
+            item.labels()
         except InputError as error:
-            raise InputError(f"criterion '{criterion.name}' {error.message}", path=path) from None
-        binary = criterion.labels == BINARY_LABELS
-        parsed.append(CriterionVerdict(text) if binary else text)
-    return parsed
+            raise error.within(("items", index)) from None
+        if item.rubric is not last:
+            asked_each = sum(criterion.needs_judge for criterion in item.rubric)
+            named |= dict.fromkeys(c for c in item.rubric if _is_named_code(c))
+        first, last = first or item.rubric, item.rubric
+        same = same and item.rubric is first
+        items += 1
+        verdicts += len(item.rubric)
+        asked += asked_each
+    return Survey(items, verdicts, asked, first if same else None, tuple(named))
+
+
+def _is_named_code(criterion: Criterion) -> TypeGuard[CodeCriterion]:
+    return isinstance(criterion, CodeCriterion) and isinstance(criterion.function, str)
+
+
+Names = Callable[[], Iterable[tuple[str, bool]]]
+"""Gives, from the start each time, each item's id and whether it is only its content's hash."""
+
+
+class ItemIds:
+    """Makes items' ids differ without holding them: eight bytes an item.
+
+    Items with the same content and no id of their own get `-2`, `-3`, ... behind the hash.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+        self._often: set[int] = set()
+        self._given: set[str] = set()
+
+    def add(self, name: str) -> None:
+        """Note an item's id or content hash."""
+        self._hashes.append(hash(name))
+
+    def settle(self, names: Names) -> None:
+        """Look again at those that seem to stand twice, once all are noted.
+
+        Raises:
+            InputError: two items were given the same id; names up to five such ids.
+        """
+        ordered = sorted(self._hashes)
+        self._often = {one for one, other in pairwise(ordered) if one == other}
+        if not self._often:
+            self._hashes = array("q")
+            return
+        self._hashes = array("q", ordered)
+        given = Counter(
+            name for name, is_hash in names() if not is_hash and hash(name) in self._often
+        )
+        if repeated := [name for name, count in given.items() if count > 1]:
+            shown = ", ".join(f"'{name}'" for name in repeated[:5])
+            raise InputError(f"items share an id: {shown}; give each item an id of its own")
+        self._given = set(given)
+
+    def assigner(self) -> Callable[[str, bool], str]:
+        """A function that gives each item its final id; to be called in the items' order."""
+        seen: Counter[str] = Counter()
+
+        def assign(name: str, is_hash: bool) -> str:
+            if not is_hash or hash(name) not in self._often:
+                return name
+            if not seen[name]:
+                seen[name] = 1
+                if name not in self._given:
+                    return name
+            while True:
+                seen[name] += 1
+                numbered = f"{name}-{seen[name]}"
+                if not self._is_noted(numbered):
+                    return numbered
+
+        return assign
+
+    def _is_noted(self, name: str) -> bool:
+        wanted = hash(name)
+        place = bisect_left(self._hashes, wanted)
+        return place < len(self._hashes) and self._hashes[place] == wanted

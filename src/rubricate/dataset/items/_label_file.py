@@ -13,13 +13,13 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rubricate._documents import YAML_SUFFIXES
 from rubricate._files import not_written, user_path, write_text
-from rubricate.dataset.items._entries import Entry
+from rubricate.dataset.items._item import Item
 from rubricate.dataset.items._mapping import TableColumns
 from rubricate.dataset.items._rubric_dataset import RubricDataset
 from rubricate.dataset.items._rubric_document import document_text, read_whole
@@ -64,7 +64,7 @@ class _Held:
     """What the file holds, as far as it has been read."""
 
     dataset: RubricDataset
-    entries: list[Entry]
+    items: list[Item]
     indices: dict[str, int]
 
 
@@ -100,9 +100,9 @@ class LabelFile:
         return self._held.dataset
 
     @property
-    def entries(self) -> list[Entry]:
+    def items(self) -> list[Item]:
         """Its items with their ids, rubrics, prompts and references."""
-        return self._held.entries
+        return self._held.items
 
     def refresh(self) -> None:
         """Read the file again where somebody else has changed it; not while changes are made."""
@@ -119,18 +119,18 @@ class LabelFile:
         self._document = read_whole(self.path)
         try:
             dataset = RubricDataset.from_dict(self._document, rubric=self._rubric)
-            entries = list(dataset.entries())
+            items = list(dataset.to_grade())
         except InputError as error:
             raise error.within(file=self.path) from None
-        indices = {entry.id: index for index, entry in enumerate(entries)}
-        self._held, self._seen = _Held(dataset, entries, indices), seen
+        indices = {item.id: index for index, item in enumerate(items)}
+        self._held, self._seen = _Held(dataset, items, indices), seen
 
-    def entry(self, item: str) -> Entry:
+    def item(self, name: str) -> Item:
         """The item with this id; `InputError` if there is none."""
         held = self._held
-        if item not in held.indices:
-            raise InputError(f"there is no item '{item}'", file=self.path)
-        return held.entries[held.indices[item]]
+        if name not in held.indices:
+            raise InputError(f"there is no item '{name}'", file=self.path)
+        return held.items[held.indices[name]]
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Make changes; they are on disk when this returns.
@@ -165,15 +165,15 @@ class LabelFile:
 
     def _changed(self, change: Change) -> int:
         """Make a change in the document; the index of its item."""
-        entry, index = self.entry(change.item), self._held.indices[change.item]
-        if change.criterion not in entry.rubric.names:
+        rubric, index = self.item(change.item).rubric, self._held.indices[change.item]
+        if change.criterion not in rubric.names:
             raise InputError(f"'{change.item}' has no criterion '{change.criterion}'")
         item: dict[str, Any] = self._document["items"][index]
         if isinstance(change, NewLabel):
             _put(item, "annotations", change.annotator, change.criterion, change.label)
             return index
-        labels = item.get("ground_truth") or [None] * len(entry.rubric)
-        labels[entry.rubric.names.index(change.criterion)] = change.label
+        labels = item.get("ground_truth") or [None] * len(rubric)
+        labels[rubric.names.index(change.criterion)] = change.label
         item["ground_truth"] = labels if any(label is not None for label in labels) else None
         said = {"annotator": change.annotator, "label": change.label, "reason": change.reason}
         kept = None if change.label is None else {key: text for key, text in said.items() if text}
@@ -183,11 +183,11 @@ class LabelFile:
     def _reread(self, touched: Iterable[int]) -> None:
         """Take up changed items, without looking at the others again."""
         for index in touched:
-            entry = self.entries[index]
+            before = self.items[index]
             part = {**self._document, "items": [self._document["items"][index]]}
-            item = RubricDataset.from_dict(part, rubric=self._rubric).items[0]
-            self.dataset.items[index] = item
-            self.entries[index] = Entry(entry.id, item, entry.rubric, entry.prompt, entry.reference)
+            data = RubricDataset.from_dict(part, rubric=self._rubric).items[0]
+            self.dataset.items[index] = data
+            self.items[index] = replace(before, data=data)
 
     @property
     def loses_comments(self) -> bool:
@@ -257,7 +257,7 @@ def open_label_file(
         rubric = RubricDataset.from_file(path).rubric
     assert rubric is not None
     table = open_items(data, rubric, columns)
-    items = [entry.item for entry in table.entries()]
+    items = [item.data for item in table.to_grade()]
     if path.exists():
         dataset = RubricDataset.from_file(path)
         known = set(dataset.item_ids())

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from rubricate._documents import suggestion
 from rubricate.dataset.items._context import ContextDocument, read_context
-from rubricate.dataset.items._item import DataItem, GroundTruth
+from rubricate.dataset.items._data_item import DataItem, GroundTruth
 from rubricate.dataset.items._transcript import Transcript, is_conversation, render_turns, turn_of
 from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, read_input
 from rubricate.errors import InputError

@@ -15,8 +15,8 @@ from pydantic.dataclasses import dataclass
 from rubricate._documents import parse_json, with_one_line_errors
 from rubricate.dataset.items._annotations import Annotations, parse_annotations
 from rubricate.dataset.items._context import ContextDocument
-from rubricate.dataset.items._entries import Entry, ItemIds, Survey, survey_of
-from rubricate.dataset.items._item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset.items._data_item import DataItem, GroundTruth, parse_ground_truth
+from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.dataset.items._mapping import TargetUse, items_of
 from rubricate.dataset.items._rubric_document import arguments_from, read_arguments, write_document
 from rubricate.dataset.items._splitting import labels_by_criterion, stratified_split
@@ -148,18 +148,18 @@ class RubricDataset:
         Raises:
             InputError: an item has no rubric, labels do not fit, or two items share an id.
         """
-        return survey_of(self.entries(limit))
+        return survey_of(self.to_grade(limit))
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """The items, the first `limit` of them, each with its rubric, prompt and reference."""
         ids = self.item_ids()
         for index, (item, name) in enumerate(zip(self.items[:limit], ids, strict=False)):
-            yield Entry(
-                name,
+            yield Item.of(
                 item,
                 self.get_item_rubric(index),
-                self.get_item_prompt(index),
-                self.get_item_reference_submission(index),
+                id=name,
+                prompt=self.get_item_prompt(index),
+                reference=self.get_item_reference_submission(index),
             )
 
     # Items and scores

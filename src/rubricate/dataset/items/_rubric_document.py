@@ -17,7 +17,7 @@ from rubricate._documents import (
     read_text,
 )
 from rubricate._files import user_path, write_text
-from rubricate.dataset.items._item import DataItem
+from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
-    from rubricate.dataset.items._item import DataItem
+    from rubricate.dataset.items._data_item import DataItem
     from rubricate.rubric import Rubric
 
 __all__ = ["labels_by_criterion", "stratified_split"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from rubricate.dataset.items._entries import Entry, ItemIds, Survey, survey_of
-from rubricate.dataset.items._item import DataItem
+from rubricate.dataset.items._data_item import DataItem
+from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
 from rubricate.dataset.items._mapping import RowReader, TableColumns
 from rubricate.dataset.samples import (
     HF,
@@ -110,10 +110,10 @@ class ItemTable:
         self.skipped = []
         rows = RowReader(self._columns, self._rubric)
 
-        def noted() -> Iterator[Entry]:
+        def noted() -> Iterator[Item]:
             for item in self._items(rows, limit, self.skipped):
                 ids.add(item.id)
-                yield self._entry(item.id, item)
+                yield self._item(item.id, item)
 
         found = survey_of(noted())
         if not found.items and not self.skipped:
@@ -126,15 +126,21 @@ class ItemTable:
         self._ids, self._surveyed = ids, (limit, found)
         return found
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """The items of the rows that fit, the first `limit` of them, read now."""
         self.survey(limit)
         assign = self._ids.assigner()
         for item in self._items(RowReader(self._columns, self._rubric), limit, []):
-            yield self._entry(assign(item.id, item.id == item.content_id()), item)
+            yield self._item(assign(item.id, item.id == item.content_id()), item)
 
-    def _entry(self, name: str, item: DataItem) -> Entry:
-        return Entry(name, item, self._rubric, item.prompt or "", item.reference_submission)
+    def _item(self, name: str, data: DataItem) -> Item:
+        return Item.of(
+            data,
+            self._rubric,
+            id=name,
+            prompt=data.prompt or "",
+            reference=data.reference_submission,
+        )
 
     def _names(self, limit: int | None) -> Iterator[tuple[str, bool]]:
         for item in self._items(RowReader(self._columns, self._rubric), limit, []):

@@ -72,7 +72,7 @@ class PromptJudge(ModelJudge):
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         assert isinstance(criterion, ScaleCriterion)
-        metadata = {} if case.item is None else case.item.metadata
+        metadata = case.data.metadata
         rubrics = metadata.get(RUBRICS, self._rubrics)
         system, schema = _instructions(
             self._prompt, tuple(rubrics.items()), criterion.low, criterion.high

@@ -12,7 +12,7 @@ from rubricate.dataset import (
     DOCUMENT_SUFFIXES,
     Converter,
     DataItem,
-    Entry,
+    Item,
     Survey,
     read_document,
     survey_of,
@@ -82,19 +82,19 @@ class Reports:
         Raises:
             InputError: none of them can be read.
         """
-        found = survey_of(self.entries(limit))
+        found = survey_of(self.to_grade(limit))
         errors = [self.unreadable.get(name) for name in list(self.reports)[:limit]]
         if errors and errors[0] is not None and all(errors):
             raise errors[0]
         return found
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
         """The reports, one after the other."""
         with Converter() as converter:
             for report in list(self.reports.values())[:limit]:
-                yield self._entry(report, converter)
+                yield self._item(report, converter)
 
-    def _entry(self, report: Report, converter: Converter) -> Entry:
+    def _item(self, report: Report, converter: Converter) -> Item:
         task = report.task
         text = self._text(report, converter)
         metadata: dict[str, Any] = {"sample_id": task.sample_id, "domain": task.domain}
@@ -116,7 +116,9 @@ class Reports:
         )
         error = self.unreadable.get(report.id)
         why = None if error is None else str(error)
-        return Entry(report.id, item, task.rubric, task.prompt, None, why)
+        return Item.of(
+            item, task.rubric, id=report.id, prompt=task.prompt, reference=None, unreadable=why
+        )
 
     def _text(self, report: Report, converter: Converter) -> str:
         """The report's text; empty where it cannot be read, which is tried once."""

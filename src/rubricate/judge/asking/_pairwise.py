@@ -96,9 +96,8 @@ class PairJudge(ModelJudge):
         return orjson.dumps([PAIR_PROMPT, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
-        assert case.item is not None
-        seen, second = neutral_case(case), neutral(case.item.metadata[OTHER])
-        note = "" if seen is case and second == case.item.metadata[OTHER] else NOTE
+        seen, second = neutral_case(case), neutral(case.data.metadata[OTHER])
+        note = "" if seen is case and second == case.data.metadata[OTHER] else NOTE
         system = template(f"{PAIR_PROMPT}/system").render(guidelines=case.guidelines)
         material = template(f"{PAIR_PROMPT}/material").render(
             tag=code_for((*texts_of(case), second)),

@@ -151,8 +151,8 @@ class DocumentJudge(Judge):
                 case.reference,
                 case.guidelines,
                 case.context,
-                case.item,
-                case.submission,
+                case.data,
+                whole=case.submission,
             )
             verdict = await self._findings.judge(seen, criterion, send)
         return self._described(verdict, criterion, document, spent, found)

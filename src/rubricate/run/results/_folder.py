@@ -15,10 +15,11 @@ from typing import Any
 
 from rubricate._documents import format_yaml
 from rubricate._files import Replacement, not_written, user_path
+from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._options import Storage
-from rubricate.run._plan import Plan, PlannedItem
+from rubricate.run._plan import Plan
 from rubricate.run.journal import to_json
 from rubricate.run.results._results import ItemResult
 
@@ -154,10 +155,10 @@ class ResultsFile:
             self._results.close()
             raise
 
-    def add(self, found: ItemResult, planned: PlannedItem) -> None:
+    def add(self, found: ItemResult, item: Item) -> None:
         """Write an item's verdicts, a line each, and its texts."""
-        self._results.add(planned.index, b"\n".join((*result_lines(found), b"")))
-        self._items.add(planned.index, to_json(_texts(planned)) + b"\n")
+        self._results.add(found.index, b"\n".join((*result_lines(found), b"")))
+        self._items.add(found.index, to_json(_texts(item)) + b"\n")
 
     def finish(self) -> None:
         """Put the lines into the dataset's order."""
@@ -183,16 +184,15 @@ class ResultsFile:
                 raise
 
 
-def _texts(planned: PlannedItem) -> dict[str, Any]:
+def _texts(item: Item) -> dict[str, Any]:
     """What an item's verdicts are about: a line of `items.jsonl`."""
-    case = planned.case
     return {
-        "item": planned.id,
-        "description": planned.description,
-        "prompt": case.prompt,
-        "submission": case.submission,
-        "reference": case.reference,
-        "context": [document.to_json() for document in case.context],
+        "item": item.id,
+        "description": item.data.description,
+        "prompt": item.prompt,
+        "submission": item.submission,
+        "reference": item.reference,
+        "context": [document.to_json() for document in item.context],
     }
 
 

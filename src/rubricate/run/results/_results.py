@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from rubricate.dataset import DataItem
+from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage, model_family
 from rubricate.rubric import (
     Aggregation,
     CannotAssess,
     LengthPenalty,
-    Parts,
     Rubric,
     Score,
-    SpokenParts,
+    Scoring,
     Status,
     Usage,
     Verdict,
@@ -85,38 +84,37 @@ class ItemResult:
     @classmethod
     def scored(
         cls,
+        item: Item,
+        criteria: Mapping[str, Verdict],
+        scoring: Scoring,
         *,
-        id: str,
-        description: str,
-        rubric: Rubric,
-        criteria: dict[str, Verdict],
-        labels: dict[str, Verdict],
-        cannot_assess: CannotAssess,
-        partial: float,
         index: int = 0,
-        length_penalty: LengthPenalty | None = None,
-        submission: str | Parts | SpokenParts = "",
         author: str | None = None,
-        item: DataItem | None = None,
         keys: Mapping[str, Mapping[int, str]] | None = None,
     ) -> ItemResult:
         """Build an item's result from its verdicts.
 
-        `submission` is what a length penalty looks at; `author` is the model that wrote it; `item`
-        has annotations and metadata; `keys` are those of the journal by criterion name and seat.
+        `author` is the model that wrote the submission; `keys` are those of the journal by
+        criterion name and the judge's seat.
         """
-        names = rubric.names
+        rubric, names, data = item.rubric, item.rubric.names, item.data
+        labels = item.labels()
 
         def scored(verdicts: Mapping[str, Verdict]) -> Score:
             ordered = [verdicts[name] for name in names]
-            found = score(rubric.criteria, ordered, cannot_assess=cannot_assess, partial=partial)
-            return length_penalty.applied(found, submission) if length_penalty else found
+            found = score(
+                rubric.criteria,
+                ordered,
+                cannot_assess=scoring.strategy,
+                partial=scoring.partial,
+            )
+            return scoring.penalty.applied(found, data.parts) if scoring.penalty else found
 
         own = scored(criteria)
         complete = bool(labels) and all(name in labels for name in names)
         return cls(
-            id,
-            description,
+            item.id,
+            data.description,
             rubric,
             {name: criteria[name] for name in names},
             own,
@@ -125,8 +123,8 @@ class ItemResult:
             index,
             {judge: scored(alone) for judge, alone in _judges_alone(criteria).items()},
             _warnings(own, criteria, author),
-            _annotations(item) if item is not None and item.annotations else {},
-            _short(item.metadata) if item is not None and item.metadata else {},
+            _annotations(data) if data.annotations else {},
+            _short(data.metadata) if data.metadata else {},
             {name: [at[seat] for seat in sorted(at)] for name, at in (keys or {}).items()},
         )
 

@@ -1,0 +1,211 @@
+"""One item to be graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, field, fields
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, WrapValidator
+from pydantic.dataclasses import dataclass
+
+from rubricate._documents import check_keys, check_writable, with_one_line_errors
+from rubricate.dataset.items._annotations import Annotations, parse_annotations
+from rubricate.dataset.items._context import ContextDocument, read_context
+from rubricate.dataset.items._transcript import Transcript
+from rubricate.errors import InputError
+from rubricate.rubric import (
+    BINARY_LABELS,
+    CriterionVerdict,
+    Parts,
+    Rubric,
+    SpokenParts,
+    split_thinking,
+)
+
+__all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
+
+GroundTruth = list[CriterionVerdict | str | int | float | None]
+"""One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
+unlabelled."""
+
+
+def _submission(value: Any, checked: Callable[[Any], str]) -> str:
+    """Text as it is; chat messages as a `Transcript`."""
+    if isinstance(value, Transcript):
+        return value
+    return Transcript(value) if isinstance(value, list | tuple) else checked(value)
+
+
+@with_one_line_errors
+@dataclass(config=ConfigDict(strict=True, defer_build=True))
+class DataItem:
+    """A single item to be graded, optionally with ground truth.
+
+    Attributes:
+        submission: the text to be graded; structured data as JSON text. A list of chat messages
+            becomes a `Transcript`: their text, with the messages kept.
+        description: a few words on what this item is.
+        ground_truth: one label per criterion: a `CriterionVerdict` for a binary criterion, an
+            option's label for a multi-choice one, the score for a scale, the value for a metric
+            or code, None where nobody labelled it. Scores become text.
+        rubric: the item's own rubric, used instead of the dataset's.
+        reference_submission: an exemplary response; takes precedence over the dataset's.
+        annotations: labels of several people, by annotator and criterion name. Where
+            `ground_truth` has no label, what they say together is it: the majority's label, or the
+            mean of ordered answers and numbers.
+        adjudications: for labels of `ground_truth` that somebody decided on, by criterion name:
+            the `annotator`, the `label` and the `reason`.
+        id: its identifier. Default: a hash of its content, the same in every process.
+        prompt: what this item answers, where that is not the dataset's prompt.
+        context: documents that the submission rests on, such as retrieved passages: texts or
+            `{title, text}`, which become `ContextDocument`.
+        metadata: anything else worth keeping.
+        extra: unknown keys of the file it came from; written back where they stood.
+    """
+
+    submission: Annotated[str, WrapValidator(_submission)]
+    description: str = ""
+    ground_truth: GroundTruth | None = None
+    rubric: Rubric | None = None
+    reference_submission: str | None = None
+    _: KW_ONLY
+    annotations: Annotations = field(default_factory=dict)
+    adjudications: dict[str, dict[str, str]] = field(default_factory=dict)
+    id: str = ""
+    prompt: str | None = None
+    context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
+        default_factory=list
+    )
+    metadata: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+    _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
+
+    def __post_init__(self) -> None:
+        if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
+            self.id = self._hash = self.content_id()
+        try:
+            check_writable(self.id)
+        except InputError as error:
+            raise error.within(("id",)) from None
+
+    def content_id(self) -> str:
+        """A hash (12 hexadecimal digits) of what is judged: texts and rubric.
+
+        Descriptions, labels and metadata do not change it.
+        """
+        rubric = None if self.rubric is None else self.rubric.to_dict()
+        parts: list[Any] = [self.submission, self.prompt, self.reference_submission, rubric]
+        if self.context:
+            parts.append([document.to_json() for document in self.context])
+        content = json.dumps(parts, sort_keys=True)
+        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+    @property
+    def parts(self) -> Parts | SpokenParts:
+        """What the submission thinks and says, which a length penalty looks at."""
+        if isinstance(self.submission, Transcript):
+            return self.submission.parts
+        return split_thinking(self.submission)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item as it is written to a file; an id that is only the content hash is left out."""
+        data: dict[str, Any] = {}
+        if self.id != self.content_id():
+            data["id"] = self.id
+        if self.prompt is not None:
+            data["prompt"] = self.prompt
+        text = self.submission
+        data["submission"] = text.to_list() if isinstance(text, Transcript) else text
+        data["description"] = self.description
+        data["ground_truth"] = (
+            None
+            if self.ground_truth is None
+            else [None if label is None else str(label) for label in self.ground_truth]
+        )
+        if self.annotations:
+            data["annotations"] = {
+                annotator: {
+                    name: None if label is None else str(label) for name, label in labels.items()
+                }
+                for annotator, labels in self.annotations.items()
+            }
+        if self.adjudications:
+            data["adjudications"] = self.adjudications
+        if self.rubric is not None:
+            data["rubric"] = self.rubric.to_dict()
+        if self.reference_submission is not None:
+            data["reference_submission"] = self.reference_submission
+        if self.context:
+            data["context"] = [document.to_json() for document in self.context]
+        if self.metadata:
+            data["metadata"] = self.metadata
+        return {**data, **self.extra}
+
+    @classmethod
+    def from_dict(cls, data: Any, global_rubric: Rubric | None = None) -> DataItem:
+        """Build an item from loaded JSON or YAML.
+
+        Args:
+            data: an object with at least `submission` and `description`. A submission that is
+                `{thinking, output}` is kept as JSON text; one of chat messages is a `Transcript`.
+            global_rubric: the dataset's rubric, for items without their own.
+
+        Raises:
+            InputError: with the path inside the item of what is wrong.
+        """
+        if not isinstance(data, Mapping):
+            raise InputError(f"must be a dict, got {type(data).__name__}")
+        known = [item.name for item in fields(cls) if item.name not in ("_hash", "extra")]
+        check_keys(data, known)
+        for required in ("submission", "description"):
+            if data.get(required) is None:
+                raise InputError(f"missing required field: '{required}'")
+        values = {key: data[key] for key in known if data.get(key) is not None}
+        submission = values["submission"]
+        if isinstance(submission, Mapping) and submission.keys() == {"thinking", "output"}:
+            values["submission"] = json.dumps(submission, ensure_ascii=False)
+        if "rubric" in values:
+            try:
+                values["rubric"] = Rubric.from_dict(values["rubric"])
+            except InputError as error:
+                raise error.within(("rubric",)) from None
+        rubric = values.get("rubric", global_rubric)
+        if "ground_truth" in values:
+            values["ground_truth"] = parse_ground_truth(values["ground_truth"], rubric)
+        if "annotations" in values:
+            values["annotations"] = parse_annotations(values["annotations"], rubric)
+        extra = {key: value for key, value in data.items() if key not in known}
+        return cls(**values, extra=extra)
+
+
+def parse_ground_truth(labels: Any, rubric: Rubric | None) -> GroundTruth:
+    """Check labels against the rubric they are for; binary ones become `CriterionVerdict`.
+
+    Raises:
+        InputError: the count differs from the rubric's, or a label is not an allowed one.
+    """
+    if not isinstance(labels, Sequence) or isinstance(labels, str):
+        raise InputError("expected a list with one label per criterion", path=("ground_truth",))
+    if rubric is None:
+        return list(labels)
+    if len(labels) != len(rubric):
+        raise InputError(
+            f"Ground truth has {len(labels)} values, but rubric has {len(rubric)} criteria",
+            path=("ground_truth",),
+        )
+    parsed: GroundTruth = []
+    for index, (criterion, label) in enumerate(zip(rubric, labels, strict=True)):
+        path = ("ground_truth", index)
+        if label is None:
+            parsed.append(None)
+            continue
+        try:
+            text = criterion.label_of(label)
+        except InputError as error:
+            raise InputError(f"criterion '{criterion.name}' {error.message}", path=path) from None
+        binary = criterion.labels == BINARY_LABELS
+        parsed.append(CriterionVerdict(text) if binary else text)
+    return parsed
