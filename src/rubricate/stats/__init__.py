@@ -47,12 +47,6 @@ if TYPE_CHECKING:
         dawid_skene,
         reliability_weights,
     )
-    from rubricate.stats._few_labels import (
-        CorrectedMean,
-        LabelPlan,
-        corrected_mean,
-        next_to_label,
-    )
     from rubricate.stats._intervals import (
         MeanEstimate,
         bootstrapped_mean,
@@ -61,6 +55,12 @@ if TYPE_CHECKING:
         wilson_interval,
     )
     from rubricate.stats._labels import LabelAgreement, Undecided, decided_pairs, label_agreement
+    from rubricate.stats._prediction_powered import (
+        CorrectedMean,
+        LabelPlan,
+        corrected_mean,
+        next_to_label,
+    )
     from rubricate.stats._resampling import Bootstrap
     from rubricate.stats._scores import ScoreAgreement, score_agreement
     from rubricate.stats._strata import StratifiedAgreement, stratified_agreement

@@ -89,10 +89,10 @@ def krippendorff_alpha(
 
     else:
         raise InputError(f"level must be nominal, ordinal or interval, found {level!r}")
-    place = cluster_indices(None if strata is None else list(strata), len(ratings))
-    count = 1 if strata is None else int(place.max(initial=-1)) + 1
+    index = cluster_indices(None if strata is None else list(strata), len(ratings))
+    count = 1 if strata is None else int(index.max(initial=-1)) + 1
     width = contributions.shape[1] + 1
-    columns = (np.zeros_like(place) if strata is None else place)[:, None] * width
+    columns = (np.zeros_like(index) if strata is None else index)[:, None] * width
     entries = np.column_stack([sizes, contributions])
     blocks = sparse.csr_matrix(
         (
@@ -115,16 +115,16 @@ def _counts(ratings: Ratings, labels: Sequence[Any] | None) -> Floats:
     """How often each item got each label, (n, K)."""
     if labels is None:
         labels = sorted({label for row in ratings for label in row if label is not None})
-    place = {label: number for number, label in enumerate(labels)}
+    index = {label: number for number, label in enumerate(labels)}
     counts = np.zeros((len(ratings), max(1, len(labels))))
     for item, row in enumerate(ratings):
         for label in row:
             if label is None:
                 continue
-            if label not in place:
+            if label not in index:
                 known = ", ".join(map(str, labels))
                 raise InputError(f"ratings: {label!r} of item {item} is not one of: {known}")
-            counts[item, place[label]] += 1
+            counts[item, index[label]] += 1
     return counts
 
 

@@ -94,7 +94,7 @@ def calibration(
     Raises:
         InputError: different lengths, a probability outside [0, 1], an unknown binning.
     """
-    p, y, places = _known(probabilities, outcomes)
+    p, y, indices = _known(probabilities, outcomes)
     if bins < 1:
         raise InputError(f"bins must be 1 or more, found {bins}")
     if binning == "uniform":
@@ -115,7 +115,7 @@ def calibration(
         return {"brier": totals[:, 1] / n, "ece": gap / n}
 
     contributions = np.column_stack([np.ones(len(p)), (p - y) ** 2, member * (p - y)[:, None]])
-    kept = groups_at(groups, places)
+    kept = groups_at(groups, indices)
     found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
     words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
     return Calibration(
@@ -135,13 +135,13 @@ def _known(
 ) -> tuple[Floats, Floats, Any]:
     same_length(probabilities=probabilities, outcomes=outcomes)
     p, y = numbers(probabilities, "probabilities"), numbers(outcomes, "outcomes")
-    places = np.flatnonzero(~np.isnan(p) & ~np.isnan(y))
-    p, y = p[places], y[places]
+    indices = np.flatnonzero(~np.isnan(p) & ~np.isnan(y))
+    p, y = p[indices], y[indices]
     if ((p < 0) | (p > 1)).any():
         raise InputError(f"probabilities must be between 0 and 1, found {p[(p < 0) | (p > 1)][0]}")
     if not np.isin(y, (0.0, 1.0)).all():
         raise InputError("outcomes must be true or false (1 or 0)")
-    return p, y, places
+    return p, y, indices
 
 
 def _bin(low: float, high: float, p: Floats, y: Floats) -> ReliabilityBin:
@@ -172,8 +172,8 @@ class IsotonicMap:
         p, y, _ = _known(probabilities, outcomes)
         if len(p) == 0:
             raise InputError(NONE)
-        points, place, count = np.unique(p, return_inverse=True, return_counts=True)
-        means = np.bincount(place, weights=y) / count
+        points, index, count = np.unique(p, return_inverse=True, return_counts=True)
+        means = np.bincount(index, weights=y) / count
         fitted = optimize.isotonic_regression(means, weights=count.astype(np.float64)).x
         inner = np.zeros(len(points), dtype=bool)
         inner[1:-1] = (fitted[1:-1] == fitted[:-2]) & (fitted[1:-1] == fitted[2:])

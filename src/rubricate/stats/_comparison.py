@@ -117,10 +117,10 @@ def compare_paired(
     if margin is not None and not margin >= 0:
         raise InputError(f"margin must be 0 or more, found {margin}")
     first, second = numbers(a, "a"), numbers(b, "b")
-    places = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
-    first, second = first[places], second[places]
+    indices = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
+    first, second = first[indices], second[indices]
     difference = second - first
-    kept = groups_at(groups, places)
+    kept = groups_at(groups, indices)
     values = [float(value) for value in difference]
     mean = clustered_mean(values, groups=kept, confidence=confidence)
     error = mean.standard_error
@@ -231,12 +231,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     Below 0.05 after correction, at most one family of tests in twenty has any false alarm.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    known = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, place) in enumerate(known):
+    for rank, (p, index) in enumerate(known):
         highest = max(highest, min(1.0, p * (len(known) - rank)))
-        corrected[place] = highest
+        corrected[index] = highest
     return corrected
 
 

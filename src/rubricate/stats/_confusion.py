@@ -73,10 +73,10 @@ def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
     """Cohen's kappa (Cohen 1960, weighted: Cohen 1968).
 
     `1 - sum(w * observed) / sum(w * expected)`, where the weight of a pair is 1 if they differ
-    (`power` 0), or the distance of their places in the order (1: linear, 2: quadratic).
+    (`power` 0), or the distance of their ranks (1: linear, 2: quadratic).
     """
-    places = np.arange(confusion.shape[-1])
-    distance = np.abs(places[:, None] - places[None, :]).astype(np.float64)
+    indices = np.arange(confusion.shape[-1])
+    distance = np.abs(indices[:, None] - indices[None, :]).astype(np.float64)
     weights = distance**power if power else (distance > 0).astype(np.float64)
     expected = confusion.sum(-1)[..., :, None] * confusion.sum(-2)[..., None, :]
     n = confusion.sum((-2, -1))

@@ -129,9 +129,10 @@ def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
         labels = sorted({label for given in votes.values() for label in given if label is not None})
         if not labels:
             continue
-        place = {label: index for index, label in enumerate(labels)}
+        position = {label: index for index, label in enumerate(labels)}
         columns = [
-            [-1 if label is None else place[label] for label in given] for given in votes.values()
+            [-1 if label is None else position[label] for label in given]
+            for given in votes.values()
         ]
         found = dawid_skene(np.array(columns).T, labels=len(labels))
         for judge, accuracy, column in zip(votes, found.accuracy, columns, strict=True):

@@ -126,12 +126,12 @@ def bootstrapped_mean(
         InputError: something is no number, or there are not as many groups as values.
     """
     every = numbers(values, "values")
-    places = np.flatnonzero(~np.isnan(every))
-    kept = every[places]
+    indices = np.flatnonzero(~np.isnan(every))
+    kept = every[indices]
     found = bootstrap_totals(
         np.column_stack([kept, np.ones(len(kept))]),
         lambda totals: {"mean": totals[:, 0] / totals[:, 1]},
-        groups=groups_at(groups, places),
+        groups=groups_at(groups, indices),
         bootstrap=bootstrap,
     )
     return found["mean"].estimate("there are no values")
@@ -192,8 +192,8 @@ def score_interval(share: float, effective: float, z: float) -> Estimate:
 
 def clustered_variance(values: Floats, clusters: Integers) -> float:
     """The variance of the mean of `values` by clusters (at least two of them)."""
-    _, place = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(place, weights=values - values.mean())
+    _, index = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(index, weights=values - values.mean())
     count = len(sums)
     return count / (count - 1) * float((sums**2).sum()) / len(values) ** 2
 

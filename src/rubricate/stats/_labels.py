@@ -119,23 +119,23 @@ def label_agreement(
         raise InputError(f"undecided='{undecided}' needs labels without an order")
     clusters = cluster_indices(groups, n)
     found = decided_pairs(judge, human, undecided=undecided, abstention=abstention)
-    places = [place for place, _, _ in found]
+    indices = [position for position, _, _ in found]
     kept = [(given, truth) for _, given, truth in found]
     told = [_cause(*pair, abstention) for pair in zip(judge, human, strict=True)]
     causes = Counter(cause for cause in told if cause is not None)
     names = _names(kept, labels, undecided, abstention)
-    number = {name: place for place, name in enumerate(names)}
+    number = {name: position for position, name in enumerate(names)}
     kinds = len(names)
     index = np.array([number[t] * kinds + number[g] for g, t in kept], dtype=np.int64)
     spreads = bootstrap_totals(
         cells(index, kinds * kinds),
         lambda totals: _statistics(totals.reshape(-1, kinds, kinds), ordered),
-        groups=groups_at(groups, places),
+        groups=groups_at(groups, indices),
         bootstrap=bootstrap,
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
 
-    members = clusters[places]
+    members = clusters[indices]
     by_cluster = _by_cluster(index, members, kinds) if bootstrap is not None else None
     shares = _shares(by_cluster) if by_cluster is not None else {}
 
@@ -153,13 +153,13 @@ def label_agreement(
     per_label = [name for name in spreads if spreads[name].value.ndim]
     return LabelAgreement(
         n=len(kept),
-        clusters=len(set(clusters[places].tolist())),
+        clusters=len(set(clusters[indices].tolist())),
         labels=tuple(names),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
         figures={name: figure(name) for name in spreads if name not in per_label},
         by_label={
-            label: {name: figure(name, place) for name in per_label}
-            for place, label in enumerate(names)
+            label: {name: figure(name, position) for name in per_label}
+            for position, label in enumerate(names)
         },
         undecided=undecided,
         not_decided=dict(sorted(causes.items())),
@@ -173,13 +173,13 @@ def decided_pairs(
     undecided: Undecided = "exclude",
     abstention: str | None = "CANNOT_ASSESS",
 ) -> list[tuple[int, Any, Any]]:
-    """The pairs of answers that count, with their places: see `label_agreement`."""
+    """The pairs of answers that count, with their indices: see `label_agreement`."""
     kept = []
-    for place, (given, truth) in enumerate(zip(judge, human, strict=True)):
+    for position, (given, truth) in enumerate(zip(judge, human, strict=True)):
         cause = _cause(given, truth, abstention)
         pair = _pair(given, truth, cause, undecided, abstention)
         if pair is not None:
-            kept.append((place, *pair))
+            kept.append((position, *pair))
     return kept
 
 
@@ -230,9 +230,9 @@ def _names(
 
 def _by_cluster(index: Integers, clusters: Integers, kinds: int) -> Floats:
     """Each cluster's confusion matrix, (G, K, K)."""
-    _, place = np.unique(clusters, return_inverse=True)
-    count = int(place.max()) + 1 if len(place) else 0
-    cells_of = place * kinds * kinds + index
+    _, position = np.unique(clusters, return_inverse=True)
+    count = int(position.max()) + 1 if len(position) else 0
+    cells_of = position * kinds * kinds + index
     counts = np.bincount(cells_of, minlength=count * kinds * kinds)
     return counts.reshape(count, kinds, kinds).astype(np.float64)
 

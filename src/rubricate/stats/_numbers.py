@@ -21,18 +21,18 @@ def numbers(values: Sequence[float | None], name: str) -> Floats:
         InputError: something is no number, or infinite.
     """
     found = np.empty(len(values))
-    for place, value in enumerate(values):
-        found[place] = math.nan if value is None else _number(value, place, name)
+    for index, value in enumerate(values):
+        found[index] = math.nan if value is None else _number(value, index, name)
     return found
 
 
-def _number(value: Any, place: int, name: str) -> float:
+def _number(value: Any, index: int, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{name}: {value!r} at position {place} is not a number") from None
+        raise InputError(f"{name}: {value!r} at position {index} is not a number") from None
     if math.isinf(number):
-        raise InputError(f"{name}: the number at position {place} is infinite")
+        raise InputError(f"{name}: the number at position {index} is infinite")
     return number
 
 

@@ -96,9 +96,9 @@ def cluster_indices(groups: Groups, n: int) -> Integers:
     return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
 
 
-def groups_at(groups: Groups, places: Iterable[int]) -> Groups:
-    """The groups of the items at some places."""
-    return None if groups is None else [groups[int(place)] for place in places]
+def groups_at(groups: Groups, indices: Iterable[int]) -> Groups:
+    """The groups of the items at some indices."""
+    return None if groups is None else [groups[int(index)] for index in indices]
 
 
 def cells(index: Integers, size: int) -> Any:
@@ -237,7 +237,7 @@ def _spread(value: Floats, drawn: Floats, left_out: Floats | None, confidence: f
 
 
 def _bca(tails: Floats, point: float, drawn: Floats, left_out: Floats) -> Floats:
-    """The quantiles that BCa takes in place of the plain ones (Efron 1987, equations 6.6, 7.3)."""
+    """The quantiles that BCa takes instead of the plain ones (Efron 1987, equations 6.6, 7.3)."""
     below = (np.mean(drawn < point) + np.mean(drawn <= point)) / 2
     bias = ndtri(below)
     deviation = left_out.mean() - left_out

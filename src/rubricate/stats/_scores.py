@@ -102,9 +102,9 @@ def score_agreement(
             "no number of the judge": int((np.isnan(x) & ~np.isnan(y)).sum()),
         }
     )
-    places = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
-    x, y = x[places], y[places]
-    kept = groups_at(groups, places)
+    indices = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
+    x, y = x[indices], y[indices]
+    kept = groups_at(groups, indices)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
     pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
     spreads = bootstrap_totals(
@@ -157,9 +157,9 @@ class _Pairs:
         _, self._of_y = np.unique(y, return_inverse=True)
         self._x_cells = cells(self._of_x, int(self._of_x.max(initial=-1)) + 1)
         self._y_cells = cells(self._of_y, int(self._of_y.max(initial=-1)) + 1)
-        pooled, place = np.unique(np.concatenate([x, y]), return_inverse=True)
+        pooled, position = np.unique(np.concatenate([x, y]), return_inverse=True)
         self._gaps = np.diff(pooled)
-        of_x, of_y = (cells(part, len(pooled)) for part in (place[: len(x)], place[len(x) :]))
+        of_x, of_y = (cells(part, len(pooled)) for part in (position[: len(x)], position[len(x) :]))
         self._pooled, self._step = of_x + of_y, of_x - of_y
         self._concordant = _ConcordantPairs(x, y)
 
@@ -243,12 +243,12 @@ class _ConcordantPairs:
         self._order = np.lexsort((-y, x))  # ties of x from the highest y, so that they never count
         height = y[self._order]
         self._levels: list[tuple[Integers, Floats, Integers]] = []
-        places = np.arange(len(x))
+        indices = np.arange(len(x))
         width = 1
         while width < len(x):
-            block, left = places // (2 * width), (places // width) % 2 == 0
+            block, left = indices // (2 * width), (indices // width) % 2 == 0
             merged = np.lexsort((left, height, block))
-            starts = (places // (2 * width)) * 2 * width
+            starts = (indices // (2 * width)) * 2 * width
             self._levels.append((merged, left[merged].astype(np.float64), starts))
             width *= 2
 

@@ -80,11 +80,11 @@ def stratified_agreement(
         InputError: the sequences differ in length.
     """
     n = same_length(judge=judge, human=human, strata=strata)
-    place = cluster_indices(list(strata), n)
+    index = cluster_indices(list(strata), n)
     in_steps = np.array([not isinstance(one, str) for one in judge], dtype=bool)
     silent = np.array([stratum in without_kappa for stratum in strata], dtype=bool)
-    of_labels, tables, kinds = _of_labels(judge, human, place, np.flatnonzero(~in_steps & ~silent))
-    of_steps, scales = _of_steps(judge, human, place, np.flatnonzero(in_steps & ~silent))
+    of_labels, tables, kinds = _of_labels(judge, human, index, np.flatnonzero(~in_steps & ~silent))
+    of_steps, scales = _of_steps(judge, human, index, np.flatnonzero(in_steps & ~silent))
     width = of_labels.shape[1]
 
     def statistics(totals: Floats) -> dict[str, Floats]:
@@ -145,17 +145,17 @@ def mean_of_strata(values: Floats, weights: Floats) -> Floats:
 
 
 def _of_labels(
-    judge: Sequence[Any], human: Sequence[Any], strata: Integers, places: Integers
+    judge: Sequence[Any], human: Sequence[Any], strata: Integers, indices: Integers
 ) -> tuple[Any, int, int]:
     """Each pair's cell in the confusion matrix of its stratum: (n, S K K), S and K."""
     number: dict[int, int] = {}
     labels: dict[tuple[int, str], int] = {}
     kinds: dict[int, int] = {}
     pairs = []
-    for place in places.tolist():
-        stratum = number.setdefault(int(strata[place]), len(number))
+    for index in indices.tolist():
+        stratum = number.setdefault(int(strata[index]), len(number))
         at = []
-        for label in (human[place], judge[place]):
+        for label in (human[index], judge[index]):
             if (stratum, label) not in labels:
                 labels[stratum, label] = kinds.get(stratum, 0)
                 kinds[stratum] = labels[stratum, label] + 1
@@ -164,21 +164,21 @@ def _of_labels(
     most = max(kinds.values(), default=1)
     columns = [(stratum * most + truth) * most + given for stratum, truth, given in pairs]
     shape = (len(strata), len(number) * most * most)
-    return sparse.csr_matrix((np.ones(len(places)), (places, columns)), shape), len(number), most
+    return sparse.csr_matrix((np.ones(len(indices)), (indices, columns)), shape), len(number), most
 
 
 def _of_steps(
-    judge: Sequence[Any], human: Sequence[Any], strata: Integers, places: Integers
+    judge: Sequence[Any], human: Sequence[Any], strata: Integers, indices: Integers
 ) -> tuple[Any, int]:
     """Each pair's moments, in the columns of its stratum: (n, S M), and S."""
-    found, place = np.unique(strata[places], return_inverse=True)
-    x, y = (np.array([side[at] for at in places.tolist()], float) for side in (judge, human))
-    size = np.maximum(np.bincount(place, minlength=len(found)), 1)
-    middle = (np.bincount(place, x + y, len(found)) / (2 * size))[place] if len(place) else 0.0
+    found, index = np.unique(strata[indices], return_inverse=True)
+    x, y = (np.array([side[at] for at in indices.tolist()], float) for side in (judge, human))
+    size = np.maximum(np.bincount(index, minlength=len(found)), 1)
+    middle = (np.bincount(index, x + y, len(found)) / (2 * size))[index] if len(index) else 0.0
     x, y = x - middle, y - middle
     moments = np.stack([np.ones(len(x)), x, y, x * x, y * y, (x - y) ** 2], axis=1)
-    columns = place[:, None] * MOMENTS + np.arange(MOMENTS)
-    rows = np.repeat(places, MOMENTS)
+    columns = index[:, None] * MOMENTS + np.arange(MOMENTS)
+    rows = np.repeat(indices, MOMENTS)
     shape = (len(strata), len(found) * MOMENTS)
     return sparse.csr_matrix((moments.ravel(), (rows, columns.ravel())), shape), len(found)
 

@@ -160,29 +160,29 @@ def _sequence(level: Floats, promise: float, risk: float) -> list[float]:
         for errors in (np.ones(n), np.floor(sizes * (1 - promise) / 2))
     )
     first = max(one, min(half, n // FIRST))
-    places = [*range(first, n, max(1, (n - first) // STEPS)), n - 1]
+    indices = [*range(first, n, max(1, (n - first) // STEPS)), n - 1]
     scale = 10**DIGITS
-    values = np.floor(ordered[places] * scale + 1e-9) / scale
+    values = np.floor(ordered[indices] * scale + 1e-9) / scale
     return sorted({float(value) for value in values}, reverse=True)
 
 
 def _first(passing: NDArray[np.bool_]) -> int:
-    """The first place that passes, else the last."""
-    places = np.flatnonzero(passing)
-    return int(places[0]) if len(places) else len(passing) - 1
+    """The first index that passes, else the last."""
+    indices = np.flatnonzero(passing)
+    return int(indices[0]) if len(indices) else len(passing) - 1
 
 
 def _correlation(wrong: Floats, clusters: Integers) -> float:
     """How far disagreements of one cluster hang together: the intraclass correlation by analysis
     of variance (Donner 1986), 0 where it is negative or there is nothing to tell by."""
-    _, place = np.unique(clusters, return_inverse=True)
-    sizes = np.bincount(place)
+    _, index = np.unique(clusters, return_inverse=True)
+    sizes = np.bincount(index)
     n, count = len(wrong), len(sizes)
     if count < 2 or count == n:
         return 0.0
-    means = np.bincount(place, weights=wrong) / sizes
+    means = np.bincount(index, weights=wrong) / sizes
     between = float((sizes * (means - wrong.mean()) ** 2).sum()) / (count - 1)
-    within = float(((wrong - means[place]) ** 2).sum()) / (n - count)
+    within = float(((wrong - means[index]) ** 2).sum()) / (n - count)
     size = (n - float((sizes**2).sum()) / n) / (count - 1)
     total = between + (size - 1) * within
     return max(0.0, (between - within) / total) if total > 0 else 0.0

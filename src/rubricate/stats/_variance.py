@@ -75,8 +75,8 @@ def variance_components(
         )
     if math.prod(table.shape[1:]) < 2:
         raise InputError("values: one number an item has no spread to take apart")
-    places = np.flatnonzero(~np.isnan(table.reshape(len(table), -1)).any(axis=1))
-    table = table[places]
+    indices = np.flatnonzero(~np.isnan(table.reshape(len(table), -1)).any(axis=1))
+    table = table[indices]
     levels = dict(zip((*factors, "replicate"), table.shape[1:], strict=True))
     crossed = [factor for factor in factors if levels[factor] > 1]
     table = table.reshape(len(table), *(levels[factor] for factor in crossed), levels["replicate"])
@@ -101,7 +101,7 @@ def variance_components(
     found = bootstrap_totals(
         design.contributions(table - middle),
         statistics,
-        groups=groups_at(groups, places),
+        groups=groups_at(groups, indices),
         bootstrap=bootstrap,
     )
     names = [design.name(term) for term in design.sources()]

@@ -146,8 +146,8 @@ def from_document(data: Any) -> dict[str, Any]:
     questions: list[Question] = []
     ids: set[str] = set()
     results: list[VerificationResult] | None = None
-    for place, node in enumerate(listed(rest.pop("dataFeedElement", []), ("dataFeedElement",))):
-        path = ("dataFeedElement", place)
+    for index, node in enumerate(listed(rest.pop("dataFeedElement", []), ("dataFeedElement",))):
+        path = ("dataFeedElement", index)
         question, of_question = _question(node, path)
         if question.id in ids:
             raise InputError(f"the @id '{question.id}' stands twice", path=path)
@@ -220,7 +220,7 @@ def _rubric(
     node: dict[str, Any], scope: str, name: str, path: tuple[str | int, ...]
 ) -> Rubric | None:
     nodes = listed(node.pop("rating", []), (*path, "rating"))
-    traits = [trait_of(entry, scope, (*path, "rating", place)) for place, entry in enumerate(nodes)]
+    traits = [trait_of(entry, scope, (*path, "rating", index)) for index, entry in enumerate(nodes)]
     if not traits:
         return None
     try:
@@ -270,8 +270,8 @@ def _check(value: Any, path: tuple[str | int, ...]) -> None:
                 raise InputError(f"JSON has no keys like {key!r}, only text", path=path)
             _check(entry, (*path, key))
     elif isinstance(value, list | tuple):
-        for place, entry in enumerate(value):
-            _check(entry, (*path, place))
+        for index, entry in enumerate(value):
+            _check(entry, (*path, index))
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"JSON has no number {value}", path=path)
     elif not isinstance(value, str | int | float | bool | None):

@@ -177,11 +177,11 @@ def property_node(name: str, value: Any) -> dict[str, Any]:
 def properties(nodes: Sequence[Any], path: Path) -> dict[str, Any]:
     """The values of `PropertyValue` nodes by name."""
     found: dict[str, Any] = {}
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
-            raise InputError("expected a PropertyValue with a name", path=(*path, place))
+            raise InputError("expected a PropertyValue with a name", path=(*path, index))
         if node["name"] in found:
-            raise InputError(f"the property '{node['name']}' stands twice", path=(*path, place))
+            raise InputError(f"the property '{node['name']}' stands twice", path=(*path, index))
         found[node["name"]] = node.get("value")
     return found
 

@@ -124,10 +124,10 @@ class VerificationConfig:
             models = tuple(getattr(self, name))
             object.__setattr__(self, name, models)
             seen: set[str] = set()
-            for place, model in enumerate(models):
+            for index, model in enumerate(models):
                 if not isinstance(model, ModelConfig):
                     found = type(model).__name__
-                    raise InputError(f"{name}[{place}]: expected a ModelConfig, found {found}")
+                    raise InputError(f"{name}[{index}]: expected a ModelConfig, found {found}")
                 if model.id in seen:
                     raise InputError(f"{name}: two models have the id '{model.id}'")
                 seen.add(model.id)

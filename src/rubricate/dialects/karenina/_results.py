@@ -121,7 +121,7 @@ class VerificationResult:
 
     @property
     def evidence(self) -> dict[str, tuple[Evidence, ...]]:
-        """The passages that a verdict rests on, with their places in the answer, by trait."""
+        """The passages that a verdict rests on, with their positions in the answer, by trait."""
         found = self.verdicts.items()
         return {name: verdict.evidence for name, verdict in found if verdict.evidence}
 

@@ -126,14 +126,14 @@ def trace_text(messages: Sequence[Any]) -> str:
     """
     if not isinstance(messages, Sequence):
         raise InputError(f"expected text or a list of messages, found {type(messages).__name__}")
-    return "\n\n".join(_message_text(message, place) for place, message in enumerate(messages))
+    return "\n\n".join(_message_text(message, index) for index, message in enumerate(messages))
 
 
-def _message_text(message: Any, place: int) -> str:
+def _message_text(message: Any, index: int) -> str:
     role = _of(message, "role") or _of(message, "type")
     content, calls = _of(message, "content"), _of(message, "tool_calls") or ()
     if not isinstance(role, str) or (content is None and not calls):
-        raise InputError(f"message {place + 1}: a chat message has a role and a content")
+        raise InputError(f"message {index + 1}: a chat message has a role and a content")
     lines = [f"[{role}]"]
     if isinstance(content, str):
         lines.append(content)

@@ -147,14 +147,14 @@ class Template(Settings):
         if not isinstance(data, dict) or not isinstance(data.get("fields"), list | tuple):
             return data
         fields: list[Any] = []
-        for place, field in enumerate(data["fields"]):
+        for index, field in enumerate(data["fields"]):
             if isinstance(field, Mapping):
                 try:
                     fields.append(TemplateField(**field))
                 except InputError as error:
-                    raise InputError(f"fields[{place}]: {error}") from None
+                    raise InputError(f"fields[{index}]: {error}") from None
                 except TypeError:
-                    raise InputError(f"fields[{place}]: keys must be text") from None
+                    raise InputError(f"fields[{index}]: keys must be text") from None
             else:
                 fields.append(field)
         return {**data, "fields": fields}

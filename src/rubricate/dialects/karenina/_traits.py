@@ -73,11 +73,11 @@ class Trait(Settings):
         """The criterion that this trait is."""
         raise NotImplementedError
 
-    def _common(self, *, fault: bool = False) -> dict[str, Any]:
+    def _common(self, *, penalty: bool = False) -> dict[str, Any]:
         return {
             "name": self.name,
             "requirement": (self.description or "").strip() or self.name,
-            "weight": -abs(self.weight) if fault else self.weight,
+            "weight": -abs(self.weight) if penalty else self.weight,
         }
 
 
@@ -105,8 +105,8 @@ class RubricTrait(Trait):
     max_score: int | None = None
     """The highest score. Default: 5."""
     higher_is_better: bool = True
-    """Whether a high score, or a yes, is good. Where a yes is bad the trait is a fault: it enters
-    the score with a negative weight."""
+    """Whether a high score, or a yes, is good. Where a yes is bad it is a penalty criterion:
+    it enters the score with a negative weight."""
 
     @field_validator("kind", mode="before")
     @classmethod
@@ -138,7 +138,7 @@ class RubricTrait(Trait):
 
     def criterion(self) -> Criterion:
         if self.kind == "binary":
-            return validate(YesNoCriterion, self._common(fault=not self.higher_is_better))
+            return validate(YesNoCriterion, self._common(penalty=not self.higher_is_better))
         low, high = self.bounds
         if low >= high:
             raise InputError(f"min_score must be less than max_score, found {low} and {high}")
@@ -186,7 +186,9 @@ class ManualRubricTrait(Trait):
             "case_sensitive": self.case_sensitive,
             "invert": self.invert,
         }
-        return validate(RegexCriterion, {**self._common(fault=not self.higher_is_better), **fields})
+        return validate(
+            RegexCriterion, {**self._common(penalty=not self.higher_is_better), **fields}
+        )
 
 
 class MetricRubricTrait(Trait):
@@ -293,18 +295,18 @@ class Rubric:
         if not self.traits:
             raise InputError(f"the rubric '{self.name}' needs at least one trait, found none")
         first: dict[str, int] = {}
-        for place, trait in enumerate(self.traits, start=1):
+        for index, trait in enumerate(self.traits, start=1):
             if not isinstance(trait, Trait):
                 raise InputError(
-                    f"the rubric '{self.name}': trait {place} is a {type(trait).__name__}, not a "
+                    f"the rubric '{self.name}': trait {index} is a {type(trait).__name__}, not a "
                     "RubricTrait, ManualRubricTrait or MetricRubricTrait"
                 )
             if trait.name in first:
                 raise InputError(
                     f"the rubric '{self.name}' has two traits with the name '{trait.name}': "
-                    f"{first[trait.name]} and {place}"
+                    f"{first[trait.name]} and {index}"
                 )
-            first[trait.name] = place
+            first[trait.name] = index
 
     def __len__(self) -> int:
         return len(self.traits)

@@ -97,8 +97,8 @@ async def answers(
     if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):
         raise RunStopped(first.stopped, result=first)
     found = [
-        Answered(question, traits, writer.name, _explained(run.items[place], "answer", run))
-        for place, (question, traits) in enumerate(questions)
+        Answered(question, traits, writer.name, _explained(run.items[position], "answer", run))
+        for position, (question, traits) in enumerate(questions)
         for writer, run in zip(writers, runs, strict=True)
     ]
     return found, _stopped("answering", writers, runs)
@@ -112,9 +112,9 @@ async def judgements(
     """Have every parsing model judge every answer: correctness first, then the traits."""
     rubrics = _rubrics(answered)
     items: dict[int, DataItem] = {}
-    for place, (answer, rubric) in enumerate(zip(answered, rubrics, strict=True)):
+    for position, (answer, rubric) in enumerate(zip(answered, rubrics, strict=True)):
         if answer.verdict.status == "judged" and rubric is not None:
-            items[place] = DataItem(
+            items[position] = DataItem(
                 str(answer.verdict.answer),
                 f"{answer.model}: {answer.question.question}",
                 rubric=rubric,
@@ -123,18 +123,18 @@ async def judgements(
             )
     judges = [_named(ModelJudge(model.model()), model.id) for model in config.parsing_models]
     runs = await _graded(list(items.values()), judges, "judgements", options) if items else []
-    at = {place: index for index, place in enumerate(items)}
+    at = {position: index for index, position in enumerate(items)}
     results = []
-    for place, answer in enumerate(answered):
+    for position, answer in enumerate(answered):
         for index, judge in enumerate(judges):
             verdicts: dict[str, Verdict] = {}
-            if place in at:
+            if position in at:
                 run = runs[index]
-                item = run.items[at[place]]
+                item = run.items[at[position]]
                 verdicts = {name: _explained(item, name, run) for name in item.criteria}
             elif answer.verdict.error is not None:
-                verdicts = _without_answer(rubrics[place], answer.verdict.error)
-            results.append(_result(answer, judge.name, verdicts, rubrics[place]))
+                verdicts = _without_answer(rubrics[position], answer.verdict.error)
+            results.append(_result(answer, judge.name, verdicts, rubrics[position]))
     return VerificationResults(tuple(results), _stopped("parsing", judges, runs))
 
 

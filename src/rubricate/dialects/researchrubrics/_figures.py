@@ -83,8 +83,9 @@ def compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
 def axis_compliance(pairs: Iterable[tuple[float, float | None]]) -> Compliance:
     """The compliance of a part of a report's criteria.
 
-    As `compliance`; but where the part has faults only, it is the share of their weight that does
-    not apply: 1 without a fault, 0 with all. By the formula it would be 0 with and without.
+    As `compliance`; but where the part has penalty criteria only, it is the share of their weight
+    that does not apply: 1 with no fault present, 0 with all. By the formula it would be 0 either
+    way.
     """
     entries = list(pairs)
     if any(weight > 0 for weight, _ in entries) or all(weight == 0 for weight, _ in entries):
@@ -392,13 +393,13 @@ def _difference(
 
 
 def _by_criterion(lines: Sequence[Line]) -> dict[tuple[str, float, int], Line]:
-    """Lines by criterion: its title and weight and, of several of these, its place among them."""
+    """Lines by criterion: its title and weight and, of several of these, its index among them."""
     counts: Counter[tuple[str, float]] = Counter()
     found: dict[tuple[str, float, int], Line] = {}
     for line in lines:
-        place = line.title, line.weight
-        found[*place, counts[place]] = line
-        counts[place] += 1
+        criterion = line.title, line.weight
+        found[*criterion, counts[criterion]] = line
+        counts[criterion] += 1
     return found
 
 

@@ -52,7 +52,7 @@ class TaskCriterion:
 
     Attributes:
         title: its text, the `rubric_title` of results.
-        weight: its weight; negative for a fault.
+        weight: its weight; negative for a penalty criterion.
         axis: the category it is in; empty if it is in none.
         human: a person's verdict, if the file has one.
     """
@@ -214,9 +214,9 @@ def _asked(data: Mapping[str, Any], one: TaskCriterion, name: str, grading: Grad
         return Rubric.from_dict([{**common, **given, "kind": "counter"}])[0]
     if grading == "binary":
         return Criterion(**common)
-    fault = one.weight < 0
+    penalty = one.weight < 0
     options = tuple(
-        CriterionOption(label=label, value=value, description=_MEANINGS[label][fault])
+        CriterionOption(label=label, value=value, description=_MEANINGS[label][penalty])
         for label, value in ((SATISFIED, 1.0), (PARTIALLY, 0.5), (NOT_SATISFIED, 0.0))
     )
     return Criterion(**common, options=options, scale_type="ordinal")

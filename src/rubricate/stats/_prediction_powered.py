@@ -1,4 +1,4 @@
-"""Few labels put to work: a judge's mean over many items, corrected by people's on some of them."""
+"""Prediction-powered inference: a judge's mean over many items, corrected by labels of some."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ def _prediction_powered(
     if binary:
         share = min(1.0, max(0.0, value))
         # As good as so many independent labels: no fewer than there are clusters of them.
-        worth = max(count, share * (1 - share) / error) if error > 0 else count
-        return score_interval(share, worth, z), tuning, effective
+        as_good = max(count, share * (1 - share) / error) if error > 0 else count
+        return score_interval(share, as_good, z), tuning, effective
     half = z * math.sqrt(error)
     return Estimate(value, value - half, value + half), tuning, effective
 
@@ -231,11 +231,11 @@ def next_to_label(
     """
     if count < 0:
         raise InputError(f"count must be 0 or more, found {count}")
-    places = np.flatnonzero(~np.array(labelled, dtype=bool))
-    order = np.random.default_rng(seed).permutation(places)
+    indices = np.flatnonzero(~np.array(labelled, dtype=bool))
+    order = np.random.default_rng(seed).permutation(indices)
     if uncertainty is None:
-        return LabelPlan(tuple(int(place) for place in order[:count]), True)
+        return LabelPlan(tuple(int(index) for index in order[:count]), True)
     same_length(labelled=labelled, uncertainty=uncertainty)
     values = np.nan_to_num(numbers(uncertainty, "uncertainty"), nan=np.inf)
     order = order[np.argsort(-values[order], kind="stable")]
-    return LabelPlan(tuple(int(place) for place in order[:count]), False)
+    return LabelPlan(tuple(int(index) for index in order[:count]), False)
