@@ -36,8 +36,8 @@ MISSING = {
     name
     for name in (
         *("bs4", "boto3", "datasets", "flask", "krippendorff", "mammoth", "markdownify"),
-        *("matplotlib", "moto", "opentelemetry", "pandas", "playwright", "polars", "pyarrow"),
-        *("pypdf", "s3fs", "sklearn", "statsmodels", "uvloop"),
+        *("moto", "opentelemetry", "pandas", "playwright", "polars", "pyarrow"),
+        *("pypdf", "resvg_py", "s3fs", "sklearn", "statsmodels", "uvloop"),
     )
     if importlib.util.find_spec(name) is None
 }

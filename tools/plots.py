@@ -2,7 +2,7 @@
 
     python tools/plots.py
 
-Needs the extra `plots`. They are those of a run of the embedded judge on `examples/physics.json`.
+They are those of a run of the embedded judge on `examples/physics.json`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ IMAGES = ROOT / "docs" / "images"
 def main() -> None:
     """Write the pictures."""
     result = rubricate.grade(RubricDataset.from_file(ROOT / "examples" / "physics.json"))
-    result.plot.scores(IMAGES / "scores.png")
-    result.plot.agreement(IMAGES / "agreement.png")
-    print(f"Wrote scores.png and agreement.png in {IMAGES.relative_to(ROOT)}.")
+    result.plot.scores(IMAGES / "scores.svg")
+    result.plot.agreement(IMAGES / "agreement.svg")
+    print(f"Wrote scores.svg and agreement.svg in {IMAGES.relative_to(ROOT)}.")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from typing import assert_type
 
 import pandas
 import polars
-from matplotlib.figure import Figure
 
 import rubricate
 from rubricate import (
@@ -51,6 +50,7 @@ from rubricate.run import RunEstimate
 from rubricate.run.results import Summary
 from rubricate.stats import LabelAgreement, label_agreement, score_agreement
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint, assert_rubric
+from rubricate.views import Picture
 
 
 def answer(messages: list[Message]) -> str:
@@ -199,6 +199,6 @@ def tables() -> None:
     assert_type(result.to_polars(), polars.DataFrame)
     assert_type(run.to_csv("t.csv", raw_cells=True), int)
     assert_type(run.to_parquet(Path("t.parquet"), by="item"), int)
-    assert_type(result.plot.scores("scores.png"), Figure)
+    assert_type(result.plot.scores("scores.svg"), Picture)
     assert_type(assert_rubric("text", rubric, min_score=0.5, require=["a"]), ItemResult)
     assert_type(assert_rubric("text", "rubric.yaml", require={"a": 0.5}, judge="m"), ItemResult)

@@ -72,7 +72,13 @@ if TYPE_CHECKING:
         PositionFigures,
     )
     from rubricate.analysis._pairs import PairResult, PairVerdict, finished_pairs, pair_result
-    from rubricate.analysis._plots import Plots
+    from rubricate.analysis._plots import (
+        Plots,
+        agreement_plots,
+        calibration_plot,
+        scores_plot,
+        waiting_plot,
+    )
     from rubricate.analysis._variance import CriterionVariance, VarianceReport, variance_report
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -127,7 +133,9 @@ __all__ = [
     "Table",
     "Tabular",
     "VarianceReport",
+    "agreement_plots",
     "agreement_report",
+    "calibration_plot",
     "cascade_report",
     "certify",
     "check_certificate",
@@ -147,6 +155,7 @@ __all__ = [
     "read_certificate",
     "read_run",
     "read_summary",
+    "scores_plot",
     "spreadsheet_cell",
     "to_csv",
     "to_jsonl",
@@ -154,4 +163,5 @@ __all__ = [
     "to_parquet",
     "to_polars",
     "variance_report",
+    "waiting_plot",
 ]

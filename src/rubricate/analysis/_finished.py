@@ -147,7 +147,7 @@ class FinishedRun(Tabular):
 
     @property
     def plot(self) -> Plots:
-        """Plots of the run (extra `plots`)."""
+        """Plots of the run."""
         from rubricate.analysis._plots import Plots
 
         return Plots(self)

@@ -65,7 +65,7 @@ class Result(Outcome, Tabular):
 
     @property
     def plot(self) -> Plots:
-        """Plots of the result (extra `plots`)."""
+        """Plots of the result."""
         from rubricate.analysis._finished import held_run
         from rubricate.analysis._plots import Plots
 

@@ -106,7 +106,7 @@ def _compose(
     context: dict[str, Any],
 ) -> None:
     script = page_part("base.js") + page_part("report.js", ROOM)
-    style = page_part("base.css") + page_part("report.css", ROOM)
+    style = page_part("base.css") + page_part("plots.css") + page_part("report.css", ROOM)
     mark = "<!-- data -->"
     text = (
         page_templates(ROOM)

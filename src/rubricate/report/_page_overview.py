@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from markupsafe import Markup
 
 from rubricate.analysis import (
     AgreementReport,
     FinishedRun,
     RowVerdict,
+    agreement_plots,
     agreement_report,
+    calibration_plot,
     read_summary,
+    scores_plot,
+    waiting_plot,
 )
 from rubricate.report._page_items import tone
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, Summary
-from rubricate.stats import Bootstrap, Estimate, LabelAgreement, clustered_mean
+from rubricate.stats import Bootstrap, Estimate, clustered_mean
 from rubricate.views import (
+    Drawing,
+    Plot,
     answers_bar,
-    confusion_grid,
-    figure,
-    histogram,
-    pairs_plot,
-    reliability_plot,
     score_range,
     value_bar,
 )
 
-__all__ = ["CriterionLine", "Overview", "Plot", "overview_of"]
+__all__ = ["CriterionLine", "Overview", "overview_of"]
 
-BINS = 20
-WIDEST_CONFUSION = 12
-"""Labels up to which a confusion matrix is drawn."""
-MOST_LINES, MOST_PLOTS = 200, 24
-"""Criteria in the table, and plots of agreement; items with rubrics of their own have many more."""
+MOST_LINES = 200
+"""Criteria in the table; items with rubrics of their own have many more."""
 NOTHING = Estimate(None)
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A plot with its words."""
-
-    title: str
-    drawing: Markup
-    caption: str = ""
-    legend: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +42,8 @@ class CriterionLine:
     figures: CriterionFigures
     requirement: str
     value: Estimate
-    bar: Markup
-    answers: Markup
+    bar: Drawing
+    answers: Drawing
     accuracy: Estimate
     kappa: Estimate
     n: int
@@ -71,7 +55,7 @@ class Overview:
 
     summary: Summary
     score: Estimate
-    range: Markup
+    range: Drawing
     accuracy: Estimate
     kappa: Estimate
     agreement_n: int
@@ -80,7 +64,7 @@ class Overview:
     distribution: Plot
     agreement: tuple[Plot, ...]
     calibration: Plot | None
-    spending: tuple[Plot, ...]
+    waiting: Plot | None
 
 
 def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap) -> Overview:
@@ -119,10 +103,12 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
             for figures in summary.criteria[:MOST_LINES]
         ),
         more_criteria=max(0, len(summary.criteria) - MOST_LINES),
-        distribution=_distribution(run, list(scores.values()), labelled),
-        agreement=() if report is None else tuple(_agreement_plots(run, report)),
-        calibration=None if report is None else _calibration(report),
-        spending=tuple(_spending(waited)),
+        distribution=scores_plot(
+            [*scores.values()], [*run.human_scores.values()] if labelled else []
+        ),
+        agreement=() if report is None else tuple(agreement_plots(run, report)),
+        calibration=None if report is None else calibration_plot(report),
+        waiting=waiting_plot(waited),
     )
 
 
@@ -172,102 +158,4 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
             )
             if count
         ),
-    ]
-
-
-def _distribution(run: FinishedRun, scores: Sequence[float | None], labelled: bool) -> Plot:
-    human = [score for score in run.human_scores.values() if score is not None] if labelled else []
-    judged = [score for score in scores if score is not None]
-    legend = [("judge", "judge"), *([("human", "human labels")] if human else [])]
-    return Plot(
-        "Scores",
-        histogram(
-            _counts(judged),
-            {place: f"{place:g}" for place in (0.0, 0.25, 0.5, 0.75, 1.0)},
-            label="how many items have which score",
-            outline=_counts(human) if human else None,
-            axis="score of an item",
-        ),
-        f"{len(judged)} items" + (f", {len(human)} of them with all labels" if human else ""),
-        tuple(legend),
-    )
-
-
-def _counts(scores: Sequence[float], high: float = 1.0) -> list[int]:
-    return [int(count) for count in np.histogram(scores, BINS, (0.0, high))[0]]
-
-
-def _agreement_plots(run: FinishedRun, report: AgreementReport) -> list[Plot]:
-    plots: list[Plot] = []
-    for one in report.criteria:
-        if len(plots) == MOST_PLOTS:
-            break
-        found = one.agreement
-        if isinstance(found, LabelAgreement):
-            if not found.n or len(found.labels) > WIDEST_CONFUSION:
-                continue
-            drawing = confusion_grid(found.labels, found.confusion)
-            caption = f"n {found.n}, accuracy {_short(one.accuracy)}, kappa {_short(one.kappa)}"
-            plots.append(Plot(one.name, drawing, caption))
-        elif found.n:
-            pairs = Counter(
-                (round(row.human_value, 2), round(row.value, 2))
-                for row in run.rows
-                if row.criterion == one.name
-                and row.value is not None
-                and row.human_value is not None
-            )
-            drawing = pairs_plot(pairs, f"{one.name}: judge against human")
-            told = f"n {found.n}, correlation {_short(found.figures['pearson'])}"
-            plots.append(Plot(one.name, drawing, told))
-    if report.scores is not None and report.scores.n:
-        scores, human = run.item_scores, run.human_scores
-        pairs = Counter()
-        for item, score in scores.items():
-            other = human.get(item)
-            if score is not None and other is not None:
-                pairs[round(other, 2), round(score, 2)] += 1
-        correlation = _short(report.scores.figures["pearson"])
-        caption = f"n {report.scores.n}, correlation {correlation}"
-        plots.append(Plot("item scores", pairs_plot(pairs, "item scores"), caption))
-    return plots
-
-
-def _short(estimate: Estimate) -> str:
-    return figure(estimate.value)
-
-
-def _calibration(report: AgreementReport) -> Plot | None:
-    found = report.calibration_of_all
-    if found is None:
-        return None
-    return Plot(
-        "Calibration",
-        reliability_plot(found),
-        f"n {found.n}, Brier score {_short(found.brier)}, "
-        f"calibration error {_short(found.expected_calibration_error)} ({found.binning})",
-    )
-
-
-def _spending(waited: Sequence[float]) -> list[Plot]:
-    seconds = [second for second in waited if second > 0]
-    if not seconds:
-        return []
-    middle, slow = (float(np.percentile(seconds, share)) for share in (50, 95))
-    high = max(float(np.percentile(seconds, 99)), middle) * 1.05
-    beyond = sum(second > high for second in seconds)
-    ticks = {place: f"{high * place:.2g}" for place in (0.0, 0.25, 0.5, 0.75, 1.0)}
-    return [
-        Plot(
-            "Latency",
-            histogram(
-                _counts(seconds, high),
-                ticks,
-                label="how many judgements took how long",
-                marks={"median": middle / high, "95 %": slow / high},
-                axis="seconds that a judgement waited for its answers",
-            ),
-            f"median {middle:.2f} s, 95 % below {slow:.2f} s"
-            + (f", {beyond} longer than shown" if beyond else ""),
-        )
     ]

@@ -42,7 +42,9 @@ from rubricate.views._sections import (
 
 if TYPE_CHECKING:
     from rubricate.views._charts import (
+        Drawing,
         answers_bar,
+        bars,
         confusion_grid,
         histogram,
         pairs_plot,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     )
     from rubricate.views._html import as_html
     from rubricate.views._page_parts import page_part, page_policy, page_templates
+    from rubricate.views._picture import Picture, Plot
     from rubricate.views._terminal import OnTerminal, as_text
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -64,10 +67,13 @@ __all__ = [
     "Change",
     "Changes",
     "Column",
+    "Drawing",
     "Facts",
     "OnTerminal",
     "Paragraph",
     "Passage",
+    "Picture",
+    "Plot",
     "Report",
     "Row",
     "Section",
@@ -77,6 +83,7 @@ __all__ = [
     "answers_bar",
     "as_html",
     "as_text",
+    "bars",
     "confusion_grid",
     "dollars",
     "ends",

@@ -1,4 +1,4 @@
-"""The report page's plots: inline SVG, coloured by the page's style sheet.
+"""Drawings: SVG, coloured by `page/plots.css` in a page and in a picture by itself.
 
 Colours stand for things: judge, human, good (gives points), bad (costs them), failed, undecided.
 """
@@ -6,13 +6,16 @@ Colours stand for things: judge, human, good (gives points), bad (costs them), f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from rubricate.stats import Calibration, Estimate
 
 __all__ = [
+    "Drawing",
     "answers_bar",
+    "bars",
     "confusion_grid",
     "histogram",
     "pairs_plot",
@@ -25,11 +28,36 @@ WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 36.0, 12.0, 12.0, 34.0
 
 
-def _svg(width: float, height: float, label: str, parts: Sequence[str], name: str) -> Markup:
-    return Markup(
-        f'<svg class="{name}" viewBox="0 0 {width:g} {height:g}" role="img" '
-        f'aria-label="{escape(label)}">{"".join(parts)}</svg>'
-    )
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Shapes, in a frame of so many units.
+
+    Attributes:
+        width, height: of the frame.
+        label: what it shows, for those who cannot see it.
+        shapes: SVG elements.
+        name: its class in a style sheet.
+    """
+
+    width: float
+    height: float
+    label: str
+    shapes: str
+    name: str
+
+    def __html__(self) -> str:
+        return (
+            f'<svg class="{self.name}" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
+            f'aria-label="{escape(self.label)}">{self.shapes}</svg>'
+        )
+
+    def at(self, x: float, y: float) -> str:
+        """It as a part of a larger drawing."""
+        return f'<g transform="translate({x:g} {y:g})">{self.shapes}</g>'
+
+
+def _svg(width: float, height: float, label: str, parts: Sequence[str], name: str) -> Drawing:
+    return Drawing(width, height, label, "".join(parts), name)
 
 
 def _rect(x: float, y: float, width: float, height: float, name: str, title: str = "") -> str:
@@ -54,7 +82,7 @@ def _short(text: str, letters: int) -> str:
 
 def score_range(
     mean: Estimate, lowest: float | None, highest: float | None, human: float | None
-) -> Markup:
+) -> Drawing:
     """The score on a line from 0 to 1: bounds, interval, mean, and a tick for the human labels."""
     width, y = 320.0, 18.0
     parts = [_rect(0, y - 3, width, 6, "track")]
@@ -75,7 +103,7 @@ def score_range(
     return _svg(width, 46, "the score between 0 and 1", parts, "range")
 
 
-def value_bar(value: Estimate, fault: bool) -> Markup:
+def value_bar(value: Estimate, fault: bool) -> Drawing:
     """A mean value as a bar with its interval."""
     width, y = 120.0, 8.0
     parts = [_rect(0, y - 3, width, 6, "track")]
@@ -88,7 +116,7 @@ def value_bar(value: Estimate, fault: bool) -> Markup:
     return _svg(width, 16, f"mean value {value}", parts, "bar")
 
 
-def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Markup:
+def answers_bar(parts: Sequence[tuple[str, int, str]]) -> Drawing:
     """How the answers divide: (label, count, colour) from left to right."""
     total = sum(count for _, count, _ in parts) or 1
     drawn, x = [], 0.0
@@ -107,8 +135,9 @@ def histogram(
     label: str,
     outline: Sequence[int] | None = None,
     marks: Mapping[str, float] | None = None,
+    band: tuple[float, float] | None = None,
     axis: str = "",
-) -> Markup:
+) -> Drawing:
     """Bars from left to right.
 
     Args:
@@ -116,7 +145,8 @@ def histogram(
         ticks: words below the axis, by place in [0, 1].
         label: what it shows, for those who cannot see it.
         outline: counts of something else in the same bins, drawn as hollow bars.
-        marks: vertical lines by name, at places in [0, 1].
+        marks: vertical lines by name (which can be empty), at places in [0, 1].
+        band: the ends of an interval, at places in [0, 1].
         axis: what the horizontal axis is.
     """
     high = max([*counts, *(outline or ()), 1])
@@ -127,6 +157,9 @@ def histogram(
         return TOP + depth * (1 - count / high)
 
     parts = [_line(LEFT, TOP + depth, WIDTH - RIGHT, TOP + depth, "axis")]
+    if band is not None:
+        left, right = (LEFT + inner * share for share in band)
+        parts.append(_rect(left, TOP, right - left, depth, "band"))
     for count in dict.fromkeys((high, high // 2)):
         if count:
             parts.append(_line(LEFT, y(count), WIDTH - RIGHT, y(count), "grid"))
@@ -145,6 +178,8 @@ def histogram(
     for number, (name, share) in enumerate((marks or {}).items()):
         x = LEFT + inner * share
         parts.append(_line(x, TOP, x, TOP + depth, "mark"))
+        if not name:
+            continue
         side = "end" if share > 0.7 else "start"
         x += -4 if side == "end" else 4
         parts.append(_text(x, TOP + 9 + 13 * number, name, f"tick {side}"))
@@ -155,7 +190,7 @@ def histogram(
     return _svg(WIDTH, HEIGHT, label, parts, "chart")
 
 
-def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Markup:
+def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Drawing:
     """People's labels in rows, the judge's in columns; the darker, the more."""
     cell = max(22.0, min(56.0, 260 / len(labels)))
     left, top = 84.0, 34.0
@@ -187,7 +222,45 @@ def confusion_grid(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Ma
     return _svg(size, top + cell * len(labels) + 4, label, parts, "grid-chart")
 
 
-def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Markup:
+def bars(
+    rows: Mapping[str, Sequence[float]],
+    names: Sequence[str],
+    *,
+    label: str,
+    axis: str,
+) -> Drawing:
+    """A bar from the left for each name, of parts one after the other.
+
+    Args:
+        rows: the parts of each bar, by the bar's name.
+        names: the colours of the parts: their classes.
+        label: what it shows, for those who cannot see it.
+        axis: what the horizontal axis is.
+    """
+    left, step = 150.0, 20.0
+    inner, depth = 300.0, step * len(rows)
+    high = max((sum(parts) for parts in rows.values()), default=0.0) or 1.0
+    drawn = []
+    for place in (0.0, 0.5, 1.0):
+        x = left + inner * place
+        drawn.append(_line(x, TOP, x, TOP + depth, "grid"))
+        drawn.append(_text(x, TOP + depth + 16, _tick(high * place), "tick"))
+    for number, (name, parts) in enumerate(rows.items()):
+        x, y = left, TOP + step * number
+        drawn.append(_text(left - 6, y + step / 2 + 4, _short(name, 22), "tick end"))
+        for part, colour in zip(parts, names, strict=True):
+            width = inner * part / high
+            drawn.append(_rect(x, y + 3, width, step - 6, colour, f"{name}: {part:.4g}"))
+            x += width
+    drawn.append(_text(left + inner / 2, TOP + depth + 31, axis, "tick"))
+    return _svg(left + inner + 24, TOP + depth + 36, label, drawn, "chart")
+
+
+def _tick(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Drawing:
     """A plot from 0 to 1 both ways, with its diagonal."""
     size, left, top = 200.0, 40.0, 10.0
     frame = [
@@ -203,7 +276,7 @@ def _square(label: str, across: str, upward: str, parts: Sequence[str]) -> Marku
     return _svg(left + size + 14, top + size + 36, label, [*frame, *parts], "square-chart")
 
 
-def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Markup:
+def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Drawing:
     """(human, judge) numbers in [0, 1]; the larger the spot, the more often."""
     most = max(pairs.values(), default=1)
     parts = []
@@ -217,7 +290,7 @@ def pairs_plot(pairs: Mapping[tuple[float, float], int], label: str) -> Markup:
     return _square(label, "human", "judge", parts)
 
 
-def reliability_plot(found: Calibration) -> Markup:
+def reliability_plot(found: Calibration) -> Drawing:
     """How often people said MET against how probable the judge held it, with Wilson's intervals."""
     most = max((one.n for one in found.bins), default=1) or 1
     parts = []
