@@ -32,11 +32,12 @@ from rubricate.judge import (
     JudgesLike,
     Model,
     ModelJudge,
-    PairJudge,
+    Pair,
     PairVoting,
     Panel,
     judge_or_model,
     pair_id,
+    plain_model,
 )
 from rubricate.options import AskingOptions, JudgeOptions, chosen_judge
 from rubricate.pairing import Pairs, pairs_of
@@ -353,12 +354,12 @@ async def _close(judge: JudgesLike) -> None:
             await one.aclose()
 
 
-def _judges(options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
+def _judges(options: PairOptions) -> tuple[list[Model], Judge]:
     """The models that are made here, and let go of here; and who judges pairs."""
     given = _listed(options.judge)
     models = [_model(one, options) for one in given]
     own = [model for model in models if model not in given]
-    pairing = [PairJudge(model) for model in models]
+    pairing = [ModelJudge(model, Pair()) for model in models]
     votes = vars(part(PairVoting, options))
     voting = {name: value for name, value in votes.items() if value not in (None, 1)}
     if len(pairing) > 1 or "replicates" in voting:
@@ -371,8 +372,9 @@ def _judges(options: PairOptions) -> tuple[list[Model], PairJudge | Panel]:
 def _model(judge: Any, options: PairOptions) -> Model:
     if isinstance(judge, Judge) and judge.voters:
         raise InputError("a Panel's judges grade one text at a time: list the models instead")
-    if type(judge) is ModelJudge:
-        return judge.model
+    plain = plain_model(judge)
+    if plain is not None:
+        return plain
     named = isinstance(judge, str) and judge != "builtin"
     endpoint = part(Endpoint, options)
     found = judge_or_model(judge, **vars(endpoint if named else replace(endpoint, base_url=None)))

@@ -36,7 +36,7 @@ class _Pair:
 
 
 class Pairs:
-    """The pairs of two datasets, to be graded by a `PairJudge`; a `Gradable`.
+    """The pairs of two datasets, to be graded by a model that is asked so (`Pair`); a `Gradable`.
 
     Items are paired by their ids, or by their place where no item has an id of its own. No pair is
     held. Where the two have their ids in different orders, those of the second that are passed over

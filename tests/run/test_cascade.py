@@ -25,7 +25,7 @@ from rubricate import (
     Verdict,
 )
 from rubricate.analysis import FinishedRun, cascade_report, read_run
-from rubricate.judge import Case, GroupedModelJudge, Judge, named_judge
+from rubricate.judge import Case, Explained, Judge, ModelJudge, named_judge
 from rubricate.rubric import Failure, confidence
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -167,7 +167,7 @@ def test_a_stage_that_asks_about_several_criteria_waits_for_all_of_an_item(concu
         one = {"reason": "r", "evidence": [], "verdict": "MET"}
         return json.dumps({str(n): one for n in range(1, found + 1)})
 
-    second = GroupedModelJudge(PythonModel(together, name="second"))
+    second = ModelJudge(PythonModel(together, name="second"), Explained(criteria_per_call="all"))
     data, stages = dataset(*[0.1] * 4, criteria=3), [Sure(), second]
     assert rubricate.estimate(data, Cascade(stages, 0.8)).most_requests == 4
     result = rubricate.grade(data, Cascade(stages, 0.8), concurrency=concurrency)

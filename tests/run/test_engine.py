@@ -10,7 +10,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, CriterionOption, PythonModel, Rubric, RubricDataset
-from rubricate.judge import GroupedModelJudge
+from rubricate.judge import Explained, ModelJudge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -397,8 +397,8 @@ def test_criteria_that_go_together_are_one_request_and_what_is_known_is_not_aske
     def reply(messages: Any) -> dict[str, Any]:
         return {"1": MET, "2": MET}
 
-    def judge() -> GroupedModelJudge:
-        return GroupedModelJudge(PythonModel(reply, name="grouped"))
+    def judge() -> ModelJudge:
+        return ModelJudge(PythonModel(reply, name="grouped"), Explained(criteria_per_call="all"))
 
     first = rubricate.grade(make_dataset(2), judge(), run_dir=tmp_path)
     assert (first.calls, first.usage.requests, first.failed) == (4, 2, 0)

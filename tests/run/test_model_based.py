@@ -45,7 +45,7 @@ from rubricate import (
     Usage,
     Verdict,
 )
-from rubricate.judge import Completion, GroupedModelJudge, ModelJudge
+from rubricate.judge import Completion, Explained, ModelJudge
 
 RUNS = int(os.environ.get("RUBRICATE_MODEL_RUNS", "120"))
 ONLY = os.environ.get("RUBRICATE_MODEL_CASE")
@@ -274,7 +274,7 @@ def judge_of(world: World, run: RunDrawn) -> Any:
         made: list[Any] = [
             ModelJudge(world.models[name])
             if stage.size == 1
-            else GroupedModelJudge(world.models[name], criteria_per_call=stage.size)
+            else ModelJudge(world.models[name], Explained(criteria_per_call=stage.size))
             for name in stage.judges
         ]
         if not stage.votes:

@@ -20,7 +20,7 @@ from rubricate import (
     RunStopped,
 )
 from rubricate.errors import ModelError
-from rubricate.judge import GroupedModelJudge, named_judge
+from rubricate.judge import Explained, named_judge
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
@@ -152,7 +152,7 @@ def test_judges_of_a_panel_may_answer_several_criteria_in_a_call(make_dataset, j
         answer = {"reason": "r", "evidence": [], "verdict": "MET"}
         return {"1": answer, "2": answer}
 
-    grouped = GroupedModelJudge(PythonModel(all_met, name="g"))
+    grouped = ModelJudge(PythonModel(all_met, name="g"), Explained(criteria_per_call="all"))
     result = rubricate.grade(make_dataset(1), [judges("a"), grouped])
     assert judges.calls == {"a": 2, "g": 1}
     assert [vote.label for vote in result.items[0].criteria["speed"].votes] == ["MET", "MET"]

@@ -13,12 +13,12 @@ from rubricate.judge.asking import (
     MODES,
     CriteriaPerCall,
     Examples,
-    GroupedModelJudge,
+    Explained,
     Mode,
     ModelJudge,
     ProbabilityJudge,
-    PromptedJudge,
     PromptTemplate,
+    Templated,
     check_criteria_per_call,
 )
 from rubricate.judge.documents import DocumentJudge, check_chunk_tokens
@@ -29,6 +29,7 @@ __all__ = [
     "JudgeSettings",
     "judge_or_model",
     "named_judge",
+    "plain_model",
     "refuse_unsent",
 ]
 
@@ -135,15 +136,12 @@ def named_judge(
             raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
         if not isinstance(judge_prompt, PromptTemplate):
             judge_prompt = PromptTemplate.from_file(judge_prompt)
-        return PromptedJudge(
-            chosen, judge_prompt, examples=examples, require_evidence=require_evidence
-        )
-    usual: Any = {"examples": examples, "shuffle": shuffle, "require_evidence": require_evidence}
-    asking = ModelJudge(chosen, **usual)
+        own_prompt = Templated(judge_prompt, examples, require_evidence)
+        return ModelJudge(chosen, own_prompt)
     if mode == "probability":
-        asking = ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
-    elif size != 1:
-        asking = GroupedModelJudge(chosen, criteria_per_call=size, **usual)
+        asking: ModelJudge = ProbabilityJudge(chosen, examples=examples, shuffle=shuffle, **own)
+    else:
+        asking = ModelJudge(chosen, Explained(examples, shuffle, require_evidence, size))
     return asking if chunk_tokens is None else DocumentJudge(asking, chunk_tokens=chunk_tokens)
 
 
@@ -179,6 +177,13 @@ def refuse_unsent(given: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{name} is for a judge given by name: any other has its own, or asks no model"
             )
+
+
+def plain_model(judge: object) -> Model | None:
+    """The model of a judge that is one asked in the usual way, and nothing more."""
+    if type(judge) is ModelJudge and judge.prompting == Explained():
+        return judge.model
+    return None
 
 
 def judge_or_model(

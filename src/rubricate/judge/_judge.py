@@ -15,7 +15,7 @@ from rubricate.rubric import Aggregation, Criterion, Verdict, confidence
 if TYPE_CHECKING:
     from rubricate.judge._people import People
 
-__all__ = ["Judge", "Member", "Stage", "hash_of"]
+__all__ = ["Judge", "Member", "Stage", "hash_of", "no_orders"]
 
 _CASE = Case(submission="A text.", prompt="A task.")
 _CRITERION = Criterion(name="fixed", requirement="Says something.")
@@ -106,10 +106,7 @@ class Judge:
         Raises:
             InputError: it is not asked with an order of answers that could be another.
         """
-        raise InputError(
-            f"permutations are for a language model; {self.name} is none, averages them, or has a "
-            "prompt of its own"
-        )
+        raise no_orders(self.name)
 
     # Several judges
 
@@ -219,6 +216,14 @@ class Stage:
             return True
         sure = confidence(verdict)
         return sure is not None and sure >= self.threshold
+
+
+def no_orders(name: str) -> InputError:
+    """The error of a judge that cannot be asked with the answers in another order."""
+    return InputError(
+        f"permutations are for a language model; {name} is none, averages them, or has a prompt of "
+        "its own"
+    )
 
 
 def hash_of(content: object) -> str:

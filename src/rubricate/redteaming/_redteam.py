@@ -27,12 +27,13 @@ from rubricate.judge import (
     SECOND,
     Case,
     Endpoint,
+    Explained,
     Judge,
     JudgeLike,
     Model,
     ModelJudge,
     OwnPrompt,
-    PairJudge,
+    Pair,
     Send,
     judge_or_model,
     named_judge,
@@ -233,7 +234,7 @@ def _attack(call: RedTeamCall) -> _Attack:
     if form == "pair":
         if own_prompt is not None or not isinstance(chosen, Model):
             raise InputError("pairs are compared by a language model, with the usual prompt")
-        attacked, defences = PairJudge(chosen), ["on"]
+        attacked, defences = ModelJudge(chosen, Pair()), ["on"]
     elif own_prompt is not None:
         attacked = named_judge(chosen, judge_prompt=own_prompt)
     elif isinstance(chosen, Model):
@@ -268,7 +269,7 @@ class _TwoPrompts(Judge):
     def __init__(self, model: Model) -> None:
         self.name = model.name
         self.model: Model = model
-        self._judges = {"on": ModelJudge(model), "off": ModelJudge(model, fenced=False)}
+        self._judges = {"on": ModelJudge(model), "off": ModelJudge(model, Explained(fenced=False))}
 
     def _for(self, case: Case) -> ModelJudge:
         return self._judges[case.data.metadata["defence"]]

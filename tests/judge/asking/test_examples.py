@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubricate import Criterion, DataItem, InputError, PythonModel, Rubric, RubricDataset, grade
-from rubricate.judge import Case, Examples, ModelJudge
+from rubricate.judge import Case, Examples, Explained, ModelJudge
 from rubricate.judge.asking._prompts import render
 
 RUBRIC = Rubric(
@@ -111,7 +111,7 @@ def test_a_judge_with_examples_shows_them_and_is_another_judge() -> None:
         return {"reason": "", "evidence": [], "verdict": "MET"}
 
     plain, taught = (
-        ModelJudge(PythonModel(model), examples=examples)
+        ModelJudge(PythonModel(model), Explained(examples=examples))
         for examples in (None, Examples(ROWS, count=2))
     )
     assert plain.key(Case("x"), RUBRIC[0]) != taught.key(Case("x"), RUBRIC[0])

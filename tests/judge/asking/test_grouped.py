@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
-from rubricate.judge import Case, Completion, GroupedModelJudge, Model, Request
+from rubricate.judge import Case, Completion, Explained, Model, ModelJudge, Request
 from rubricate.judge.asking._prompts import render, render_group
 
 CRITERIA = [
@@ -42,7 +42,9 @@ def judged(replies: list[Any], **options: Any) -> tuple[list[Verdict], list[str]
     async def send(model: Model, request: Request) -> Completion:
         return await model.complete(request)
 
-    judge = GroupedModelJudge(PythonModel(answer), **options)
+    reasks = options.pop("reasks", 2)
+    how = Explained(**{"criteria_per_call": "all", **options})
+    judge = ModelJudge(PythonModel(answer), how, reasks=reasks)
     return asyncio.run(judge.judge_group(CASE, CRITERIA, send)), prompts
 
 
@@ -129,18 +131,18 @@ def test_replies_that_differ_are_not_chosen_between() -> None:
 )
 def test_criteria_go_together_in_the_rubrics_order(size: int, groups: list[list[int]]) -> None:
     model = PythonModel(lambda messages: "")
-    assert GroupedModelJudge(model, criteria_per_call=size).groups(CRITERIA) == groups
-    assert GroupedModelJudge(model).groups(CRITERIA) == [[0, 1, 2]]
+    assert ModelJudge(model, Explained(criteria_per_call=size)).groups(CRITERIA) == groups
+    assert ModelJudge(model, Explained(criteria_per_call="all")).groups(CRITERIA) == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("size", [0, -1, True, "some", 1.5])
 def test_criteria_per_call_is_a_number_or_all(size: Any) -> None:
     with pytest.raises(InputError, match="criteria per call must be a number from 1, or 'all'"):
-        GroupedModelJudge(PythonModel(lambda messages: ""), criteria_per_call=size)
+        Explained(criteria_per_call=size)
 
 
 def test_keys_tell_company_and_place_apart() -> None:
-    judge = GroupedModelJudge(PythonModel(lambda messages: ""))
+    judge = ModelJudge(PythonModel(lambda messages: ""), Explained(criteria_per_call="all"))
     three, two = judge.keys(CASE, CRITERIA), judge.keys(CASE, CRITERIA[:2])
     assert len({*three, *two}) == 5
     assert judge.keys(CASE, CRITERIA[:1]) == [judge.key(CASE, CRITERIA[0])]

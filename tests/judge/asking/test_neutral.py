@@ -22,7 +22,7 @@ from rubricate import (
 from rubricate.dialects.ragas.dataset_schema import SingleTurnSample
 from rubricate.dialects.ragas.metrics import RubricsScore
 from rubricate.errors import NoScoreError
-from rubricate.judge import Case, Examples, ModelJudge, PromptTemplate
+from rubricate.judge import Case, Examples, Explained, ModelJudge, PromptTemplate
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._neutral import NOTE, as_written, neutral
 from rubricate.judge.asking._prompts import render
@@ -203,8 +203,8 @@ def test_the_journal_has_another_key_only_where_something_is_shown_in_another_fo
     criterion = Criterion(name="c", requirement="r")
     keys = {judge.key(Case(text), criterion) for text in ("<|x|>", neutral("<|x|>"), "x")}
     assert len(keys) == 3
-    measured = ModelJudge(judge.model, fenced=False)
-    sent = measured.request(Case("<|x|>"), criterion).messages[1]["content"]
+    measured = ModelJudge(judge.model, Explained(fenced=False))
+    sent = measured.prompting.request(Case("<|x|>"), criterion).messages[1]["content"]
     assert "<|x|>" in sent  # without the defence, as it stands
 
 

@@ -22,7 +22,7 @@ from rubricate import (
     ScaleCriterion,
     Verdict,
 )
-from rubricate.judge import Case, GroupedModelJudge, Model, ModelJudge, Request
+from rubricate.judge import Case, Explained, Model, ModelJudge, Request
 from rubricate.judge.asking._orders import answer_order
 from rubricate.rubric import confidence
 
@@ -81,7 +81,7 @@ def test_a_seed_draws_another_order_for_each_item_and_criterion_and_keeps_it() -
 
 def test_a_shuffled_order_is_shown_recorded_and_part_of_the_key() -> None:
     model = PythonModel(prefers_the_first)
-    plain, shuffled, other = (ModelJudge(model, shuffle=seed) for seed in (None, 1, 2))
+    plain, shuffled, other = (ModelJudge(model, Explained(shuffle=seed)) for seed in (None, 1, 2))
     cases = [Case(f"text {n}") for n in range(8)]
     found = [asyncio.run(shuffled.judge(case, CHOICE, send)) for case in cases]
     for verdict in found:
@@ -92,13 +92,15 @@ def test_a_shuffled_order_is_shown_recorded_and_part_of_the_key() -> None:
     assert asyncio.run(plain.judge(CASE, CHOICE, send)).order is None
     keys = {judge.key(case, CHOICE) for judge in (plain, shuffled, other) for case in cases}
     assert len(keys) > 2 * len(cases)
-    schema = shuffled.request(cases[0], CHOICE).schema["properties"]["verdict"]["enum"]
-    assert schema == labels_shown(shuffled.request(cases[0], CHOICE).messages)
+    schema = shuffled.prompting.request(cases[0], CHOICE).schema["properties"]["verdict"]["enum"]
+    assert schema == labels_shown(shuffled.prompting.request(cases[0], CHOICE).messages)
 
 
 def test_the_prompt_before_the_criterion_is_the_same_bytes_in_every_order() -> None:
-    judge = ModelJudge(PythonModel(prefers_the_first), shuffle=3)
-    requests = [judge.in_turn(t).request(CASE, one) for t in range(6) for one in (BINARY, CHOICE)]
+    judge = ModelJudge(PythonModel(prefers_the_first), Explained(shuffle=3))
+    requests = [
+        judge.in_turn(t).prompting.request(CASE, one) for t in range(6) for one in (BINARY, CHOICE)
+    ]
     beginnings = {(request.messages[0]["content"], request.shared) for request in requests}
     assert len(beginnings) == 1
     assert all(request.messages[1]["content"].startswith(request.shared) for request in requests)
@@ -244,7 +246,7 @@ def test_criteria_of_one_call_are_shuffled_and_each_gets_its_own_answer() -> Non
         return json.dumps(entry)
 
     def judged(seed: int | None) -> list[Verdict]:
-        judge = GroupedModelJudge(PythonModel(answer), shuffle=seed)
+        judge = ModelJudge(PythonModel(answer), Explained(shuffle=seed, criteria_per_call="all"))
         keys = judge.keys(CASE, criteria)
         assert len(set(keys)) == 6
         return asyncio.run(judge.judge_group(CASE, criteria, send))
@@ -256,7 +258,10 @@ def test_criteria_of_one_call_are_shuffled_and_each_gets_its_own_answer() -> Non
     assert order != [c.name for c in criteria]
     assert re.findall(r"^requirement (\d)$", prompts[1], re.MULTILINE) == [n[1] for n in order]
     assert plain[0].order is None
-    one, other = (GroupedModelJudge(PythonModel(answer), shuffle=seed) for seed in (4, None))
+    one, other = (
+        ModelJudge(PythonModel(answer), Explained(shuffle=seed, criteria_per_call="all"))
+        for seed in (4, None)
+    )
     assert not set(one.keys(CASE, criteria)) & set(other.keys(CASE, criteria))
 
 

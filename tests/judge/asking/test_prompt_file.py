@@ -8,9 +8,10 @@ from rubricate import ContextDocument, Criterion, InputError
 from rubricate.judge import (
     Case,
     Examples,
-    PromptedJudge,
+    ModelJudge,
     PromptTemplate,
     PythonModel,
+    Templated,
     named_judge,
 )
 
@@ -179,7 +180,7 @@ def test_a_prompt_from_somebody_else_runs_no_code(attack):
 
 def test_another_wording_is_another_key_and_another_version():
     judges = [
-        PromptedJudge(MODEL, template("{{ submission }} {{ criterion }}" + end))
+        ModelJudge(MODEL, Templated(template("{{ submission }} {{ criterion }}" + end)))
         for end in ("", "!", "")
     ]
     keys = [judge.key(CASE, CRITERION) for judge in judges]
@@ -198,4 +199,4 @@ def test_a_prompt_needs_a_language_model_one_criterion_a_call_and_room_for_examp
     silent = template("{{ submission }}{{ criterion }}", more="system: Examine.\n")
     examples = object.__new__(Examples)
     with pytest.raises(InputError, match="does not use 'examples'"):
-        PromptedJudge(MODEL, silent, examples=examples)
+        Templated(silent, examples=examples)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rubricate import Criterion, CriterionOption
 from rubricate.dataset import ContextDocument
-from rubricate.judge import Case, ModelJudge, PythonModel, Request
-from rubricate.judge.asking import _model_judge, _prompts
+from rubricate.judge import Case, Explained, ModelJudge, PythonModel, Request
+from rubricate.judge.asking import _explained, _prompts
 from rubricate.judge.asking._prompts import render
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -163,7 +163,7 @@ def test_without_the_defence_neither_fence_nor_warning_is_shown_and_the_key_is_a
     places = [request.messages[1]["content"].index(part) for part in parts]
     assert places == sorted(places)
     model = _Named(model="m")
-    keys = {ModelJudge(model, fenced=on).key(CASE, criterion()) for on in (True, False)}
+    keys = {ModelJudge(model, Explained(fenced=on)).key(CASE, criterion()) for on in (True, False)}
     assert len(keys) == 2
 
 
@@ -280,12 +280,12 @@ def test_the_key_tells_callables_apart_by_source_and_by_name():
 def test_the_key_changes_with_the_wording_of_the_templates(monkeypatch: pytest.MonkeyPatch):
     before = key()
     assert _prompts.templates_digest("grading-2") != _prompts.templates_digest("pairwise-1")
-    monkeypatch.setattr(_model_judge, "templates_digest", lambda folder: b"of other templates")
+    monkeypatch.setattr(_explained, "templates_digest", lambda folder: b"of other templates")
     assert key() != before
 
 
 def test_a_judge_with_a_prompt_of_its_own_has_a_key_of_what_it_sends():
-    class Strict(ModelJudge):
+    class Strict(Explained):
         words = "Be strict."
 
         def request(self, case: Case, criterion: Criterion) -> Request:
@@ -297,9 +297,11 @@ def test_a_judge_with_a_prompt_of_its_own_has_a_key_of_what_it_sends():
         words = "Be stricter."
 
     model = _Named(model="m")
-    keys = [kind(model).key(CASE, criterion()) for kind in (ModelJudge, Strict, Stricter)]
+    keys = [
+        ModelJudge(model, kind()).key(CASE, criterion()) for kind in (Explained, Strict, Stricter)
+    ]
     assert len(set(keys)) == 3
-    assert Strict(model).key(CASE, criterion()) == keys[1]
+    assert ModelJudge(model, Strict()).key(CASE, criterion()) == keys[1]
 
 
 TEXTS = st.text(alphabet="ab\0\ud800", max_size=2)

@@ -29,32 +29,32 @@ from rubricate.dataset import DataItem
 from rubricate.dialects.karenina._template import Correctness, Template, TemplateField
 from rubricate.dialects.karenina._traits import RubricTrait
 from rubricate.dialects.karenina._writing import (
-    AnswerWriter,
-    TemplateWriter,
+    AnswerPrompt,
+    TemplatePrompt,
+    Writer,
     WrittenAnswer,
     WrittenTemplate,
 )
-from rubricate.dialects.ragas._judge import FIELDS, PromptJudge
+from rubricate.dialects.ragas._judge import FIELDS, MetricPrompt
 from rubricate.dialects.ragas._rubrics import DEFAULT_REFERENCE_FREE_RUBRICS, scale_of
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.errors import UnreadableReply
 from rubricate.judge import (
     Case,
     Completion,
-    ConfidentJudge,
-    GroupedModelJudge,
+    Explained,
     Model,
     ModelJudge,
-    PairJudge,
+    Pair,
     ProbabilityJudge,
-    PromptedJudge,
     PromptTemplate,
     Request,
+    Templated,
     pair_criterion,
     read_reply,
 )
 from rubricate.judge.documents._document import Part
-from rubricate.judge.documents._readers import PartReader, WholeJudge, question_about
+from rubricate.judge.documents._readers import PartPrompting, WholePrompting, question_about
 from rubricate.rubric import Verdict
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -215,19 +215,15 @@ class Alone:
     """A judge of groups that is asked about two criteria, of which the first counts."""
 
     def __init__(self, model: Model) -> None:
-        self._judge = GroupedModelJudge(model, reasks=0)
+        self._judge = ModelJudge(model, Explained(criteria_per_call="all"), reasks=0)
 
     async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
         return (await self._judge.judge_group(case, [criterion, STYLE], send))[0]
 
 
-def scored(model: Model) -> PromptJudge:
-    return PromptJudge(model, SingleTurnPrompt(), DEFAULT_REFERENCE_FREE_RUBRICS, reasks=0)
-
-
-def without_reasks(judge: Any) -> Any:
-    judge._reasks = 0
-    return judge
+def scored(model: Model) -> ModelJudge:
+    asked = MetricPrompt(SingleTurnPrompt(), DEFAULT_REFERENCE_FREE_RUBRICS)
+    return ModelJudge(model, asked, reasks=0)
 
 
 SAMPLE = DataItem(submission="s", metadata={FIELDS: {"response": "Very fast."}})
@@ -248,7 +244,7 @@ MODES: dict[str, Mode] = {
         verdict("UNMET", confidence=0.9),
         verdict("MET", confidence=0.9),
         "UNMET",
-        lambda model: ConfidentJudge(model, reasks=0),
+        lambda model: ModelJudge(model, Explained(states_confidence=True), reasks=0),
         CASE,
         BINARY,
     ),
@@ -256,7 +252,7 @@ MODES: dict[str, Mode] = {
         verdict("UNMET"),
         verdict("MET"),
         "UNMET",
-        lambda model: PromptedJudge(model, PROMPT, reasks=0),
+        lambda model: ModelJudge(model, Templated(PROMPT), reasks=0),
         CASE,
         BINARY,
     ),
@@ -272,7 +268,7 @@ MODES: dict[str, Mode] = {
         {"reason": SO, "verdict": "SECOND"},
         {"reason": SO, "verdict": "FIRST"},
         "SECOND",
-        lambda model: PairJudge(model, reasks=0),
+        lambda model: ModelJudge(model, Pair(), reasks=0),
         Case("One.", data=PAIR),
         pair_criterion(BINARY, "speed"),
     ),
@@ -280,7 +276,7 @@ MODES: dict[str, Mode] = {
         verdict("NOTHING"),
         verdict("RELEVANT"),
         "NOTHING",
-        lambda model: PartReader(model, reasks=0),
+        lambda model: ModelJudge(model, PartPrompting(), reasks=0),
         Part(CASE.submission, CASE.prompt, place="Part 1 of 2"),
         question_about(BINARY),
     ),
@@ -288,7 +284,7 @@ MODES: dict[str, Mode] = {
         verdict("UNMET"),
         verdict("MET"),
         "UNMET",
-        lambda model: without_reasks(WholeJudge(model, "findings", None)),
+        lambda model: ModelJudge(model, WholePrompting("findings"), reasks=0),
         CASE,
         BINARY,
     ),
@@ -305,7 +301,7 @@ MODES: dict[str, Mode] = {
         {"fields": [FIELD]},
         {"fields": [{**FIELD, "expected": 45}]},
         "template",
-        lambda model: TemplateWriter(model, "w"),
+        lambda model: Writer(model, "w", TemplatePrompt()),
         Case("46", "How many?"),
         WrittenTemplate(name="t"),
     ),
@@ -517,6 +513,6 @@ def test_an_answer_in_free_text_is_all_but_what_was_thought_before(
     async def send(model: Model, request: Request) -> Completion:
         return await model.complete(request)
 
-    writer = AnswerWriter(PythonModel(lambda messages: text), "w")
+    writer = Writer(PythonModel(lambda messages: text), "w", AnswerPrompt())
     found = asyncio.run(writer.judge(Case("How many?"), WrittenAnswer(name="a"), send))
     assert (found.answer, found.status) == (answer, "judged" if answer else "failed")

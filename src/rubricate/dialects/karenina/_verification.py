@@ -22,8 +22,9 @@ from rubricate.dialects.karenina._results import VerificationResult, Verificatio
 from rubricate.dialects.karenina._template import CORRECTNESS, Correctness
 from rubricate.dialects.karenina._traits import Trait
 from rubricate.dialects.karenina._writing import (
-    AnswerWriter,
-    TemplateWriter,
+    AnswerPrompt,
+    TemplatePrompt,
+    Writer,
     WrittenAnswer,
     WrittenTemplate,
 )
@@ -66,7 +67,7 @@ async def templates(
     """
     rubric = Rubric([WrittenTemplate(name="template")])
     items = [_to_write(rubric, question, question.raw_answer) for question in questions]
-    writer = TemplateWriter(config.model(), config.id)
+    writer = Writer(config.model(), config.id, TemplatePrompt())
     (result,) = await _graded(items, [writer], "templates", options)
     if result.stopped is not None:
         raise RunStopped(result.stopped, result=result)
@@ -91,7 +92,7 @@ async def answers(
         raise InputError("answering_models: at least one model is needed to answer, found none")
     rubric = Rubric([WrittenAnswer(name="answer")])
     items = [_to_write(rubric, question, question.question) for question, _ in questions]
-    writers = [AnswerWriter(model.model(), model.id) for model in config.answering_models]
+    writers = [Writer(model.model(), model.id, AnswerPrompt()) for model in config.answering_models]
     runs = await _graded(items, writers, "answers", options)
     first = runs[0]
     if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):

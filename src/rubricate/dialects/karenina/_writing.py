@@ -20,6 +20,7 @@ from rubricate.judge import (
     Message,
     Model,
     ModelJudge,
+    Prompting,
     Reply,
     Request,
     answer_of,
@@ -28,7 +29,7 @@ from rubricate.judge import (
 )
 from rubricate.rubric import Criterion, Reading
 
-__all__ = ["AnswerWriter", "TemplateWriter", "WrittenAnswer", "WrittenTemplate"]
+__all__ = ["AnswerPrompt", "TemplatePrompt", "Writer", "WrittenAnswer", "WrittenTemplate"]
 
 
 class WrittenAnswer(Criterion):
@@ -63,25 +64,16 @@ class WrittenTemplate(Criterion):
         return 1.0
 
 
-class AnswerWriter(ModelJudge):
-    """A model that answers questions; nothing is said of how the answers will be judged.
+class AnswerPrompt(Prompting):
+    """A model answers a question; nothing is said of how the answer will be judged."""
 
-    Args:
-        model: the model that writes.
-        name: what results call it.
-    """
-
-    prompt_version = mode = None
+    version = mode = None
     system: ClassVar[str] = "Answer the question."
     """What the model is told first."""
     schema: ClassVar[dict[str, Any] | None] = None
     """The JSON Schema of its reply; None for free text."""
     again: ClassVar[str] = "Answer the question again."
     """What it is told behind what was wrong with its reply."""
-
-    def __init__(self, model: Model, name: str) -> None:
-        super().__init__(model)
-        self.name = name
 
     def asked(self, case: Case) -> str:
         """What the model is asked about a case."""
@@ -100,15 +92,9 @@ class AnswerWriter(ModelJudge):
     def correction(self, wrong: str) -> str:
         return f"That cannot be used: {wrong}. {self.again}"
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        request = self.request(case, criterion)
-        content = [self.model.fingerprint(), list(request.messages), request.schema]
-        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
-        return hashlib.blake2b(text, digest_size=16).hexdigest()
 
-
-class TemplateWriter(AnswerWriter):
-    """A model that writes answer templates, for questions with their right answers."""
+class TemplatePrompt(AnswerPrompt):
+    """A model writes an answer template for a question with its right answer."""
 
     system: ClassVar[str] = (
         "You write answer templates. A template says what to extract from somebody's answer to a "
@@ -175,3 +161,23 @@ class TemplateWriter(AnswerWriter):
             return closing_object(text, ("fields",), whole)
 
         return Reply(answer_of(completion, request, found), None, (), {})
+
+
+class Writer(ModelJudge):
+    """A model that writes.
+
+    Args:
+        model: the model.
+        name: what results call it.
+        prompting: how it is asked.
+    """
+
+    def __init__(self, model: Model, name: str, prompting: Prompting) -> None:
+        super().__init__(model, prompting)
+        self.name = name
+
+    def key(self, case: Case, criterion: Criterion) -> str:
+        request = self.prompting.request(case, criterion)
+        content = [self.model.fingerprint(), list(request.messages), request.schema]
+        text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        return hashlib.blake2b(text, digest_size=16).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,8 +19,7 @@ from rubricate.judge import (
     Completion,
     Judge,
     Message,
-    Model,
-    ModelJudge,
+    Prompting,
     Reply,
     Request,
     Send,
@@ -31,7 +31,7 @@ from rubricate.judge import (
 )
 from rubricate.rubric import Criterion, ScaleCriterion, Verdict
 
-__all__ = ["FIELDS", "RUBRICS", "MetricsJudge", "PromptJudge"]
+__all__ = ["FIELDS", "RUBRICS", "MetricPrompt", "MetricsJudge"]
 
 FIELDS = "fields"
 RUBRICS = "rubrics"
@@ -46,38 +46,27 @@ MOST_LISTED = 100
 """The most levels that a reply's schema lists one by one."""
 
 
-class PromptJudge(ModelJudge):
-    """A model that is asked with a metric's prompt, and answers with feedback and a score.
+@dataclass(frozen=True)
+class MetricPrompt(Prompting):
+    """A model is asked with a metric's prompt, and answers with feedback and a score.
 
-    Args:
-        model: the model.
+    Attributes:
         prompt: the prompt, without a rubric.
         rubrics: the metric's rubric, for items without their own.
-        reasks: how often an unreadable reply is asked again, with what was wrong with it.
     """
 
     form = '{"feedback": "...", "score": ...}'
-
-    def __init__(
-        self,
-        model: Model,
-        prompt: PydanticPrompt[Any, Any],
-        rubrics: Mapping[str, str],
-        *,
-        reasks: int,
-    ) -> None:
-        super().__init__(model, reasks=reasks)
-        self._prompt = prompt
-        self._rubrics = rubrics
+    prompt: PydanticPrompt[Any, Any]
+    rubrics: Mapping[str, str]
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         assert isinstance(criterion, ScaleCriterion)
         metadata = case.data.metadata
-        rubrics = metadata.get(RUBRICS, self._rubrics)
+        rubrics = metadata.get(RUBRICS, self.rubrics)
         system, schema = _instructions(
-            self._prompt, tuple(rubrics.items()), criterion.low, criterion.high
+            self.prompt, tuple(rubrics.items()), criterion.low, criterion.high
         )
-        fields = self._prompt.fill(metadata[FIELDS])
+        fields = self.prompt.fill(metadata[FIELDS])
         seen = {name: _neutral(value) for name, value in fields.items()}
         material = fenced(seen) if seen == fields else NOTE + fenced(seen)
         return Request((_message("system", system), _message("user", material)), schema)
@@ -93,7 +82,7 @@ class PromptJudge(ModelJudge):
         if "verdict" in found:
             raise UnreadableReply("the reply's JSON object has 'verdict' beside 'score'")
         try:
-            output = self._prompt.output_model.model_validate(found)
+            output = self.prompt.output_model.model_validate(found)
         except ValidationError as error:
             raise UnreadableReply(str(input_error(error))) from None
         feedback = str(output.feedback)

@@ -11,7 +11,7 @@ from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
 from rubricate.dialects._options import check_run_options
-from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge, PromptJudge
+from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._types import MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
 from rubricate.errors import InputError, MissingExtraError
@@ -191,9 +191,10 @@ async def grade_samples(
     try:
         for metric in metrics:
             judges[metric.name] = judge = metric.judge(kind, llm)
-            if not isinstance(llm if metric.llm is None else metric.llm, Judge | Model):
+            given = llm if metric.llm is None else metric.llm
+            if not isinstance(given, Judge | Model):
                 made.append(judge)
-            if not isinstance(judge, PromptJudge):
+            if given == "builtin" or isinstance(given, Judge):  # it sees the response alone
                 _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])

@@ -17,12 +17,13 @@ from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_gradi
 from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import (
     CHUNK_TOKENS,
-    ConfidentJudge,
     DocumentJudge,
+    Explained,
     Judge,
     JudgeLike,
     JudgesLike,
     Model,
+    ModelJudge,
     Panel,
     judge_or_model,
 )
@@ -252,5 +253,5 @@ def _one(model: JudgeLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]
     chosen = judge_or_model(model, **endpoint)
     if not isinstance(chosen, Model):
         return chosen
-    judge = ConfidentJudge(chosen)
+    judge = ModelJudge(chosen, Explained(states_confidence=True))
     return judge if chunk_tokens is None else DocumentJudge(judge, chunk_tokens=chunk_tokens)

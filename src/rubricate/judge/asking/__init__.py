@@ -4,17 +4,12 @@ Prompts are made from the templates in `prompts/`. A reply is read strictly, ask
 it is no answer, and never guessed at. Its quotes are looked up in the submission.
 """
 
-from rubricate.judge.asking._confidence import ConfidentJudge
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
-from rubricate.judge.asking._grouped import (
-    CriteriaPerCall,
-    GroupedModelJudge,
-    check_criteria_per_call,
-)
+from rubricate.judge.asking._explained import Explained, asking_confidence, check_criteria_per_call
 from rubricate.judge.asking._model_judge import ModelJudge
 from rubricate.judge.asking._neutral import NOTE, as_written, neutral, neutral_case
-from rubricate.judge.asking._orders import check_permutations
+from rubricate.judge.asking._orders import check_permutations, turned_order
 from rubricate.judge.asking._pairwise import (
     EQUAL,
     FIRST,
@@ -22,12 +17,13 @@ from rubricate.judge.asking._pairwise import (
     OTHER,
     REVERSE,
     SECOND,
-    PairJudge,
+    Pair,
     pair_criterion,
     pair_id,
 )
 from rubricate.judge.asking._probability import MODES, Mode, ProbabilityJudge
-from rubricate.judge.asking._prompt_file import PromptedJudge, PromptTemplate
+from rubricate.judge.asking._prompt_file import PromptTemplate, Templated
+from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting
 from rubricate.judge.asking._prompts import (
     code_for,
     request_schema,
@@ -44,7 +40,7 @@ from rubricate.judge.asking._replies import (
     refuse_repetition,
     without_leading_reasoning,
 )
-from rubricate.judge.asking._required import ABSTAINED, ASKED_AGAIN, REQUIRED
+from rubricate.judge.asking._required import ABSTAINED, ASKED_AGAIN, REQUIRED, key_suffix
 
 __all__ = [
     "ABSTAINED",
@@ -58,25 +54,27 @@ __all__ = [
     "REQUIRED",
     "REVERSE",
     "SECOND",
-    "ConfidentJudge",
     "CriteriaPerCall",
     "Example",
     "ExampleLabel",
     "Examples",
-    "GroupedModelJudge",
+    "Explained",
     "Mode",
     "ModelJudge",
-    "PairJudge",
+    "Pair",
     "ProbabilityJudge",
     "PromptTemplate",
-    "PromptedJudge",
+    "Prompting",
     "Reply",
+    "Templated",
     "answer_of",
     "as_written",
+    "asking_confidence",
     "check_criteria_per_call",
     "check_permutations",
     "closing_object",
     "code_for",
+    "key_suffix",
     "locate",
     "neutral",
     "neutral_case",
@@ -89,5 +87,6 @@ __all__ = [
     "suffix",
     "template",
     "texts_of",
+    "turned_order",
     "without_leading_reasoning",
 ]

@@ -1,8 +1,10 @@
-"""The model judge: a model with a prompt."""
+"""A language model that judges: it is asked, its reply is read, and no answer is asked again."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -12,162 +14,93 @@ import orjson
 
 from rubricate.errors import ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._judge import Judge
-from rubricate.judge.asking._evidence import locate
-from rubricate.judge.asking._examples import Example, Examples
-from rubricate.judge.asking._orders import answer_order, shown_order
-from rubricate.judge.asking._prompts import (
-    PROMPT_VERSION,
-    material_digest,
-    question_digest,
-    render,
-    templates_digest,
-)
-from rubricate.judge.asking._replies import Reply, answer_of, failure_of, read_reply, shown_again
-from rubricate.judge.asking._required import asked_again, changes_answers, unsupported
+from rubricate.judge._judge import Judge, no_orders
+from rubricate.judge.asking._explained import Explained, with_confidence
+from rubricate.judge.asking._orders import shown_order
+from rubricate.judge.asking._prompting import Prompting
+from rubricate.judge.asking._replies import Reply, answer_of, failure_of, read_group, shown_again
+from rubricate.judge.asking._required import asked_again, key_suffix, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
-from rubricate.rubric import NO_USAGE, Criterion, Evidence, Failure, Reading, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
 
 __all__ = ["ModelJudge"]
 
 
 class ModelJudge(Judge):
-    """A language model that is asked criterion by criterion, the reason before the verdict.
-
-    A judge with another prompt overrides `request`, `read` and `form` (or `correction`), and says
-    which it is in `prompt_version`.
+    """A language model that judges.
 
     Args:
         model: the model.
+        prompting: how it is asked. Default: `Explained()`, criterion by criterion, the reason
+            before the verdict.
         reasks: how often an unreadable reply is asked again, with what was wrong with it.
-        examples: labelled examples to be shown, if any.
-        fenced: whether the prompt fences the material in and warns of what it may contain. Without
-            is for measuring what that is worth (`rubricate.redteam`), not for grading.
-        shuffle: a seed that draws the order of the answers for each item and criterion. Default:
-            the rubric's own order.
-        require_evidence: whether an answer that must quote, and whose quotes do not stand in the
-            submission, is asked again and then abstains. Default: only of criteria about items
-            (metric), for the quotes that are given.
     """
 
-    prompt_version: str | None = PROMPT_VERSION
-    mode: str | None = "explained, one criterion a request"
-    """How the model is asked, in words."""
-    form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
-    """What the JSON object of a reply looks like; named when a reply is asked for again."""
-
     def __init__(
-        self,
-        model: Model,
-        *,
-        reasks: int = 2,
-        examples: Examples | None = None,
-        fenced: bool = True,
-        shuffle: int | None = None,
-        require_evidence: bool | None = None,
+        self, model: Model, prompting: Prompting | None = None, *, reasks: int = 2
     ) -> None:
         self.name = model.name
         self.model: Model = model
         self.caches_prefixes = getattr(model, "caches_prefixes", False)
+        self.prompting: Prompting = Explained() if prompting is None else prompting
+        self.prompt_version = self.prompting.version
+        self.mode = self.prompting.mode
         self._reasks = reasks
-        self._examples = examples
-        self._fenced = fenced
-        self._shuffle = shuffle
-        self._require_evidence = require_evidence
-        self._turn = 0
-        self._begun: tuple[Case, hashlib.blake2b] | None = None
+        self._begun: tuple[Case, hashlib.blake2b | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is kept of the last case and of the model as it is here."""
         state = self.__dict__ | {"_begun": None}
-        state.pop("_identity", None)
+        state.pop("identity", None)
         return state
 
     def in_turn(self, turn: int) -> Self:
-        """The same judge, with the answers in another order, the `turn`th from 0."""
-        if self.has_own_prompt:
-            super().in_turn(turn)
-        return self.turned(turn)
-
-    def turned(self, turn: int) -> Self:
-        """The same judge in another order, whatever its prompt."""
+        prompting = None if self.probability_mode else self.prompting.turned(turn)
+        if prompting is None:
+            raise no_orders(self.name)
         other = copy(self)
-        other._turn = turn
+        other.prompting = prompting
+        other._begun = None
         return other
 
-    @property
-    def has_own_prompt(self) -> bool:
-        """Whether it asks in another way than `ModelJudge`: its key is then that of the request."""
-        return type(self).request is not ModelJudge.request
-
-    def _shown(self, case: Case) -> tuple[Example, ...]:
-        return () if self._examples is None else self._examples.for_case(case)
-
-    def _order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
-        """The order of the answers; None for the criterion's own, or with none to order."""
-        if self._shuffle is None and not self._turn:
-            return None
-        return answer_order(criterion.question, case, self._turn, self._shuffle) or None
+    # Keys
 
     @cached_property
-    def _identity(self) -> bytes:
-        return orjson.dumps([PROMPT_VERSION, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
-
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        """What is sent: a system message, a user message, and the schema of the reply."""
-        order = self._order(case, criterion)
-        return render(case, criterion, self._shown(case), self._fenced, order)
-
-    def read(self, completion: Completion, request: Request) -> Reply:
-        """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
-        return answer_of(completion, request, read_reply)
-
-    def correction(self, wrong: str) -> str:
-        """What the model is told behind a reply that cannot be used."""
-        return (
-            f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
-            f"object {self.form} and nothing else."
-        )
+    def identity(self) -> bytes:
+        """The prompt and the model, as keys have them."""
+        identity = [self.prompting.version, self.model.fingerprint()]
+        return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
 
     def key(self, case: Case, criterion: Criterion) -> str:
         begun = self._begun
         if begun is None or begun[0] is not case:  # criteria come item by item
-            if self.has_own_prompt:
-                request = self.request(case, criterion)
-                return self._key_of(request) + self._required(criterion).decode()
             begun = self._begun = (case, self._of_case(case))
+        if begun[1] is None:
+            request = self.prompting.request(case, criterion)
+            suffix = self.prompting.criterion_digest(case, criterion)
+            return self._key_of(request) + suffix.decode()
         digest = begun[1].copy()
-        digest.update(question_digest(criterion, self._order(case, criterion)))
-        digest.update(self._required(criterion))
+        digest.update(self.prompting.criterion_digest(case, criterion))
         return digest.hexdigest()
 
-    def _required(self, criterion: Criterion) -> bytes:
-        """What keys have of `require_evidence`, where it makes other answers possible."""
-        required = self._require_evidence
-        if not changes_answers(required, criterion):
-            return b""
-        return b"-evidence" if required else b"-any-evidence"
-
-    def _of_case(self, case: Case) -> hashlib.blake2b:
-        """What the keys of all verdicts on a case begin with: all that `render` is given of it.
-
-        Nothing is rendered: the templates are in the key themselves.
-        """
-        digest = hashlib.blake2b(self._identity, digest_size=16)
-        digest.update(templates_digest(PROMPT_VERSION))
-        digest.update(material_digest(case, self._shown(case), self._fenced))
-        return digest
+    def _of_case(self, case: Case) -> hashlib.blake2b | None:
+        """What the keys of all verdicts on a case begin with, where they are not of requests."""
+        found = self.prompting.case_digest(case)
+        return None if found is None else hashlib.blake2b(self.identity + found, digest_size=16)
 
     def _key_of(self, request: Request) -> str:
-        """The key of a request as it is sent; of judges that ask in another way."""
-        digest = hashlib.blake2b(self._identity, digest_size=16)
+        """The key of a request as it is sent."""
+        digest = hashlib.blake2b(self.identity, digest_size=16)
         for message in request.messages:
             digest.update(b"\0" + message["content"].encode())
         digest.update(b"\0" + orjson.dumps(request.schema))
         return digest.hexdigest()
 
+    # One criterion
+
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        request = self.request(case, criterion)
+        prompting = self.prompting
+        request = prompting.request(case, criterion)
         spent = NO_USAGE
         wrong = ""
         lacking: Verdict | None = None
@@ -180,17 +113,18 @@ class ModelJudge(Judge):
                 return self._failed(criterion, *failure_of(error, wrong), spent)
             spent = completion.usage if spent is NO_USAGE else spent + completion.usage
             try:
-                reply = self.read(completion, request)
+                reply = prompting.read(completion, request)
                 reading = criterion.read(reply.answer)
             except UnreadableReply as error:
                 wrong, lacking = str(error), None
             else:
                 verdict = self._verdict(case, criterion, reply, reading, spent)
-                wrong = unsupported(self._require_evidence, criterion, reading, verdict.evidence)
+                required = prompting.require_evidence
+                wrong = unsupported(required, criterion, reading, verdict.evidence)
                 if not wrong:
                     return verdict if times < 0 else asked_again(verdict, times + 1)
                 lacking, times = verdict, times + 1
-            request = _asked_again(request, completion, self.correction(wrong))
+            request = _asked_again(request, completion, prompting.correction(wrong))
         if lacking is not None:
             return asked_again(lacking, times, wrong)
         return self._failed(criterion, "unreadable_reply", wrong, spent)
@@ -198,28 +132,24 @@ class ModelJudge(Judge):
     def _verdict(
         self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
+        prompting = self.prompting
         judged = reading.status == "judged"
-        quotes = (*reply.quotes, *reading.quotes)
-        order = self._order(case, criterion)
-        return Verdict(
+        quotes = reply.quotes + reading.quotes
+        order = prompting.order(case, criterion)
+        verdict = Verdict(
             criterion.name,
             reading.status,
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=self._all_located(quotes, case) if quotes else (),
+            evidence=tuple([prompting.located(quote, case) for quote in dict.fromkeys(quotes)]),
             usage=spent,
             judge=self.name,
             detail=reading.detail,
             answer=reading.answer,
             order=None if order is None else shown_order(criterion, order),
         )
-
-    def _all_located(self, quotes: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:
-        return tuple([self._located(quote, case) for quote in dict.fromkeys(quotes)])
-
-    def _located(self, quote: str, case: Case) -> Evidence:
-        return locate(quote, case.submission)
+        return with_confidence(verdict, reply) if prompting.states_confidence else verdict
 
     def _failed(self, criterion: Criterion, kind: str, message: str, spent: Usage) -> Verdict:
         return Verdict(
@@ -230,15 +160,150 @@ class ModelJudge(Judge):
             judge=self.name,
         )
 
+    # Several criteria in one request
+
+    def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
+        size = self.prompting.criteria_per_call
+        places = range(len(criteria))
+        step = max(1, len(criteria)) if size == "all" else int(size)
+        return [list(places[start : start + step]) for start in places[::step]]
+
+    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+        if len(criteria) == 1:
+            return [self.key(case, criteria[0])]
+        prompting = self.prompting
+        places = prompting.group_order(case, criteria)
+        key = self._key_of(prompting.group_request(case, [criteria[place] for place in places]))
+        return [
+            f"{key}-{places.index(place) + 1}{key_suffix(prompting.require_evidence, one).decode()}"
+            for place, one in enumerate(criteria)
+        ]
+
+    async def judge_group(
+        self, case: Case, criteria: Sequence[Criterion], send: Send
+    ) -> list[Verdict]:
+        """What the reply lacks, has twice or answers in another form is asked again, without the
+        others."""
+        if len(criteria) == 1:
+            return [await self.judge(case, criteria[0], send)]
+        prompting = self.prompting
+        places = prompting.group_order(case, criteria)
+        group = _Group(places)
+        for _ in range(1 + self._reasks):
+            left = group.left()
+            if not left:
+                break
+            request = prompting.group_request(case, [criteria[place] for place in left])
+            if group.wrong:
+                request = _with_corrections(request, [group.wrong[place] for place in left])
+            try:
+                completion = await send(self.model, request)
+            except ModelError as error:
+                group.took(left, Usage(requests=error.requests))
+                for place in left:
+                    failure = failure_of(error, group.wrong.get(place, ""))
+                    failed = self._failed(criteria[place], *failure, group.spent[place])
+                    group.found[place] = failed
+                break
+            group.took(left, completion.usage)
+            for place, reply in zip(left, _replies(completion, request, len(left)), strict=True):
+                criterion = criteria[place]
+                try:
+                    if isinstance(reply, UnreadableReply):
+                        raise reply
+                    reading = criterion.read(reply.answer)
+                except UnreadableReply as error:
+                    group.unreadable(place, str(error))
+                else:
+                    found = self._verdict(case, criterion, reply, reading, group.spent[place])
+                    required = prompting.require_evidence
+                    group.came(
+                        place, found, unsupported(required, criterion, reading, found.evidence)
+                    )
+        for place in group.left():
+            group.found[place] = group.lacking(place) or self._failed(
+                criteria[place], "unreadable_reply", group.wrong[place], group.spent[place]
+            )
+        verdicts = [group.found[place] for place in range(len(criteria))]
+        if prompting.shuffle is None:
+            return verdicts
+        asked = [criteria[place] for place in places]
+        names = {"criteria": [one.title for one in asked]}
+        return [
+            one if one.status == "failed" else replace(one, order={**(one.order or {}), **names})
+            for one in verdicts
+        ]
+
     async def aclose(self) -> None:
         await self.model.aclose()
 
 
+class _Group:
+    """What has come of a group so far, by the criteria's places, in the order of asking."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
+        self.found: dict[int, Verdict] = {}
+        self.wrong: dict[int, str] = {}
+        self._unsupported: dict[int, Verdict] = {}
+        self._times: Counter[int] = Counter()
+        self.spent = [Usage()] * len(places)
+
+    def came(self, place: int, verdict: Verdict, wrong: str) -> None:
+        """Take a verdict, unless something is wrong with its quotes."""
+        if wrong:
+            self.wrong[place], self._unsupported[place] = wrong, verdict
+            self._times[place] += 1
+            return
+        times = self._times[place]
+        self.found[place] = asked_again(verdict, times) if times else verdict
+
+    def unreadable(self, place: int, wrong: str) -> None:
+        """Note what is wrong with an answer that is none."""
+        self.wrong[place] = wrong
+        self._unsupported.pop(place, None)
+
+    def lacking(self, place: int) -> Verdict | None:
+        """The last answer of a place, if it is one whose quotes are wrong, abstaining for that."""
+        verdict = self._unsupported.get(place)
+        if verdict is None:
+            return None
+        return asked_again(verdict, self._times[place] - 1, self.wrong[place])
+
+    def left(self) -> list[int]:
+        """The places that have no verdict yet."""
+        return [place for place in self._places if place not in self.found]
+
+    def took(self, places: Sequence[int], usage: Usage) -> None:
+        """Share out what a call took among the criteria that it was about."""
+        for place, part in zip(places, usage.split(len(places)), strict=True):
+            self.spent[place] += part
+
+
 def _asked_again(request: Request, completion: Completion, correction: str) -> Request:
     """The request with the unreadable reply and what is wrong with it behind."""
-    first = request.messages[:2]
     again = (
         Message(role="assistant", content=shown_again(completion)),
         Message(role="user", content=correction),
     )
-    return replace(request, messages=(*first, *again))
+    return replace(request, messages=(*request.messages[:2], *again))
+
+
+def _with_corrections(request: Request, wrong: Sequence[str]) -> Request:
+    """The request with what was wrong with an earlier answer behind."""
+    system, user = request.messages
+    lines = "\n".join(f"- criterion {number}: {what}" for number, what in enumerate(wrong, 1))
+    content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
+    return replace(request, messages=(system, Message(role="user", content=content)))
+
+
+def _replies(completion: Completion, request: Request, count: int) -> list[Reply | UnreadableReply]:
+    try:
+        found = answer_of(
+            completion,
+            request,
+            lambda text, whole, material: read_group(text, count, whole, material),
+        )
+    except UnreadableReply as error:
+        return [error] * count
+    return [found[number] for number in range(1, count + 1)]

@@ -11,13 +11,20 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.rubric import ABSTENTION, Criterion, Question
 
-__all__ = ["MOST_TURNS", "answer_order", "check_permutations", "criteria_order", "shown_order"]
+__all__ = [
+    "MOST_TURNS",
+    "answer_order",
+    "check_permutations",
+    "criteria_order",
+    "shown_order",
+    "turned_order",
+]
 
 MOST_TURNS = 6
 """So many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
@@ -54,6 +61,21 @@ def answer_order(
     order = decided + undecided
     start %= max(1, len(order))
     return tuple(order[start:] + order[:start])
+
+
+class _Turned(Protocol):
+    @property
+    def shuffle(self) -> int | None: ...
+
+    @property
+    def turn(self) -> int: ...
+
+
+def turned_order(how: _Turned, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+    """The order of a criterion's answers; None for its own, or with none to order."""
+    if how.shuffle is None and not how.turn:
+        return None
+    return answer_order(criterion.question, case, how.turn, how.shuffle) or None
 
 
 def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:

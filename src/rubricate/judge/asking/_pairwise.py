@@ -7,13 +7,10 @@ Which one stands first is up to whoever makes the item; both orders of a pair ar
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
-
-import orjson
 
 from rubricate.judge._case import Case
-from rubricate.judge.asking._model_judge import ModelJudge
 from rubricate.judge.asking._neutral import NOTE, neutral, neutral_case
+from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     asked_parts,
     code_for,
@@ -33,7 +30,7 @@ __all__ = [
     "OTHER",
     "REVERSE",
     "SECOND",
-    "PairJudge",
+    "Pair",
     "pair_criterion",
     "pair_id",
 ]
@@ -85,15 +82,11 @@ def pair_criterion(criterion: Criterion, name: str) -> Criterion:
     )
 
 
-class PairJudge(ModelJudge):
-    """A language model that is asked which of an item's two submissions is better."""
+class Pair(Prompting):
+    """A model is asked which of an item's two submissions is better."""
 
     form = '{"reason": "...", "verdict": ...}'
-    prompt_version = PAIR_PROMPT
-
-    @cached_property
-    def _identity(self) -> bytes:
-        return orjson.dumps([PAIR_PROMPT, self.model.fingerprint()], option=orjson.OPT_SORT_KEYS)
+    version = PAIR_PROMPT
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         seen, second = neutral_case(case), neutral(case.data.metadata[OTHER])

@@ -15,20 +15,20 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 
 from rubricate.errors import InputError, ModelError, UnreadableReply
 from rubricate.judge._case import Case
-from rubricate.judge._judge import Judge
 from rubricate.judge.asking._choices import (
     CONTENT_FREE,
     choice_question,
     content_free,
     render_choice,
 )
-from rubricate.judge.asking._examples import Examples
+from rubricate.judge.asking._examples import Example, Examples
+from rubricate.judge.asking._explained import Explained
 from rubricate.judge.asking._model_judge import ModelJudge
 from rubricate.judge.asking._orders import answer_order, check_permutations
 from rubricate.judge.asking._prompts import PROMPT_VERSION
@@ -110,7 +110,9 @@ class ProbabilityJudge(ModelJudge):
         reasks: int = 2,
         examples: Examples | None = None,
     ) -> None:
-        super().__init__(model, reasks=reasks, examples=examples, shuffle=shuffle)
+        super().__init__(model, Explained(examples=examples, shuffle=shuffle), reasks=reasks)
+        self._shuffle = shuffle
+        self._examples = examples
         if isinstance(samples, bool) or samples < 1:
             raise InputError(f"samples must be a number from 1, found {samples!r}")
         self._permutations = check_permutations(permutations)
@@ -118,7 +120,6 @@ class ProbabilityJudge(ModelJudge):
         self.mode = f"probability, one criterion a request, {orders}"
         self._correct_prior = correct_prior
         self._samples = samples
-        self._explaining = ModelJudge(model, reasks=reasks, examples=examples, shuffle=shuffle)
         self._explained: dict[str, None] = {}
         self._sampled: dict[str, None] = {}
         self._priors: dict[str, dict[str, float]] = {}
@@ -136,21 +137,20 @@ class ProbabilityJudge(ModelJudge):
             )
         return ". ".join(notes) or None
 
-    def in_turn(self, turn: int) -> Self:
-        Judge.in_turn(self, turn)
-        return self
-
     def key(self, case: Case, criterion: Criterion) -> str:
         question = choice_question(criterion)
         if question is None:
             self._explained[criterion.title] = None
-            return self._explaining.key(case, criterion)
+            return super().key(case, criterion)
         digest = hashlib.blake2b(self._settings, digest_size=16)
         for order in self._orders(case, question):
             request = render_choice(case, question, order, self._shown(case), criterion.note)
             for message in request.messages:
                 digest.update(b"\0" + message["content"].encode())
         return digest.hexdigest()
+
+    def _shown(self, case: Case) -> tuple[Example, ...]:
+        return () if self._examples is None else self._examples.for_case(case)
 
     def _orders(self, case: Case, question: Question) -> list[tuple[int, ...]]:
         turns = range(self._permutations)
@@ -159,7 +159,7 @@ class ProbabilityJudge(ModelJudge):
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
         question = choice_question(criterion)
         if question is None:
-            return await self._explaining.judge(case, criterion, send)
+            return await super().judge(case, criterion, send)
         counting = _Counting(send)
         views: list[_View] = []
         try:

@@ -17,19 +17,16 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from rubricate._documents import parse_yaml, read_text, suggestion
 from rubricate.dataset import ContextDocument
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
-from rubricate.judge.asking._model_judge import ModelJudge
 from rubricate.judge.asking._neutral import NOTE, neutral_case
+from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     answer_form,
     asked_parts,
@@ -40,14 +37,14 @@ from rubricate.judge.asking._prompts import (
     sendable,
 )
 from rubricate.judge.asking._replies import Reply
-from rubricate.judge.models import Completion, Message, Model, Request
+from rubricate.judge.models import Completion, Message, Request
 from rubricate.rubric import Answer, Criterion
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.sandbox import SandboxedEnvironment
 
-__all__ = ["VARIABLES", "PromptTemplate", "PromptedJudge"]
+__all__ = ["VARIABLES", "PromptTemplate", "Templated"]
 
 VARIABLES = (
     "submission",
@@ -349,41 +346,32 @@ _PROBES = (
 )
 
 
-class PromptedJudge(ModelJudge):
-    """A language model that is asked with a prompt of the user's own.
+@dataclass(frozen=True)
+class Templated(Prompting):
+    """A model is asked with a prompt of the user's own.
 
-    Args:
-        model: the model.
+    Attributes:
         template: the prompt.
-        reasks: how often an unreadable reply is asked again.
         examples: labelled examples to be shown, if any.
-        require_evidence: as for `ModelJudge`.
+        require_evidence: see `Prompting`.
 
     Raises:
         InputError: there are examples, and the prompt does not show them.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        template: PromptTemplate,
-        *,
-        reasks: int = 2,
-        examples: Examples | None = None,
-        require_evidence: bool | None = None,
-    ) -> None:
-        super().__init__(model, reasks=reasks, examples=examples, require_evidence=require_evidence)
-        if examples is not None and not template.shows_examples:
-            raise InputError(
-                f"examples are given, but the prompt {template.name} does not use 'examples'"
-            )
-        self._template = template
-        self.prompt_version = template.version
+    template: PromptTemplate
+    examples: Examples | None = None
+    require_evidence: bool | None = None
 
-    @cached_property
-    def _identity(self) -> bytes:
-        named = [self._template.version, self.model.fingerprint()]
-        return orjson.dumps(named, option=orjson.OPT_SORT_KEYS)
+    def __post_init__(self) -> None:
+        if self.examples is not None and not self.template.shows_examples:
+            raise InputError(
+                f"examples are given, but the prompt {self.template.name} does not use 'examples'"
+            )
+
+    @property
+    def version(self) -> str:
+        return self.template.version
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """The reply in parts; the submission may stand in either message."""
@@ -392,6 +380,7 @@ class PromptedJudge(ModelJudge):
         return super().read(completion, shown)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
-        system, user = self._template.render(case, criterion, self._shown(case))
+        shown = () if self.examples is None else self.examples.for_case(case)
+        system, user = self.template.render(case, criterion, shown)
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, request_schema(criterion.question.verdict_schema))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rubricate.rubric import ABSTENTION, Criterion, Evidence, Reading, Verdict
 
-__all__ = ["ABSTAINED", "ASKED_AGAIN", "REQUIRED", "asked_again", "changes_answers", "unsupported"]
+__all__ = ["ABSTAINED", "ASKED_AGAIN", "REQUIRED", "asked_again", "key_suffix", "unsupported"]
 
 REQUIRED = "require_evidence"
 """Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
@@ -20,9 +20,11 @@ SEVERAL = 5
 """How many quotes are."""
 
 
-def changes_answers(required: bool | None, criterion: Criterion) -> bool:
-    """Whether the option makes other answers possible than the usual setting does."""
-    return required is True or (required is False and criterion.quotes_items)
+def key_suffix(required: bool | None, criterion: Criterion) -> bytes:
+    """What keys have of the option, where it makes other answers possible than usual."""
+    if required:
+        return b"-evidence"
+    return b"-any-evidence" if required is False and criterion.quotes_items else b""
 
 
 def unsupported(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Iterable, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -19,16 +18,11 @@ from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge, hash_of
 from rubricate.judge._parts import part_answer
-from rubricate.judge.asking import ConfidentJudge, ModelJudge, suffix, texts_of
+from rubricate.judge.asking import ModelJudge, key_suffix, suffix, texts_of
 from rubricate.judge.documents._document import Document, Seen, bears, document_of, tokens_of
 from rubricate.judge.documents._outline import is_about_the_whole
 from rubricate.judge.documents._prompts import DOCUMENT_PROMPTS
-from rubricate.judge.documents._readers import (
-    ConfidentWholeJudge,
-    PartReader,
-    WholeJudge,
-    question_about,
-)
+from rubricate.judge.documents._readers import PartPrompting, WholePrompting, question_about
 from rubricate.judge.documents._selector import selected
 from rubricate.judge.documents._tokens import token_counter
 from rubricate.judge.models import Model, Send
@@ -84,20 +78,19 @@ class DocumentJudge(Judge):
         self.mode = f"{judge.mode}; over {chunk_tokens} tokens in parts"
         self.chunk_tokens = chunk_tokens
         self.whole = judge
-        self._turn = 0
         self._count = token_counter(judge.model)
-        self._reader = PartReader(judge.model)
-        kind = ConfidentWholeJudge if isinstance(judge, ConfidentJudge) else WholeJudge
-        self._outline = kind(judge.model, "outline", judge._shuffle, require_evidence=False)
-        self._findings = kind(judge.model, "findings", judge._shuffle, judge._require_evidence)
+        how = judge.prompting
+        self._seen = WholePrompting(
+            "findings", how.shuffle, how.require_evidence, how.states_confidence, how.turn
+        )
+        outline = replace(self._seen, kind="outline", require_evidence=False)
+        self._reader = ModelJudge(judge.model, PartPrompting())
+        self._outline = ModelJudge(judge.model, outline)
+        self._findings = ModelJudge(judge.model, self._seen)
 
     def in_turn(self, turn: int) -> DocumentJudge:
         """The same judge, with the answers in another order; parts are read once for all orders."""
-        other = copy(self)
-        other.whole = self.whole.in_turn(turn)
-        other._outline, other._findings = self._outline.turned(turn), self._findings.turned(turn)
-        other._turn = turn
-        return other
+        return DocumentJudge(self.whole.in_turn(turn), chunk_tokens=self.chunk_tokens)
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -115,13 +108,13 @@ class DocumentJudge(Judge):
         if not self.reads_in_parts(case.submission):
             return self.whole.key(case, criterion)
         digest = hashlib.blake2b(self._reader.identity, digest_size=16)
-        asked = (self._findings.known_as, self.whole._shuffle, self._turn)
+        asked = (self._seen.known_as, self._seen.shuffle, self._seen.turn)
         how = (DOCUMENT_PROMPTS, self.chunk_tokens, asked, criterion.tags)
         digest.update(repr(how).encode())
         text, schema = suffix(criterion)
         for part in (*texts_of(case), case.guidelines or "", text, repr(schema)):
             digest.update(b"\0" + part.encode("utf-8", "surrogatepass"))
-        digest.update(self.whole._required(criterion))
+        digest.update(key_suffix(self._seen.require_evidence, criterion))
         return digest.hexdigest()
 
     async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:

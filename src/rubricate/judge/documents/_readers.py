@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rubricate.judge._case import Case
-from rubricate.judge.asking import ConfidentJudge, ModelJudge, locate
+from rubricate.judge.asking import Prompting, asking_confidence, locate, turned_order
 from rubricate.judge.documents._document import Part, Seen
 from rubricate.judge.documents._prompts import LABELS, render_part, render_whole
-from rubricate.judge.models import Model, Request
+from rubricate.judge.models import Request
 from rubricate.rubric import Criterion, Evidence, Reading, read_label
 
-__all__ = ["ConfidentWholeJudge", "PartReader", "WholeJudge", "question_about"]
+__all__ = ["PartPrompting", "WholePrompting", "question_about"]
 
 
-class PartReader(ModelJudge):
-    """Reads one part for a criterion: notes, quotes, and whether anything in it bears on it."""
-
-    @property
-    def identity(self) -> bytes:
-        """The model and the version of the usual prompts."""
-        return self._identity
+class PartPrompting(Prompting):
+    """A model reads one part for a criterion: notes, quotes, and whether anything bears on it."""
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         assert isinstance(case, Part)
@@ -28,33 +24,35 @@ class PartReader(ModelJudge):
         return render_part(case, case.place, criterion.asked)
 
 
-class WholeJudge(ModelJudge):
-    """Judges what is seen of a document: its outline, or what was found in its parts."""
+@dataclass(frozen=True)
+class WholePrompting(Prompting):
+    """A model judges what is seen of a document: its outline, or what was found in its parts.
 
-    known_as = "_WholeJudge"
-    """What keys have of it."""
+    Attributes:
+        kind: what is seen: `outline` or `findings`.
+        shuffle, require_evidence, states_confidence, turn: as for `Explained`.
+    """
 
-    def __init__(
-        self,
-        model: Model,
-        kind: str,
-        shuffle: int | None,
-        require_evidence: bool | None = None,
-    ) -> None:
-        super().__init__(model, shuffle=shuffle, require_evidence=require_evidence)
-        self._kind = kind
+    kind: str
+    shuffle: int | None = None
+    require_evidence: bool | None = None
+    states_confidence: bool = False
+    turn: int = 0
+
+    @property
+    def known_as(self) -> str:
+        """What keys have of it."""
+        return "_ConfidentWholeJudge" if self.states_confidence else "_WholeJudge"
+
+    def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+        return turned_order(self, case, criterion)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
-        return render_whole(case, self._kind, criterion, self._order(case, criterion))
+        request = render_whole(case, self.kind, criterion, self.order(case, criterion))
+        return asking_confidence(request) if self.states_confidence else request
 
-    def _located(self, quote: str, case: Case) -> Evidence:
+    def located(self, quote: str, case: Case) -> Evidence:
         return locate(quote, case.whole if isinstance(case, Seen) else case.submission)
-
-
-class ConfidentWholeJudge(ConfidentJudge, WholeJudge):
-    """The same, and how sure it is."""
-
-    known_as = "_ConfidentWholeJudge"
 
 
 class PartQuestion(Criterion):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects.ragas._judge import PromptJudge
+from rubricate.dialects.ragas._judge import MetricPrompt
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -36,7 +36,15 @@ from rubricate.dialects.ragas.metrics._prompts import (
 )
 from rubricate.dialects.ragas.prompt import PydanticPrompt
 from rubricate.errors import InputError, NoScoreError, RunStopped
-from rubricate.judge import HTTPModel, Judge, JudgeLike, Model, PythonModel, named_judge
+from rubricate.judge import (
+    HTTPModel,
+    Judge,
+    JudgeLike,
+    Model,
+    ModelJudge,
+    PythonModel,
+    named_judge,
+)
 from rubricate.rubric import ScaleCriterion, Verdict
 
 __all__ = [
@@ -204,7 +212,8 @@ class RubricsScore:
                     f"{type(llm).__name__}"
                 )
             llm = PythonModel(llm)
-        return PromptJudge(llm, self.prompt(kind), self._rubrics, reasks=self.max_retries)
+        asked = MetricPrompt(self.prompt(kind), self._rubrics)
+        return ModelJudge(llm, asked, reasks=self.max_retries)
 
     def check(self, sample: Sample) -> None:
         """Raise `InputError` if a sample lacks a required column or does not fit the prompt."""

@@ -1,0 +1,126 @@
+"""What a way of asking a model is: what is sent about a criterion, how the reply is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rubricate.judge._case import Case
+from rubricate.judge.asking._evidence import locate
+from rubricate.judge.asking._prompts import PROMPT_VERSION
+from rubricate.judge.asking._replies import Reply, answer_of, read_reply
+from rubricate.judge.asking._required import key_suffix
+from rubricate.judge.models import Completion, Request
+from rubricate.rubric import Criterion, Evidence
+
+if TYPE_CHECKING:
+    from rubricate.judge.asking._examples import Examples
+
+__all__ = ["CriteriaPerCall", "Prompting"]
+
+CriteriaPerCall = int | Literal["all"]
+"""How many criteria of an item are judged in one call."""
+
+
+class Prompting:
+    """A way of asking a model about a criterion; `ModelJudge(model, way)` asks so.
+
+    A way of one's own derives from this class and makes the `request`. If it asks for another reply
+    than the usual JSON object, it also has another `read`, and another `form` or `correction`.
+
+    Attributes:
+        form: what the JSON object of a reply looks like; named when a reply is asked for again.
+    """
+
+    form = '{"reason": "...", "evidence": ["..."], "verdict": ...}'
+
+    @property
+    def version(self) -> str | None:
+        """Which prompt it is; part of the journal's keys."""
+        return PROMPT_VERSION
+
+    @property
+    def mode(self) -> str | None:
+        """How is asked, in words."""
+        return "explained, one criterion a request"
+
+    @property
+    def criteria_per_call(self) -> CriteriaPerCall:
+        """How many criteria of an item are asked about in one request."""
+        return 1
+
+    @property
+    def require_evidence(self) -> bool | None:
+        """Whether an answer that must quote, and whose quotes do not stand in the submission, is
+        asked again and then abstains. None: only of criteria about items (metric), for the quotes
+        that are given."""
+        return None
+
+    @property
+    def states_confidence(self) -> bool:
+        """Whether the model is asked how sure it is."""
+        return False
+
+    @property
+    def shuffle(self) -> int | None:
+        """A seed that draws the order of the answers for each item and criterion."""
+        return None
+
+    @property
+    def examples(self) -> Examples | None:
+        """Labelled examples that are shown."""
+        return None
+
+    @property
+    def turn(self) -> int:
+        """Which of the orders of the answers is shown, from 0."""
+        return 0
+
+    def turned(self, turn: int) -> Prompting | None:
+        """The same with the answers in another order; None where there is no other."""
+        return None
+
+    # One criterion
+
+    def request(self, case: Case, criterion: Criterion) -> Request:
+        """What is sent: messages, and the schema of the reply."""
+        raise NotImplementedError
+
+    def read(self, completion: Completion, request: Request) -> Reply:
+        """The reply in parts; `UnreadableReply` if it is not in the form that was asked for."""
+        return answer_of(completion, request, read_reply)
+
+    def correction(self, wrong: str) -> str:
+        """What the model is told behind a reply that cannot be used."""
+        return (
+            f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
+            f"object {self.form} and nothing else."
+        )
+
+    def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+        """The order of the answers, by their places; None for the criterion's own."""
+        return None
+
+    def located(self, quote: str, case: Case) -> Evidence:
+        """Where a quote stands."""
+        return locate(quote, case.submission)
+
+    # Keys: where `case_digest` gives none, they are made of the whole request
+
+    def case_digest(self, case: Case) -> bytes | None:
+        """A hash of all that a request has of a case beside the criterion."""
+        return None
+
+    def criterion_digest(self, case: Case, criterion: Criterion) -> bytes:
+        """A hash of all that a request has of a criterion, and of how its answer is taken."""
+        return key_suffix(self.require_evidence, criterion)
+
+    # Several criteria, where `criteria_per_call` is not 1
+
+    def group_request(self, case: Case, criteria: Sequence[Criterion]) -> Request:
+        """What is sent about several criteria, each by its number from 1."""
+        raise NotImplementedError
+
+    def group_order(self, case: Case, criteria: Sequence[Criterion]) -> list[int]:
+        """The places of the criteria of one request in the order in which they are asked about."""
+        return list(range(len(criteria)))
