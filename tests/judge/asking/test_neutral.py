@@ -6,7 +6,7 @@ import contextlib
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rubricate
@@ -108,7 +108,10 @@ def test_every_offset_stays_what_it_was_and_quotes_are_found(before, hostile, af
     assert len(as_written(shown)) == len(text)
     place = next((n for n, (a, b) in enumerate(zip(text, shown, strict=True)) if a != b), None)
     if place is not None and shown[place] in "‹⟦":
-        assert locate(shown[place : place + 9], text).start is not None
+        assume(
+            not (shown[place + 8 : place + 9].isnumeric() and shown[place + 9 :][:1].isnumeric())
+        )
+        assert locate(shown[place : place + 9], text).start is not None  # of a number, all or none
 
 
 def test_a_quote_is_found_at_its_place_in_whatever_form_the_judge_gives_it():
