@@ -26,7 +26,7 @@ from rubricate import (
 from rubricate.analysis import (
     agreement_report,
     compare_runs,
-    few_labels_report,
+    ppi_report,
     read_run,
     read_summary,
 )
@@ -438,7 +438,7 @@ def test_intervals_stay_inside_what_scores_can_be(tmp_path, rubricate):
     assert difference.value == 0.75
     assert difference.high == 1.0  # the interval of t reaches 1.55
     assert agreement_report(runs[0]).scores.figures["bias"].low >= -1
-    few = few_labels_report(runs[1])
+    few = ppi_report(runs[1])
     for one in (few.score, *(criterion.mean for criterion in few.criteria)):
         for estimate in (one.naive, one.labelled_only, one.prediction_powered):
             assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1

@@ -11,7 +11,7 @@ import pytest
 
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
-from rubricate.analysis import few_labels_report, read_run
+from rubricate.analysis import ppi_report, read_run
 from rubricate.judge import Case, Judge
 from rubricate.stats import corrected_mean
 
@@ -87,12 +87,12 @@ def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricat
     done = rubricate("few-labels", "run", "--next", "3", "--uncertain")
     assert "(the least sure first): i1, i3, i0" in done.stdout
     assert "bend the means" in done.stdout
-    assert few_labels_report(read_run(tmp_path / "run")).next_random is None
+    assert ppi_report(read_run(tmp_path / "run")).next_random is None
 
 
 def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
     with pytest.raises(InputError, match="m says nothing of how sure it is"):
-        few_labels_report(read_run(run), next_items=3, uncertain=True)
+        ppi_report(read_run(run), next_items=3, uncertain=True)
     for options, message in (
         (("--next", "-1"), "--next must be 0 or more"),
         (("--uncertain",), "--uncertain is for --next"),

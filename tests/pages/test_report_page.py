@@ -198,8 +198,8 @@ def test_what_was_sent_and_received_is_folded_behind_each_verdict(folder, show):
 def test_a_page_holds_so_much_of_what_was_sent_and_says_where_the_rest_is(
     folder, tmp_path, monkeypatch, new_page
 ):
-    monkeypatch.setattr("rubricate.report._page_sent.LEAST", 0)
-    monkeypatch.setattr("rubricate.report._page_sent.MOST", 9_000)
+    monkeypatch.setattr("rubricate.report._sent.LEAST", 0)
+    monkeypatch.setattr("rubricate.report._sent.MOST", 9_000)
     write_report(folder / "run", tmp_path / "page.html", bootstrap=Bootstrap(resamples=20))
     left_out = []
     for name in TEXTS:

@@ -18,7 +18,7 @@ from rubricate.analysis import (
     agreement_report,
     cascade_report,
     compare_runs,
-    few_labels_report,
+    ppi_report,
     read_run,
     variance_report,
 )
@@ -69,7 +69,7 @@ def reports(
         "summary": alone.summary,
         "agreement": lambda: agreement_report(runs["alone"], bootstrap=FEW),
         "comparison": lambda: compare_runs(runs["alone"], runs["other"], bootstrap=FEW),
-        "few labels": lambda: few_labels_report(runs["alone"], next_items=1),
+        "few labels": lambda: ppi_report(runs["alone"], next_items=1),
         "variance": lambda: variance_report([runs["panel"]], bootstrap=FEW),
         "cascade": lambda: cascade_report(runs["panel"], runs["other"]),
         "replay": lambda: ReplayReport(panel.summary(), panel.summary()),

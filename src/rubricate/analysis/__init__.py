@@ -8,23 +8,30 @@ such as `agreement_report(run)` or `compare_runs(a, b)` gives a report: its fiel
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.analysis._confidence import LOW_CONFIDENCE, confidence
 from rubricate.analysis._conversation import conversation_lines
-from rubricate.analysis._finished import FinishedRun, RowVerdict, read_run, read_summary
-from rubricate.analysis._finished_items import FinishedItem, finished_items, finished_rows
+from rubricate.analysis._finished import (
+    LOW_CONFIDENCE,
+    FinishedItem,
+    FinishedRun,
+    RowVerdict,
+    confidence,
+    finished_items,
+    finished_rows,
+    read_run,
+    read_summary,
+)
 from rubricate.analysis._replay import ReplayReport
 from rubricate.analysis._result import Result
 from rubricate.analysis._selection import Selection
-from rubricate.analysis._table_forms import (
+from rubricate.analysis._tables import (
+    ITEM_COLUMNS,
+    VERDICT_COLUMNS,
+    By,
+    Kind,
+    Tabular,
+    VerdictTable,
     spreadsheet_cell,
-    to_csv,
-    to_jsonl,
-    to_pandas,
-    to_parquet,
-    to_polars,
 )
-from rubricate.analysis._tables import ITEM_COLUMNS, VERDICT_COLUMNS, Kind, Table
-from rubricate.analysis._tabular import By, Tabular
 
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
@@ -61,7 +68,6 @@ if TYPE_CHECKING:
         compare_runs,
     )
     from rubricate.analysis._comparison_sections import OTHER_HEADINGS, comparison_texts
-    from rubricate.analysis._few_labels import CriterionMean, FewLabelsReport, few_labels_report
     from rubricate.analysis._judged import JudgedReport
     from rubricate.analysis._kept_report import keep_report, kept_report
     from rubricate.analysis._pair_figures import (
@@ -79,6 +85,7 @@ if TYPE_CHECKING:
         scores_plot,
         waiting_plot,
     )
+    from rubricate.analysis._ppi import CriterionMean, PPIReport, ppi_report
     from rubricate.analysis._variance import CriterionVariance, VarianceReport, variance_report
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -107,7 +114,6 @@ __all__ = [
     "CriterionVariance",
     "Defence",
     "DefenceFigures",
-    "FewLabelsReport",
     "FinishedItem",
     "FinishedRun",
     "FittedCalibration",
@@ -116,6 +122,7 @@ __all__ = [
     "HeldOut",
     "JudgedReport",
     "Kind",
+    "PPIReport",
     "PairFigures",
     "PairReport",
     "PairResult",
@@ -130,9 +137,9 @@ __all__ = [
     "RowVerdict",
     "RunComparison",
     "Selection",
-    "Table",
     "Tabular",
     "VarianceReport",
+    "VerdictTable",
     "agreement_plots",
     "agreement_report",
     "calibration_plot",
@@ -143,7 +150,6 @@ __all__ = [
     "comparison_texts",
     "confidence",
     "conversation_lines",
-    "few_labels_report",
     "finished_items",
     "finished_pairs",
     "finished_rows",
@@ -151,17 +157,13 @@ __all__ = [
     "keep_report",
     "kept_report",
     "pair_result",
+    "ppi_report",
     "read_calibration",
     "read_certificate",
     "read_run",
     "read_summary",
     "scores_plot",
     "spreadsheet_cell",
-    "to_csv",
-    "to_jsonl",
-    "to_pandas",
-    "to_parquet",
-    "to_polars",
     "variance_report",
     "waiting_plot",
 ]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from rubricate.analysis._agreement_sections import agreement_sections
 from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
 from rubricate.analysis._finished import FinishedRun, RowVerdict
-from rubricate.analysis._groups import groups_by
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement
 from rubricate.run.results import (
@@ -176,7 +175,7 @@ def agreement_report(
             "this run has no human labels to compare with: grade a dataset that has them",
             file=run.path,
         )
-    group_of = groups_by(run, groups)
+    group_of = run.groups_by(groups)
     known = run.criteria
     order = {name: place for place, name in enumerate(known)}
     own = _own_criteria(run)

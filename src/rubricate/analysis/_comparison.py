@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
-from rubricate.analysis._groups import groups_by
 from rubricate.analysis._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
@@ -205,7 +204,7 @@ def compare_runs(
     bootstrap = bootstrap or Bootstrap()
     alike = scored_alike(a, b)
     _check_something_in_common(a, b, alike)
-    group_of = groups_by(b, groups)
+    group_of = b.groups_by(groups)
     by_name: dict[str, list[VerdictPair]] = {}
     for pair in alike.pairs:
         by_name.setdefault(pair.b.criterion, []).append(pair)

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
 
-from rubricate._documents import input_error, parse_json, read_document, read_text
+from rubricate._documents import input_error, parse_json, read_document, read_text, suggestion
 from rubricate._files import user_path
-from rubricate.analysis._finished_items import (
-    WRITE_ANEW,
-    FinishedItem,
-    check_whole,
-    finished_items,
-    finished_rows,
-)
-from rubricate.analysis._tabular import Tabular
+from rubricate.analysis._tables import Tabular
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import (
     ABSTENTION,
@@ -38,7 +33,25 @@ if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
     from rubricate.analysis._result import Result
 
-__all__ = ["FinishedRun", "RowVerdict", "held_run", "read_run", "read_summary"]
+__all__ = [
+    "LOW_CONFIDENCE",
+    "FinishedItem",
+    "FinishedRun",
+    "RowVerdict",
+    "confidence",
+    "finished_items",
+    "finished_rows",
+    "held_run",
+    "read_run",
+    "read_summary",
+]
+
+
+WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
+AT_ONCE = 1 << 20
+"""Bytes that are counted through together."""
+LOW_CONFIDENCE = 0.75
+"""A verdict with less confidence than this is shown as unsure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,28 @@ class RowVerdict:
         """How sure the verdict is, as `rubric.confidence` has it."""
         labels = [vote["label"] for vote in self.votes]
         return confidence_of(self.status, self.label, self.probability, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedItem:
+    """One item of a finished run.
+
+    Attributes:
+        id: its identifier.
+        description: what it is, in a few words.
+        rows: its lines of `results.jsonl`, one a criterion.
+        submission, prompt, reference: its texts as they were judged; None where the folder, of an
+            earlier version, does not have them (or where there is no reference).
+        context: its documents: texts, or objects with `title` and `text`.
+    """
+
+    id: str
+    description: str
+    rows: tuple[dict[str, Any], ...]
+    submission: str | None = None
+    prompt: str | None = None
+    reference: str | None = None
+    context: tuple[str | dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,6 +227,34 @@ class FinishedRun(Tabular):
         policy: CannotAssess = self.summary.get("cannot_assess", "skip")
         partial = self.summary.get("partial", 0.5)
         return score(rubric.criteria, verdicts, cannot_assess=policy, partial=partial).value
+
+    def groups_by(self, field: str | None) -> Mapping[str, Any]:
+        """Each item's group: its value of a field of the metadata, or itself for None.
+
+        Raises:
+            InputError: an item lacks the field, or has no number or short text there.
+        """
+        if field is None:
+            return {row.item: row.item for row in self.rows}
+        metadata = {row.item: row.metadata for row in self.rows}
+        lacking = [item for item, fields in metadata.items() if field not in fields]
+        if not lacking:
+            return {item: fields[field] for item, fields in metadata.items()}
+        known = [*dict.fromkeys(name for fields in metadata.values() for name in fields)]
+        if len(lacking) < len(metadata):
+            raise InputError(
+                f"{len(lacking)} of {len(metadata)} items have no metadata '{field}' to group them "
+                f"by, such as {lacking[0]}",
+                file=self.path,
+            )
+        near = suggestion(field, known)
+        hint = (
+            f"did you mean '{near}'?" if near else f"there is {', '.join(known) or 'none at all'}"
+        )
+        raise InputError(
+            f"no item has metadata '{field}' (a number or a short text) to group them by; {hint}",
+            file=self.path,
+        )
 
     @property
     def item_scores(self) -> dict[str, float | None]:
@@ -346,3 +409,94 @@ def _rubrics(document: Any, path: Path) -> Rubric | dict[str, Rubric]:
         raise error.within(file=path) from None
     except AttributeError:
         raise InputError("not the rubrics of a run", file=path) from None
+
+
+def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
+    """The items of a run folder in the dataset's order; one is held at a time.
+
+    Raises:
+        InputError: a file is missing or damaged; with its line.
+    """
+    path = user_path(folder)
+    texts = path / "items.jsonl"
+    items = _objects(texts) if texts.exists() else None
+    for found in finished_rows(path):
+        name = found[0]["item"]
+        text = {} if items is None else next(items, {})
+        if items is not None and text.get("item") != name:
+            raise InputError(
+                "does not have the items of results.jsonl; run the same grade command again: it "
+                "writes both anew from the journal",
+                file=texts,
+            )
+        yield FinishedItem(
+            id=name,
+            description=found[0].get("description") or "",
+            rows=found,
+            submission=text.get("submission"),
+            prompt=text.get("prompt"),
+            reference=text.get("reference"),
+            context=tuple(text.get("context", ())),
+        )
+
+
+def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
+    """The lines of each item in `results.jsonl`, in the dataset's order; one item is held.
+
+    Raises:
+        InputError: the file is missing or damaged; with its line.
+    """
+    lines = _objects(user_path(folder) / "results.jsonl")
+    for _, rows in groupby(lines, key=itemgetter("item")):
+        yield tuple(rows)
+
+
+def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
+    """See that `results.jsonl` has a whole line for each verdict of the summary.
+
+    Raises:
+        InputError: it has not, or it cannot be read.
+    """
+    path, verdicts = folder / "results.jsonl", summary.get("verdicts")
+    if not isinstance(verdicts, dict) or not all(type(n) is int for n in verdicts.values()):
+        return
+    expected = sum(verdicts.values())
+    lines, rest = 0, b""
+    try:
+        with path.open("rb") as file:
+            while part := file.read(AT_ONCE):
+                lines += part.count(b"\n")
+                rest = part
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}; {WRITE_ANEW}", file=path) from None
+    if lines < expected or not rest.endswith(b"\n"):
+        raise InputError(
+            f"is not whole: it has {lines} lines for {expected} verdicts; {WRITE_ANEW}",
+            file=path,
+        )
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    found = orjson.loads(line)
+                    found["item"]
+                except (orjson.JSONDecodeError, KeyError, TypeError):
+                    raise InputError(
+                        f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
+                    ) from None
+                yield found
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+
+
+def confidence(row: Mapping[str, Any]) -> float | None:
+    """How sure a verdict is, as `rubric.confidence` has it.
+
+    Args:
+        row: a line of `results.jsonl`.
+    """
+    labels = [vote["label"] for vote in row.get("votes") or ()]
+    return confidence_of(row["status"], row["label"], row.get("probability"), labels)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from rubricate.analysis._finished_items import finished_rows
+from rubricate.analysis._finished import finished_rows
 from rubricate.judge import pair_id
 from rubricate.rubric import Failure, Verdict
 

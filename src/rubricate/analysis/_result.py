@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rubricate.analysis._tabular import Tabular
+from rubricate.analysis._tables import Tabular
 from rubricate.rubric import Verdict
 from rubricate.run.results import ItemResult, Outcome, Summary, Tallies, result_lines
 

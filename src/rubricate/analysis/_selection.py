@@ -9,9 +9,7 @@ from typing import Any
 
 from rubricate._documents import did_you_mean
 from rubricate._terminal import one_line
-from rubricate.analysis._confidence import confidence
-from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._finished_items import FinishedItem, finished_rows
+from rubricate.analysis._finished import FinishedItem, FinishedRun, confidence, finished_rows
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
 from rubricate.run.results import Conversations, differs_from_label, vote_of

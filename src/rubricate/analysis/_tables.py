@@ -1,17 +1,39 @@
-"""Verdicts as a table: its columns, and its rows one after the other."""
+"""Verdicts as a table: its columns, its rows, and its forms as data frame and file."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import orjson
 
 from rubricate._documents import did_you_mean
-from rubricate.analysis._tabular import By, Tabular
-from rubricate.errors import InputError
+from rubricate._files import Replacement
+from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["ITEM_COLUMNS", "VERDICT_COLUMNS", "Kind", "Table"]
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
+__all__ = [
+    "ITEM_COLUMNS",
+    "VERDICT_COLUMNS",
+    "By",
+    "Kind",
+    "Tabular",
+    "VerdictTable",
+    "spreadsheet_cell",
+]
+
+By = Literal["verdict", "item"]
+"""What a row of a table is."""
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]
 """What a column holds: text, a float, a whole number, true or false, a list of texts, or JSON."""
 
@@ -77,11 +99,76 @@ _GROUPS = ("votes", "annotations", "judge_scores", "metadata")
 _OF_ITEMS = ("judge_scores", "metadata")
 """Those of them that an item has."""
 _STATUSES = ("judged", "abstained", "not_applicable", "failed")
+_AT_ONCE = 2048
+"""Rows of a Parquet file's group: what is held."""
+_FORMULA_BEGINS = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, CSV Injection
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 Row = dict[str, Any]
 
 
-class Table:
+class Tabular:
+    """Verdicts that can be had as a table of one row a verdict, or of one row an item.
+
+    The columns are the same in every form, and stable: `docs/results.md` lists them. What is
+    missing (the value of a failed verdict, a label that nobody gave) is empty, never 0.
+    """
+
+    @abstractmethod
+    def item_rows(self) -> Iterator[tuple[dict[str, Any], ...]]:
+        """The lines of each item in `results.jsonl`, as JSON values, in the dataset's order."""
+
+    def to_pandas(self, by: By = "verdict") -> pandas.DataFrame:
+        """A pandas data frame (extra `pandas`).
+
+        Numbers that can be missing are `float64`, with NaN where there is none.
+
+        Args:
+            by: what a row is: a `verdict`, or an `item` with columns for each criterion.
+
+        Raises:
+            InputError: `by` is neither.
+            MissingExtraError: pandas is not installed.
+        """
+        return VerdictTable(self, by).to_pandas()
+
+    def to_polars(self, by: By = "verdict") -> polars.DataFrame:
+        """A polars data frame (extra `polars`); as `to_pandas`."""
+        return VerdictTable(self, by).to_polars()
+
+    def to_csv(self, path: str | Path, *, by: By = "verdict", raw_cells: bool = False) -> int:
+        """Write a CSV file (RFC 4180, UTF-8); gives the number of its rows.
+
+        Lists and objects are JSON text, true and false are `true` and `false`. Text that a
+        spreadsheet would run as a formula has `'` before it: text that begins with `=`, `+`, `-`,
+        `@`, their full-width forms, a tab or a line break (OWASP, CSV Injection). Numbers, also
+        as text, stay as they are.
+
+        Args:
+            path: the file; one that is there is replaced when the new one is complete.
+            by: what a row is: a `verdict`, or an `item` with columns for each criterion.
+            raw_cells: write all text as it is, for a program that reads the file.
+
+        Raises:
+            InputError: `by` is neither, or the file cannot be written.
+        """
+        return VerdictTable(self, by).to_csv(Path(path), raw_cells=raw_cells)
+
+    def to_jsonl(self, path: str | Path, *, by: By = "verdict") -> int:
+        """Write JSON Lines, an object a row; otherwise as `to_csv`."""
+        return VerdictTable(self, by).to_jsonl(Path(path))
+
+    def to_parquet(self, path: str | Path, *, by: By = "verdict") -> int:
+        """Write a Parquet file (extra `parquet`); otherwise as `to_csv`.
+
+        Raises:
+            InputError: `by` is neither, or the file cannot be written.
+            MissingExtraError: pyarrow is not installed.
+        """
+        return VerdictTable(self, by).to_parquet(Path(path))
+
+
+class VerdictTable:
     """Rows that are read anew each time that they are iterated; none is held.
 
     Args:
@@ -114,6 +201,90 @@ class Table:
                 for row in rows:
                     yield self._shaped(_of_verdict(row))
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """See `Tabular.to_pandas`."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("to_pandas", "pandas") from None
+        frame = pandas.DataFrame(list(self), columns=list(self.columns))
+        return frame.astype(
+            {name: "float64" for name, kind in self.columns.items() if kind == "number"}
+        )
+
+    def to_polars(self) -> polars.DataFrame:
+        """See `Tabular.to_polars`."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("to_polars", "polars") from None
+        types: dict[str, Any] = {
+            "text": polars.String,
+            "number": polars.Float64,
+            "count": polars.Int64,
+            "flag": polars.Boolean,
+            "texts": polars.List(polars.String),
+            "object": polars.String,
+        }
+        rows = [self._with_json(row) for row in self]
+        return polars.DataFrame(
+            rows, schema={name: types[kind] for name, kind in self.columns.items()}
+        )
+
+    def to_csv(self, path: Path, *, raw_cells: bool) -> int:
+        """See `Tabular.to_csv`."""
+
+        def cell(value: Any) -> Any:
+            if isinstance(value, bool):
+                return "true" if value else "false"
+            if isinstance(value, list | dict):
+                value = orjson.dumps(value).decode()
+            return value if raw_cells else spreadsheet_cell(value)
+
+        count = 0
+        with Replacement(path) as file:
+            text = io.TextIOWrapper(file, "utf-8", newline="")
+            writer = csv.writer(text)
+            writer.writerow([cell(name) for name in self.columns])
+            for row in self:
+                writer.writerow([cell(value) for value in row.values()])
+                count += 1
+            text.flush()
+            text.detach()
+        return count
+
+    def to_jsonl(self, path: Path) -> int:
+        """See `Tabular.to_jsonl`."""
+        count = 0
+        with Replacement(path) as file:
+            for row in self:
+                file.write(orjson.dumps(row) + b"\n")
+                count += 1
+        return count
+
+    def to_parquet(self, path: Path) -> int:
+        """See `Tabular.to_parquet`."""
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise MissingExtraError("to_parquet", "parquet") from None
+        types = {
+            "text": pyarrow.string(),
+            "number": pyarrow.float64(),
+            "count": pyarrow.int64(),
+            "flag": pyarrow.bool_(),
+            "texts": pyarrow.list_(pyarrow.string()),
+            "object": pyarrow.string(),
+        }
+        schema = pyarrow.schema([(name, types[kind]) for name, kind in self.columns.items()])
+        count, rows = 0, iter(self)
+        with Replacement(path) as file, parquet.ParquetWriter(file, schema) as writer:
+            while part := [self._with_json(row) for row in islice(rows, _AT_ONCE)]:
+                writer.write_batch(pyarrow.RecordBatch.from_pylist(part, schema=schema))
+                count += len(part)
+        return count
+
     def _found_columns(self) -> dict[str, Kind]:
         """The columns that depend on the run: a first reading finds them."""
         criteria: dict[str, None] = {}
@@ -139,6 +310,13 @@ class Table:
     def _shaped(self, row: Row) -> Row:
         """The row with every column, in order."""
         return {name: _as(kind, row.get(name)) for name, kind in self.columns.items()}
+
+    def _with_json(self, row: Row) -> Row:
+        """The row with JSON values as text."""
+        for name, kind in self.columns.items():
+            if kind == "object" and row[name] is not None:
+                row[name] = orjson.dumps(row[name]).decode()
+        return row
 
 
 def _of_verdict(row: Mapping[str, Any]) -> Row:
@@ -208,3 +386,17 @@ def _as(kind: Kind, value: Any) -> Any:
     if kind == "number":
         return float(value)
     return str(value) if kind == "text" else value
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A cell's value with `'` before a text that a spreadsheet would run as a formula.
+
+    A text that is a plain number stays as it is.
+    """
+    if (
+        isinstance(value, str)
+        and value.startswith(_FORMULA_BEGINS)
+        and not _NUMBER.fullmatch(value)
+    ):
+        return f"'{value}"
+    return value

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._groups import groups_by
 from rubricate.errors import InputError
 from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_components
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
@@ -140,7 +139,7 @@ def variance_report(
             file=answers[0].path,
         )
     first = runs[0]
-    group_of = groups_by(first, groups)
+    group_of = first.groups_by(groups)
     columns = _columns(answers, judges, replicates)
     criteria: list[CriterionVariance] = []
     for name, criterion in first.criteria.items():

@@ -39,15 +39,15 @@ def export(
         raise InputError(f"the file's name must end in one of {', '.join(SUFFIXES)}", file=output)
     if raw_cells and suffix != ".csv":
         raise InputError(f"--raw-cells is for .csv; {suffix} has no others", file=output)
-    from rubricate.analysis import Table, read_run, to_csv, to_jsonl, to_parquet
+    from rubricate.analysis import VerdictTable, read_run
 
-    table = Table(read_run(run), by)
+    table = VerdictTable(read_run(run), by)
     if suffix == ".csv":
-        rows = to_csv(table, output, raw_cells=raw_cells)
+        rows = table.to_csv(output, raw_cells=raw_cells)
     elif suffix == ".jsonl":
-        rows = to_jsonl(table, output)
+        rows = table.to_jsonl(output)
     else:
-        rows = to_parquet(table, output)
+        rows = table.to_parquet(output)
     if json_output:
         print_json({"file": str(output), "rows": rows, "columns": list(table.columns)})
     else:

@@ -33,9 +33,9 @@ def few_labels(
         raise InputError(f"--next must be 0 or more, found {next_items}")
     if uncertain and not next_items:
         raise InputError("--uncertain is for --next: give both")
-    from rubricate.analysis import few_labels_report, read_run
+    from rubricate.analysis import ppi_report, read_run
 
-    report = few_labels_report(
+    report = ppi_report(
         read_run(run),
         next_items=next_items,
         uncertain=uncertain,

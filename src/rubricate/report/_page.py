@@ -23,9 +23,9 @@ from rubricate.analysis import (
     read_run,
 )
 from rubricate.errors import InputError
-from rubricate.report._page_items import PageItems, chunk_element
-from rubricate.report._page_overview import overview_of
-from rubricate.report._page_sent import PageSent
+from rubricate.report._items import PageItems, chunk_element
+from rubricate.report._overview import overview_of
+from rubricate.report._sent import PageSent
 from rubricate.run.results import Conversations
 from rubricate.stats import Bootstrap
 from rubricate.views import page_part, page_policy, page_templates

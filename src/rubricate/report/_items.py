@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, RunComparison, confidence
-from rubricate.report._page_sent import PageSent, wide
+from rubricate.report._sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run.results import differs_from_label
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
-from rubricate.analysis._groups import groups_by
 from rubricate.errors import InputError
 from rubricate.stats import CorrectedMean, corrected_mean, next_to_label
 from rubricate.views import (
@@ -22,7 +21,7 @@ from rubricate.views import (
     say,
 )
 
-__all__ = ["CriterionMean", "FewLabelsReport", "few_labels_report"]
+__all__ = ["CriterionMean", "PPIReport", "ppi_report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class CriterionMean:
 
 
 @dataclass(frozen=True, slots=True)
-class FewLabelsReport(Report):
+class PPIReport(Report):
     """What a run's labels say of its means.
 
     Attributes:
@@ -115,7 +114,7 @@ def _cells(name: str, found: CorrectedMean) -> list[Cell]:
     ]
 
 
-def few_labels_report(
+def ppi_report(
     run: FinishedRun,
     *,
     next_items: int = 0,
@@ -123,7 +122,7 @@ def few_labels_report(
     groups: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-) -> FewLabelsReport:
+) -> PPIReport:
     """The means that people would give, from a judge's verdicts on all items and labels of some.
 
     The labelled items must be a random sample of all; see `stats.corrected_mean`.
@@ -142,7 +141,7 @@ def few_labels_report(
         InputError: an item lacks the field to group by, a number out of range, or `uncertain` for a
             judge that does not say how sure it is.
     """
-    group_of = groups_by(run, groups)
+    group_of = run.groups_by(groups)
     rows: dict[str, list[RowVerdict]] = {}
     for row in run.rows:
         rows.setdefault(row.item, []).append(row)
@@ -165,7 +164,7 @@ def few_labels_report(
     by_name: dict[str, list[RowVerdict]] = {}
     for row in run.rows:
         by_name.setdefault(row.criterion, []).append(row)
-    return FewLabelsReport(
+    return PPIReport(
         judge=run.judge,
         items=len(items),
         labelled=sum(labelled),

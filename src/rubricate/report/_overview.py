@@ -16,7 +16,7 @@ from rubricate.analysis import (
     scores_plot,
     waiting_plot,
 )
-from rubricate.report._page_items import tone
+from rubricate.report._items import tone
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, Summary
 from rubricate.stats import Bootstrap, Estimate, clustered_mean
