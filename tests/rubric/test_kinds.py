@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from rubricate import (
     ScaleCriterion,
 )
 from rubricate.errors import InputError, UnreadableReply
+from rubricate.rubric import _criterion
 
 DISEASES = ["asthma", "bronchitis", "pneumonia", "pleurisy"]
 OTHERS = ["emphysema", "pulmonary fibrosis", "sarcoidosis"]
@@ -471,3 +472,20 @@ def test_people_label_every_kind(data: Any, labels: list[Any], values: list[floa
     assert [criterion.verdict(label).value for label in labels] == values
     with pytest.raises(InputError, match=r"has no label|expects a label"):
         criterion.verdict("seven")
+
+
+def test_a_kind_of_ones_own_is_known_to_files_once_its_class_is_defined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_criterion, "KINDS", dict(_criterion.KINDS))
+
+    class Echo(Criterion):
+        kind: Literal["echo"] = "echo"
+        telltale: ClassVar[tuple[str, ...]] = ("echoed",)
+        echoed: str
+
+    data = {"kind": "echo", "name": "a", "requirement": "x", "echoed": "y"}
+    rubric = Rubric.from_dict([data])
+    assert isinstance(rubric[0], Echo)
+    with pytest.raises(ValueError, match="'echoed' belongs to criteria of the kind echo"):
+        Criterion(requirement="x", echoed="y")

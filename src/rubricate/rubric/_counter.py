@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import field_validator, model_validator
 
@@ -63,6 +63,7 @@ class CounterCriterion(ComputedCriterion):
     can be counted.
     """
 
+    telltale: ClassVar[Sequence[str]] = ("at_least", "at_most")
     kind: Literal["counter"] = "counter"
     requirement: str = ""
     """What is required, in words. Default: the counter and its bounds."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from rubricate._documents import Document, check_writable, did_you_mean
+from rubricate._documents import Document, check_writable, did_you_mean, validate
 from rubricate.errors import InputError
 from rubricate.rubric._question import (
     ABSTENTION,
@@ -35,6 +35,7 @@ __all__ = [
     "Measurement",
     "binary_reading",
     "binary_value",
+    "build_criterion",
 ]
 
 _WHOLE = re.compile(r"-?[0-9]+\Z")
@@ -44,7 +45,6 @@ _BINARY_READINGS = {
     label: Reading("abstained" if label == ABSTENTION else "judged", label)
     for label in BINARY_LABELS
 }
-KindName = Literal["binary", "multi_choice", "scale", "regex", "metric", "code", "counter"]
 Measurement = Literal["binary", "ordinal", "nominal", "numeric"]
 """What answers are: yes or no, in order, without order, or numbers."""
 
@@ -112,24 +112,6 @@ class CriterionOption(Document):
         return {**_present(data), **(self.model_extra or {})}
 
 
-OF_OTHER_KINDS = {
-    **dict.fromkeys(("pattern", "regex", "case_sensitive", "invert"), "regex"),
-    **dict.fromkeys(("tp_instructions", "tn_instructions", "fp_instructions"), "metric"),
-    **dict.fromkeys(("fn_instructions", "score_metric", "repeated_extraction"), "metric"),
-    **dict.fromkeys(("count_unmentioned",), "metric"),
-    **dict.fromkeys(("at_least", "at_most"), "counter"),
-    **dict.fromkeys(("scale", "score_range", "min_score", "max_score"), "scale"),
-    **dict.fromkeys(("higher_is_better",), "scale"),
-    **dict.fromkeys(("options", "scale_type", "labels", "choices"), "multi_choice"),
-}
-"""Keys that say of which kind a criterion was meant to be. Others that a kind has may well be notes
-of its own in a criterion of another kind (`levels: 3`, `flags`, `function`)."""
-_HOW = {
-    "scale": "whose bounds are low and high, or levels",
-    "multi_choice": "whose answers are options, each with a label and a value",
-}
-
-
 def _meant(kind: str, given: object) -> str:
     return f"add 'kind: {kind}'" if given is None else f"this one is of the kind {given}"
 
@@ -143,6 +125,11 @@ class Criterion(Document):
     `MetricCriterion`, `CodeCriterion` and `CounterCriterion`.
     """
 
+    telltale: ClassVar[Sequence[str]] = ("options", "scale_type", "labels", "choices")
+    """Keys by which a criterion of another kind is seen to be meant as one of this. Others that a
+    kind has may well be somebody's notes in a criterion of another kind (`levels: 3`, `flags`)."""
+    written: ClassVar[str] = "whose answers are options, each with a label and a value"
+    """How the kind is written, for an error about a telltale key."""
     needs_judge: ClassVar[bool] = True
     """Whether a judge is asked; the other kinds compute their answer from the text."""
 
@@ -155,7 +142,7 @@ class Criterion(Document):
     """What is required, in words; the judge sees this."""
     note: str | None = None
     """What explains the requirement, such as what counts and what does not; a judge sees it."""
-    kind: KindName | None = None
+    kind: str | None = None
     """The kind of criterion; need not be given, and must fit `options` if it is."""
     scale_type: Literal["ordinal", "nominal"] | None = None
     """Whether the options of a multi-choice criterion are in order. Default: ordinal."""
@@ -163,6 +150,12 @@ class Criterion(Document):
     """The options of a multi-choice criterion, at least two of them scorable."""
     tags: tuple[str, ...] = Field(default=(), strict=False)
     """Free labels; the names of the sections that a rubric file puts the criterion in."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if kind := cls.model_fields["kind"].default:
+            KINDS.setdefault(kind, cls)
 
     @model_validator(mode="before")
     @classmethod
@@ -184,12 +177,14 @@ class Criterion(Document):
                 "levels, low and high belong to criteria of the kind scale: "
                 + _meant("scale", given)
             )
-        for key in data:
-            if key not in own and (kind := OF_OTHER_KINDS.get(key)):
-                how = f" ({_HOW[kind]})" if kind in _HOW else ""
-                raise InputError(
-                    f"'{key}' belongs to criteria of the kind {kind}{how}: {_meant(kind, given)}"
-                )
+        for key in (key for key in data if key not in own):
+            for kind, other in KINDS.items():
+                if kind != "binary" and key in vars(other).get("telltale", ()):
+                    how = f" ({other.written})" if "written" in vars(other) else ""
+                    raise InputError(
+                        f"'{key}' belongs to criteria of the kind {kind}{how}: "
+                        + _meant(kind, given)
+                    )
         return data
 
     @field_validator("name")
@@ -211,10 +206,9 @@ class Criterion(Document):
     @field_validator("kind", mode="before")
     @classmethod
     def _kind_is_known(cls, kind: object) -> object:
-        known = get_args(KindName)
-        if isinstance(kind, str) and kind not in known:
-            hint = did_you_mean(kind, known)
-            raise InputError(f"unknown kind '{kind}' (known: {', '.join(known)}){hint}")
+        if isinstance(kind, str) and kind not in KINDS:
+            hint = did_you_mean(kind, KINDS)
+            raise InputError(f"unknown kind '{kind}' (known: {', '.join(KINDS)}){hint}")
         return kind
 
     @field_validator("weight")
@@ -232,7 +226,7 @@ class Criterion(Document):
             return self
         if self.kind not in (None, "binary", "multi_choice"):
             raise InputError(
-                f"a criterion of the kind {self.kind} is a {self.kind.capitalize()}Criterion"
+                f"a criterion of the kind {self.kind} is a {KINDS[self.kind].__name__}"
             )
         if self.options is None:
             if self.kind == "multi_choice" or self.scale_type is not None:
@@ -463,3 +457,20 @@ class Criterion(Document):
     def _own_fields(self) -> dict[str, Any]:
         """What only this kind has, as it is written to a file."""
         return {}
+
+
+KINDS: dict[str, type[Criterion]] = {"binary": Criterion, "multi_choice": Criterion}
+"""The class of each kind, by the name that files have: a class that sets `kind` is one."""
+
+
+def build_criterion(data: Any, path: Sequence[str | int] = ()) -> Criterion:
+    """A criterion of the kind that loaded data names.
+
+    Raises:
+        InputError: the kind is unknown, or the data do not fit it; says where.
+    """
+    if isinstance(data, Criterion):
+        return data
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    found = KINDS.get(kind, Criterion) if isinstance(kind, str) else Criterion
+    return validate(found, data, path)

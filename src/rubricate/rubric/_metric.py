@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -66,6 +66,15 @@ class MetricCriterion(Criterion):
     that the text classifies count; the others are `unmentioned`.
     """
 
+    telltale: ClassVar[Sequence[str]] = (
+        "tp_instructions",
+        "tn_instructions",
+        "fp_instructions",
+        "fn_instructions",
+        "score_metric",
+        "repeated_extraction",
+        "count_unmentioned",
+    )
     kind: Literal["metric"] = "metric"
     tp_instructions: tuple[str, ...] = Field(strict=False)
     """Items that the text should name, or classify as positive."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -33,6 +34,7 @@ class RegexCriterion(ComputedCriterion):
     found is the evidence.
     """
 
+    telltale: ClassVar[Sequence[str]] = ("pattern", "regex", "case_sensitive", "invert")
     kind: Literal["regex"] = "regex"
     requirement: str = ""
     """What the pattern checks for, in words. Default: the pattern."""

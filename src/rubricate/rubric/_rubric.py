@@ -22,8 +22,7 @@ from rubricate._documents import (
 )
 from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
-from rubricate.rubric._criterion import Criterion
-from rubricate.rubric._kinds import build_criterion
+from rubricate.rubric._criterion import Criterion, build_criterion
 
 __all__ = ["Rubric"]
 

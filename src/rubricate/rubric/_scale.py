@@ -7,7 +7,7 @@ import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -29,6 +29,14 @@ class ScaleCriterion(Criterion):
     Its value is `(score - low) / (high - low)`, or 1 minus that where lower is better.
     """
 
+    telltale: ClassVar[Sequence[str]] = (
+        "scale",
+        "score_range",
+        "min_score",
+        "max_score",
+        "higher_is_better",
+    )
+    written: ClassVar[str] = "whose bounds are low and high, or levels"
     kind: Literal["scale"] = "scale"
     low: int = 1
     """The lowest score. Default: the lowest of `levels`, else 1."""
