@@ -7,6 +7,7 @@ import os
 import random
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 
 import rubricate
 from rubricate.errors import InputError, JournalError
-from rubricate.run.journal._journal import BATCH, INTERVAL, Journal
+from rubricate.run.journal._memory import MemoryJournal
+from rubricate.run.journal._sqlite import BATCH, INTERVAL, SQLiteJournal
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -35,27 +37,29 @@ def stored(path: Path) -> int:
 
 def test_a_record_is_found_before_and_after_its_commit_and_in_the_next_process(tmp_path):
     path = tmp_path / "j.sqlite"
-    with Journal(path) as journal:
+    with closing(SQLiteJournal(path)) as journal:
         journal.put("a", RECORD)
-        assert journal.get("a") == RECORD
+        assert journal.get_many(["a"]) == {"a": RECORD}
         journal.commit()
-        assert journal.get("a") == RECORD
-        assert journal.get("b") is None
-    with Journal(path) as journal:
-        assert journal.get("a") == RECORD
+        assert journal.get_many(["a"]) == {"a": RECORD}
+        assert journal.get_many(["b"]) == {}
+    with closing(SQLiteJournal(path)) as journal:
+        assert journal.get_many(["a"]) == {"a": RECORD}
 
 
-def test_a_later_record_replaces_an_earlier_one():
-    with Journal(None) as journal:
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_a_later_record_replaces_an_earlier_one(kind, tmp_path):
+    made = MemoryJournal() if kind == "memory" else SQLiteJournal(tmp_path / "j.sqlite")
+    with closing(made) as journal:
         journal.put("a", {"status": "failed", "label": None})
         journal.commit()
         journal.put("a", RECORD)
-        assert journal.get("a") == RECORD
+        assert journal.get_many(["a"]) == {"a": RECORD}
 
 
 def test_records_are_committed_in_batches_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("rubricate.run.journal._journal.INTERVAL", 3600.0)
-    journal = Journal(tmp_path / "j.sqlite")
+    monkeypatch.setattr("rubricate.run.journal._sqlite.INTERVAL", 3600.0)
+    journal = SQLiteJournal(tmp_path / "j.sqlite")
     for index in range(BATCH):
         assert len(journal._waiting) == index
         journal.put(f"k{index}", RECORD)
@@ -65,34 +69,34 @@ def test_records_are_committed_in_batches_of_bounded_size(tmp_path, monkeypatch)
 
 
 def test_records_are_committed_after_a_bounded_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("rubricate.run.journal._journal.INTERVAL", 0.0)
-    with Journal(tmp_path / "j.sqlite") as journal:
+    monkeypatch.setattr("rubricate.run.journal._sqlite.INTERVAL", 0.0)
+    with closing(SQLiteJournal(tmp_path / "j.sqlite")) as journal:
         journal.put("a", RECORD)
         assert journal._waiting == {}
 
 
 def test_a_journal_without_a_path_leaves_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with Journal(None) as journal:
+    with closing(MemoryJournal()) as journal:
         journal.put("a", RECORD)
         journal.commit()
-        assert journal.get("a") == RECORD
+        assert journal.get_many(["a"]) == {"a": RECORD}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_journal_in_use_is_refused(tmp_path):
     with (
-        Journal(tmp_path / "j.sqlite"),
+        closing(SQLiteJournal(tmp_path / "j.sqlite")),
         pytest.raises(JournalError, match="another process is grading into this run folder"),
     ):
-        Journal(tmp_path / "j.sqlite")
+        SQLiteJournal(tmp_path / "j.sqlite")
 
 
 def test_a_journal_of_another_format_is_refused(tmp_path):
-    with Journal(tmp_path / "j.sqlite") as journal:
+    with closing(SQLiteJournal(tmp_path / "j.sqlite")) as journal:
         journal._database.execute("PRAGMA user_version=99")
     with pytest.raises(JournalError, match="another version of rubricate"):
-        Journal(tmp_path / "j.sqlite")
+        SQLiteJournal(tmp_path / "j.sqlite")
 
 
 def corrupt(make_dataset: Any, folder: Path, content: bytes) -> str:
@@ -117,9 +121,9 @@ def test_a_file_that_is_no_journal_is_left_as_it_is(make_dataset, tmp_path):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: int, monkeypatch):
-    monkeypatch.setattr("rubricate.run.journal._journal.time.time", lambda: 1.0)
+    monkeypatch.setattr("rubricate.run.journal._sqlite.time.time", lambda: 1.0)
     path = tmp_path / "j.sqlite"
-    with Journal(path) as journal:
+    with closing(SQLiteJournal(path)) as journal:
         for index in range(200):
             journal.put(f"key {index}", RECORD)
     content = bytearray(path.read_bytes())
@@ -128,9 +132,9 @@ def test_a_damaged_journal_is_an_error_that_names_it_or_is_read(tmp_path, seed: 
         content[chance.randrange(len(content))] = chance.randrange(256)
     path.write_bytes(content)
     try:
-        with Journal(path) as journal:
+        with closing(SQLiteJournal(path)) as journal:
             for index in range(200):
-                journal.get(f"key {index}")
+                journal.get_many([f"key {index}"])
                 journal.put(f"key {index}", RECORD)
     except JournalError as error:
         assert str(error).startswith(str(path))  # noqa: PT017 (it need not be raised)
@@ -185,7 +189,7 @@ def test_journals_are_opened_one_at_a_time(make_dataset, tmp_path, fresh):
     )
     judging.start()
     judging.join(timeout=0.5)
-    with Journal(tmp_path / "journal.sqlite"):  # nobody has it, and it is where it was
+    with closing(SQLiteJournal(tmp_path / "journal.sqlite")):  # nobody has it
         assert judging.is_alive()
     os.close(handle)
     judging.join(timeout=30)
@@ -226,7 +230,7 @@ def test_fresh_does_not_take_a_journal_from_a_run_that_is_on(make_dataset, tmp_p
     folder = tmp_path / "run"
     folder.mkdir()
     with (
-        Journal(folder / "journal.sqlite"),
+        closing(SQLiteJournal(folder / "journal.sqlite")),
         pytest.raises(JournalError, match="another process is grading"),
     ):
         rubricate.grade(make_dataset(), lambda messages: MET, run_dir=folder, fresh=True)
@@ -314,14 +318,14 @@ def test_several_runs_use_one_cache_at_once(make_dataset, tmp_path, endpoint):
 def test_a_cache_that_fails_on_the_way_is_given_up_and_no_answer_is_lost(
     make_dataset, tmp_path, monkeypatch
 ):
-    commit = Journal.commit
+    commit = SQLiteJournal.commit
 
-    def full(self: Journal) -> None:
+    def full(self: SQLiteJournal) -> None:
         if self._shared:
             raise JournalError("cache.sqlite: database or disk is full")
         commit(self)
 
-    monkeypatch.setattr(Journal, "commit", full)
+    monkeypatch.setattr(SQLiteJournal, "commit", full)
     troubles: set[str | None] = set()
     result = rubricate.grade(
         make_dataset(40),

@@ -327,12 +327,12 @@ def test_an_error_in_the_callers_own_code_is_raised_and_costs_no_answer(
 def test_a_journal_that_cannot_be_written_ends_the_run_with_its_name(
     make_dataset, tmp_path, monkeypatch
 ):
-    from rubricate.run.journal._journal import Journal
+    from rubricate.run.journal import SQLiteJournal
 
-    def full(self: Journal) -> None:
+    def full(self: SQLiteJournal) -> None:
         raise JournalError(f"{self._name}: database or disk is full")
 
-    monkeypatch.setattr(Journal, "commit", full)
+    monkeypatch.setattr(SQLiteJournal, "commit", full)
     with pytest.raises(JournalError, match=r"journal\.sqlite: database or disk is full"):
         rubricate.grade(make_dataset(40), lambda messages: MET, run_dir=tmp_path / "run")
 

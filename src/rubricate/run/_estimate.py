@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
-from rubricate.run.journal import Answers, Journal, verdict_from_record
+from rubricate.run.journal import Answers, MemoryJournal, SQLiteJournal, verdict_from_record
 from rubricate.run.results import CACHE_NAME, JOURNAL_NAME, DocumentWork
 from rubricate.views import Facts, Report, Section
 
@@ -174,10 +174,10 @@ async def estimate(
     bench, documents = Bench(judge, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
-        shared = None if cache is None else Journal(cache, shared=True)
-        answers = stack.enter_context(
-            Answers(stack.enter_context(Journal(journal)), shared, reads_cache=not options.fresh)
-        )
+        own = MemoryJournal() if journal is None else SQLiteJournal(journal)
+        shared = None if cache is None else SQLiteJournal(cache, shared=True)
+        stack.enter_context(closing(own))
+        answers = stack.enter_context(Answers(own, shared, reads_cache=not options.fresh))
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for index, given in enumerate(plan):

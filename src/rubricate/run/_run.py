@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass
 
 from rubricate.dataset import Gradable
@@ -19,7 +19,7 @@ from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, Journal, open_journal
+from rubricate.run.journal import Answers, SQLiteJournal, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Budget, Limits, Retries, Sender
 from rubricate.settings import part
@@ -123,12 +123,12 @@ async def run(
                 )
             )
         journal = stack.enter_context(
-            open_journal(folder.journal if folder else None, fresh=options.fresh)
+            closing(open_journal(folder.journal if folder else None, fresh=options.fresh))
         )
         answers = stack.enter_context(
             Answers(
                 journal,
-                None if storage.cache is None else Journal(storage.cache, shared=True),
+                None if storage.cache is None else SQLiteJournal(storage.cache, shared=True),
                 reads_cache=not options.fresh,
                 on_trouble=trouble,
             )

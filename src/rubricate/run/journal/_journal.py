@@ -1,330 +1,64 @@
-"""The journal: every finished judgement under a key of all that could change it.
-
-An SQLite file in write-ahead mode. Records are committed in batches, at most `BATCH` records or
-`INTERVAL` seconds apart: a killed process loses at most those. One process has a journal at a
-time; a cache is the same file shared by several. Each record has a checksum: a damaged one counts
-as not there.
-
-Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
-that was ever asked under its key, in a cache what the record is from. The texts that it names by
-their hashes have a table of their own.
-"""
+"""What a journal is: every finished judgement under a key of all that could change it."""
 
 from __future__ import annotations
 
-import sqlite3
-import time
-import zlib
 from collections.abc import Iterable, Sequence
-from functools import cache
-from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-import orjson
-
-from rubricate.errors import JournalError
 from rubricate.run.journal._exchanges import Transcript
-from rubricate.run.journal._records import to_json
 
-__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "Journal", "read_row"]
-
-BATCH = 64
-INTERVAL = 0.2
-AT_ONCE = 500
-"""Keys that are looked up together."""
-PATIENCE = {False: 0.5, True: 5.0}
-"""Seconds to wait for another process, by whether the file is shared."""
-_FORMAT = 3
-_WITHOUT_EXCHANGES = 2
-"""The format of before, which did not have them."""
-_MOST = 1 << 18
-"""Bytes of earlier exchanges that further ones under a key are put behind."""
-_WRITTEN = 100_000
-"""Hashes of texts that are held as written."""
-TROUBLE = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
-_MALFORMED = "malformed"
-"""What SQLite says of a file that is damaged."""
+__all__ = ["Journal"]
 
 
-class DamagedJournal(JournalError):
-    """The file is a journal, and parts of it cannot be read."""
-
-
-class Journal:
-    """Records by key, durable.
-
-    Args:
-        path: the file, made if it is not there; None keeps the journal in memory.
-        shared: whether several processes may have it at once: a cache.
+class Journal(Protocol):
+    """Records by key; what is committed is there after the process is killed.
 
     Attributes:
         has_a_past: whether it had records when it was opened.
-        damaged: how many records were found damaged.
-        keeps_exchanges: whether what was sent and received is kept: not in memory, where nobody
-            could look at it later.
+        damaged: how many records were found damaged; they count as not there.
+        keeps_exchanges: whether what was sent and received is kept beside the records.
 
-    Raises:
-        DamagedJournal: parts of the file cannot be read (looked for where it is not shared).
-        JournalError: the file cannot be used, is not a journal, or another process has it.
+    All methods raise `JournalError` where the store cannot be used any more.
     """
 
-    def __init__(self, path: Path | None, *, shared: bool = False) -> None:
-        self.damaged = 0
-        self.keeps_exchanges = path is not None
-        self._name = "the journal in memory" if path is None else str(path)
-        self._shared = shared
-        self._waiting: dict[str, dict[str, Any]] = {}
-        self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
-        self._texts: dict[str, bytes] = {}
-        self._written: set[str] = set()
-        self._last_commit = time.monotonic()
-        try:
-            if path is not None and not path.exists():
-                path.touch(mode=0o600)
-            self._database = sqlite3.connect(
-                ":memory:" if path is None else path,
-                timeout=PATIENCE[shared],
-                isolation_level=None,
-            )
-        except (*TROUBLE, OSError) as error:
-            raise self._problem(error) from None
-        try:
-            self.has_a_past = self._set_up()
-        except TROUBLE as error:
-            self._database.close()
-            raise self._problem(error) from None
-        except JournalError:
-            self._database.close()
-            raise
-
-    def _set_up(self) -> bool:
-        """Make the table if it is not there; gives whether there are records."""
-        run = self._database.execute
-        if not self._shared:
-            run("PRAGMA locking_mode=EXCLUSIVE")
-        run("PRAGMA journal_mode=WAL")
-        run("PRAGMA synchronous=NORMAL")
-        run("BEGIN IMMEDIATE")
-        (version,) = run("PRAGMA user_version").fetchone()
-        if version not in (0, _WITHOUT_EXCHANGES, _FORMAT):
-            raise JournalError(
-                f"{self._name}: written by another version of rubricate (format {version}); "
-                + ("use another --cache" if self._shared else "use another run folder, or --fresh")
-            )
-        run(
-            "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
-            " checksum INTEGER NOT NULL, finished REAL NOT NULL, exchanges BLOB)"
-        )
-        run("CREATE TABLE IF NOT EXISTS texts (name TEXT PRIMARY KEY, text BLOB NOT NULL)")
-        if version == _WITHOUT_EXCHANGES:
-            run("ALTER TABLE records ADD COLUMN exchanges BLOB")
-        if version != _FORMAT:
-            run(f"PRAGMA user_version={_FORMAT}")
-        (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
-        run("COMMIT")
-        if found and not self._shared and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError(_MALFORMED)
-        return bool(found)
-
-    def _problem(self, error: Exception) -> JournalError:
-        text = str(error)
-        if self._shared:
-            return JournalError(f"{self._name}: {text}; use another --cache, or --no-cache")
-        if "locked" in text:
-            return JournalError(
-                f"{self._name}: another process is grading into this run folder; "
-                "wait for it or choose another --run-dir"
-            )
-        if "full" in text or "disk I/O" in text:
-            return JournalError(
-                f"{self._name}: {text}; what was committed is kept: make room, and the same "
-                "command goes on from there"
-            )
-        kind = DamagedJournal if _MALFORMED in text else JournalError
-        return kind(
-            f"{self._name}: {text}; choose another --run-dir, or move it aside with --fresh"
-        )
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """The record under a key, or None."""
-        return self.get_many([key]).get(key)
+    has_a_past: bool
+    damaged: int
+    keeps_exchanges: bool
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
-        waiting = self._waiting
-        records = {key: orjson.loads(to_json(waiting[key])) for key in keys if key in waiting}
-        wanted = [key for key in keys if key not in records] if records else keys
-        for start in range(0, len(wanted), AT_ONCE):
-            part = wanted[start : start + AT_ONCE]
-            try:
-                rows = self._database.execute(_lookup(len(part)), part).fetchall()
-            except TROUBLE as error:
-                raise self._problem(error) from None
-            for key, record, checksum in rows:
-                read = read_row(key, record, checksum)
-                if read is not None:
-                    records[key] = read
-                else:
-                    self.damaged += 1
-        return records
+        ...
 
-    def put(
-        self,
-        key: str,
-        record: dict[str, Any],
-        exchanges: bytes | Transcript = b"",
-    ) -> None:
-        """Keep a record; it is on disk after the next commit.
-
-        It is written as bytes there, with all others of its batch: that is quicker than one by one.
+    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
+        """Keep a record; it is durable after the next commit, which may be now.
 
         Args:
             key: its key.
             record: what it is; it is not to be changed afterwards.
             exchanges: what was sent and received for it.
         """
-        self._waiting[key] = record
-        if exchanges and self.keeps_exchanges:
-            if self._shared or key not in self._exchanges:
-                self._exchanges[key] = [exchanges]
-            else:
-                self._exchanges[key].append(exchanges)
-        if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
-            self.commit()
+        ...
 
     def commit(self) -> None:
-        """Write what is waiting."""
-        self._last_commit = time.monotonic()
-        if not self._waiting:
-            return
-        now = time.time()
-        exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
-        written = [(key, to_json(record)) for key, record in self._waiting.items()]
-        rows = [
-            (key, record, _checksum(key, record), now, exchanges.get(key))
-            for key, record in written
-        ]
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
-            if self._texts:
-                texts = self._texts.items()
-                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
-            self._database.executemany(_REPLACE if self._shared else _ADD, rows)
-            self._database.execute("COMMIT")
-        except TROUBLE as error:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-            raise self._problem(error) from None
-        self._waiting.clear()
-        self._exchanges.clear()
-        self._texts.clear()
-
-    def _lines(self, noted: list[bytes | Transcript]) -> bytes:
-        """What was noted, as it is kept; the new texts that it names wait to be written."""
-        lines: list[bytes] = []
-        for one in noted:
-            if isinstance(one, bytes):
-                lines.append(one)
-                continue
-            found, texts = one.written()
-            lines.append(found)
-            for name, text in texts.items():
-                if name not in self._written:
-                    self.put_text(name, _deflated(text.encode("utf-8", "replace")))
-        return b"".join(lines)
+        """Make durable what is waiting."""
+        ...
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
-        if not self._exchanges.keys().isdisjoint(keys):
-            self.commit()
-        found: dict[str, bytes] = {}
-        for start in range(0, len(keys), AT_ONCE):
-            part = keys[start : start + AT_ONCE]
-            try:
-                rows = self._database.execute(_lookup(len(part), "exchanges"), part).fetchall()
-            except TROUBLE as error:
-                raise self._problem(error) from None
-            found |= {key: lines for key, lines in rows if isinstance(lines, bytes)}
-        return found
+        ...
 
     def put_text(self, name: str, text: bytes) -> None:
-        """Keep a text, deflated, under its hash."""
-        if len(self._written) >= _WRITTEN:
-            self._written.clear()
-        self._written.add(name)
-        self._texts[name] = text
+        """Keep a text that exchanges name, deflated, under its hash."""
+        ...
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
-        return name in self._written
+        ...
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        try:
-            return dict(
-                row
-                for name in names
-                for row in self._database.execute(
-                    "SELECT name, text FROM texts WHERE name = ?", (name,)
-                )
-            )
-        except TROUBLE as error:
-            raise self._problem(error) from None
+        ...
 
     def close(self) -> None:
-        """Write what is waiting, and let go of the file."""
-        try:
-            self.commit()
-        finally:
-            self._database.close()
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-_REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
-_ADD = (
-    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
-    " record = excluded.record, checksum = excluded.checksum, finished = excluded.finished,"
-    f" exchanges = CASE WHEN length(records.exchanges) < {_MOST}"
-    " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
-    " ELSE coalesce(excluded.exchanges, records.exchanges) END"
-)
-"""What was asked before under the same key, and failed, stays."""
-
-
-@cache
-def _lookup(keys: int, columns: str = "record, checksum") -> str:
-    marks = ",".join("?" * keys)
-    return f"SELECT key, {columns} FROM records WHERE key IN ({marks})"
-
-
-def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | None:
-    """The record in a row; None for a damaged one."""
-    if not (isinstance(key, str) and isinstance(record, bytes)):
-        return None
-    if _checksum(key, record) != checksum:
-        return None
-    read: dict[str, Any] = orjson.loads(record)
-    return read
-
-
-def _deflated(text: bytes) -> bytes:
-    """A text as zlib packs it, with memory after its length: 256 kB anew for each is dear."""
-    window = min(zlib.MAX_WBITS, max(9, len(text).bit_length()))
-    packing = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 6))
-    return packing.compress(text) + packing.flush()
-
-
-def _checksum(key: str, record: bytes) -> int:
-    return zlib.crc32(record, zlib.crc32(key.encode()))
+        """Commit, and let go of the store."""
+        ...

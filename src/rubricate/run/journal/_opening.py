@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rubricate.errors import JournalError
-from rubricate.run.journal._journal import TROUBLE, DamagedJournal, Journal, read_row
+from rubricate.run.journal._journal import Journal
+from rubricate.run.journal._memory import MemoryJournal
+from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, read_row
 
 __all__ = ["open_journal"]
 
@@ -35,12 +37,12 @@ def open_journal(path: Path | None, *, fresh: bool) -> Journal:
         JournalError: the file cannot be used, nothing in it can be read, or another process has it.
     """
     if path is None:
-        return Journal(None)
+        return MemoryJournal()
     with _alone(path.parent):
         if fresh:
             _moved_aside(path)
         try:
-            return Journal(path)
+            return SQLiteJournal(path)
         except DamagedJournal as error:
             return _salvaged(path, error)
 
@@ -72,7 +74,7 @@ def _moved_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     try:
-        Journal(path).close()
+        SQLiteJournal(path).close()
     except JournalError as error:
         if "another process" in str(error):
             raise
@@ -94,7 +96,7 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
     part = path.with_name(f".{path.name}.salvaged")
     part.unlink(missing_ok=True)
     found = 0
-    with Journal(part) as journal:
+    with closing(SQLiteJournal(part)) as journal:
         for key, record, exchanges in _readable(path):
             journal.put(key, record, exchanges)
             found += 1
@@ -112,7 +114,7 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
         found,
         aside,
     )
-    return Journal(path)
+    return SQLiteJournal(path)
 
 
 def _readable(path: Path) -> Iterator[tuple[str, dict[str, object], bytes]]:
