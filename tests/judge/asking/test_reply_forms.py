@@ -301,7 +301,7 @@ MODES: dict[str, Mode] = {
         {"fields": [FIELD]},
         {"fields": [{**FIELD, "expected": 45}]},
         "template",
-        lambda model: Writer(model, "w", TemplatePrompt()),
+        lambda model: Writer(model, TemplatePrompt()),
         Case("46", "How many?"),
         WrittenTemplate(name="t"),
     ),
@@ -513,6 +513,6 @@ def test_an_answer_in_free_text_is_all_but_what_was_thought_before(
     async def send(model: Model, request: Request) -> Completion:
         return await model.complete(request)
 
-    writer = Writer(PythonModel(lambda messages: text), "w", AnswerPrompt())
+    writer = Writer(PythonModel(lambda messages: text), AnswerPrompt())
     found = asyncio.run(writer.judge(Case("How many?"), WrittenAnswer(name="a"), send))
     assert (found.answer, found.status) == (answer, "judged" if answer else "failed")

@@ -67,7 +67,7 @@ async def templates(
     """
     rubric = Rubric([WrittenTemplate(name="template")])
     items = [_to_write(rubric, question, question.raw_answer) for question in questions]
-    writer = Writer(config.model(), config.id, TemplatePrompt())
+    writer = Writer(config.model(), TemplatePrompt(), name=config.id)
     (result,) = await _graded(items, [writer], "templates", options)
     if result.stopped is not None:
         raise RunStopped(result.stopped, result=result)
@@ -92,7 +92,9 @@ async def answers(
         raise InputError("answering_models: at least one model is needed to answer, found none")
     rubric = Rubric([WrittenAnswer(name="answer")])
     items = [_to_write(rubric, question, question.question) for question, _ in questions]
-    writers = [Writer(model.model(), model.id, AnswerPrompt()) for model in config.answering_models]
+    writers = [
+        Writer(model.model(), AnswerPrompt(), name=model.id) for model in config.answering_models
+    ]
     runs = await _graded(items, writers, "answers", options)
     first = runs[0]
     if first.stopped and all(run.stopped and run.failed == len(items) for run in runs):
@@ -122,7 +124,7 @@ async def judgements(
                 id=f"{answer.question.id} {answer.model}",
                 prompt=answer.question.question,
             )
-    judges = [_named(ModelJudge(model.model()), model.id) for model in config.parsing_models]
+    judges = [ModelJudge(model.model(), name=model.id) for model in config.parsing_models]
     runs = await _graded(list(items.values()), judges, "judgements", options) if items else []
     at = {position: index for index, position in enumerate(items)}
     results = []
@@ -196,11 +198,6 @@ def _explained(item: ItemResult, name: str, run: Result) -> Verdict:
 def _stopped(what: str, judges: Sequence[Judge], runs: Sequence[Result]) -> dict[str, str]:
     pairs = zip(judges, runs, strict=False)
     return {f"{what} {judge.name}": run.stopped for judge, run in pairs if run.stopped}
-
-
-def _named(judge: ModelJudge, name: str) -> ModelJudge:
-    judge.name = name
-    return judge
 
 
 def _to_write(rubric: Rubric, question: Question, text: str) -> DataItem:

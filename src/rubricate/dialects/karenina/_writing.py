@@ -18,7 +18,6 @@ from rubricate.judge import (
     Case,
     Completion,
     Message,
-    Model,
     ModelJudge,
     Prompting,
     Reply,
@@ -164,17 +163,7 @@ class TemplatePrompt(AnswerPrompt):
 
 
 class Writer(ModelJudge):
-    """A model that writes.
-
-    Args:
-        model: the model.
-        name: what results call it.
-        prompting: how it is asked.
-    """
-
-    def __init__(self, model: Model, name: str, prompting: Prompting) -> None:
-        super().__init__(model, prompting)
-        self.name = name
+    """A model that writes."""
 
     def key(self, case: Case, criterion: Criterion) -> str:
         request = self.prompting.request(case, criterion)

@@ -235,8 +235,6 @@ async def evaluate_task_rubrics(
 
 
 def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Judge:
-    if isinstance(model, Judge) and model.voters:
-        return model
     several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     if len(several) == 1:
         return _one(several[0], chunk_tokens, endpoint)

@@ -33,13 +33,19 @@ class ModelJudge(Judge):
         model: the model.
         prompting: how it is asked. Default: `Explained()`, criterion by criterion, the reason
             before the verdict.
+        name: what results call it. Default: the model's name.
         reasks: how often an unreadable reply is asked again, with what was wrong with it.
     """
 
     def __init__(
-        self, model: Model, prompting: Prompting | None = None, *, reasks: int = 2
+        self,
+        model: Model,
+        prompting: Prompting | None = None,
+        *,
+        name: str | None = None,
+        reasks: int = 2,
     ) -> None:
-        self.name = model.name
+        self.name = model.name if name is None else name
         self.model: Model = model
         self.caches_prefixes = getattr(model, "caches_prefixes", False)
         self.prompting: Prompting = Explained() if prompting is None else prompting
