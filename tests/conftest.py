@@ -51,11 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-snapshots", action="store_true", help="write tests/snapshots anew")
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Three for a core, as tests wait twice as long as they work; not so many that starting them
-    takes longer than the tests."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three for a core, as tests wait twice as long as they work, and for single files one.
+
+    Not so many that starting them takes longer than the tests.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(min(3 * (cores or 1), 12), cores or 1)
+    cores = cores or 1
+    alone = all(".py" in argument for argument in config.args)
+    return cores if alone else max(cores, min(3 * cores, 12))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,14 +14,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 COMMAND = str(Path(sys.executable).with_name("rubricate"))
-SIZE = {"width": 1200, "height": 780}
+SIZE: ViewportSize = {"width": 1200, "height": 780}
 
 
 def rubricate(folder: Path, *arguments: str) -> None:
@@ -29,7 +30,7 @@ def rubricate(folder: Path, *arguments: str) -> None:
     subprocess.run([COMMAND, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
-def opened(browser: Browser, url: str, scheme: str) -> Page:
+def opened(browser: Browser, url: str, scheme: Literal["light", "dark"]) -> Page:
     """The page at an address, in light or dark."""
     page = browser.new_page(viewport=SIZE, color_scheme=scheme)
     page.goto(url)
