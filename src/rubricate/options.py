@@ -81,9 +81,9 @@ class GradingOptions(RewardOptions, RunOptions):
     )
     calibration: str | Path | FittedCalibration | None = option(
         None,
-        "A map of the judge's probabilities (see calibrate): label by it.",
-        more="A file of `rubricate calibrate`, or what it holds. It is an error if judge, prompt "
-        "or rubric are others than those that it was fitted for.",
+        "A map of the judge's probabilities (see trust calibrate): label by it.",
+        more="A file of `rubricate trust calibrate`, or what it holds. It is an error if judge, "
+        "prompt or rubric are others than those that it was fitted for.",
         group="Scores",
         written="str | None",
         is_path=True,

@@ -190,12 +190,12 @@ def test_all_views_of_a_run_say_the_same_agreement_over_the_same_pairs(
         rows = rows_of(view, 3)
         assert {name: rows[name] for name in expected} == expected
         assert rows["all"] == together
-    agree = rubricate("agree", folder, **wide).stdout
+    agree = rubricate("trust", "agree", folder, **wide).stdout
     for name, (accuracy_text, kappa_text, pairs) in {**expected, "all": together}.items():
         (line,) = [line for line in agree.splitlines() if re.match(rf"{name}\b[^:]*$", line)][:1]
         told = re.sub(r"\[.*?\]", "", line.replace(", stratified", "")).split()
         assert told[1:4] == [pairs, accuracy_text, kappa_text]
-    data = json.loads(rubricate("agree", folder, "--json").stdout)
+    data = json.loads(rubricate("trust", "agree", folder, "--json").stdout)
     assert data["stratified"]["kappa"]["value"] == pytest.approx(whole.kappa, abs=1e-9)
     assert data["stratified"]["n"] == sum(one["agreement"]["n"] for one in data["criteria"])
 
@@ -356,7 +356,7 @@ def test_criteria_of_single_items_are_one_row_unless_each_is_asked_for(tmp_path,
     result = graded(None, items, {"m": judge}, tmp_path / "run")
     folder = tmp_path / "run"
     expected = cohen_kappa_score(truth, judge)
-    shown = rubricate("agree", folder).stdout
+    shown = rubricate("trust", "agree", folder).stdout
     row = next(line for line in shown.splitlines() if line.startswith("80 criteria"))
     assert "claim 7" not in shown
     assert f"{expected:.2f}" in row
@@ -366,9 +366,9 @@ def test_criteria_of_single_items_are_one_row_unless_each_is_asked_for(tmp_path,
     report = agreement_report(read_run(folder))
     assert report.whole[1].value == pytest.approx(expected)
     assert [one.agreement.n for one in report.alone] == [80]
-    every = rubricate("agree", folder, "--every-criterion").stdout
+    every = rubricate("trust", "agree", folder, "--every-criterion").stdout
     assert sum(line.startswith("claim") for line in every.splitlines()) >= 80
-    assert len(json.loads(rubricate("agree", folder, "--json").stdout)["criteria"]) == 80
+    assert len(json.loads(rubricate("trust", "agree", folder, "--json").stdout)["criteria"]) == 80
 
 
 def test_a_weight_that_items_do_not_share_is_told_as_its_range(tmp_path, rubricate):
@@ -474,4 +474,4 @@ def test_options_of_an_item_s_own_are_one_criterion_by_its_name(tmp_path, rubric
     ours = result.summary().criteria[0].agreement
     assert (ours.n, ours.accuracy) == (12, pytest.approx(8 / 12))
     assert ours.kappa == pytest.approx(found.kappa.value)
-    assert rubricate("agree", tmp_path / "run").returncode == 0
+    assert rubricate("trust", "agree", tmp_path / "run").returncode == 0

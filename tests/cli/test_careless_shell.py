@@ -59,7 +59,7 @@ def test_a_file_that_is_no_dataset_is_one_line(
         ),
         (("grade", "data.json", "--replicates", "9" * 20), "replicates must be at most 1,000"),
         (("grade", "data.json", "--partial", "nan"), "partial must be between 0 and 1, found nan"),
-        (("agree", "run", "--seed", "-1"), "seed must be 0 or more, found -1"),
+        (("trust", "agree", "run", "--seed", "-1"), "seed must be 0 or more, found -1"),
         (("compare", "run", "run", "--fail-if-worse", "nan"), "from 0 to below 1"),
         (("compare", "run", "run", "--markdown", "/dev/full"), "/dev/full: cannot be written: No"),
         (("show", "data.json"), "data.json: no such run folder"),
@@ -85,7 +85,7 @@ def test_criteria_may_have_any_name(rubricate: Any, write_dataset: Any, tmp_path
     )
     assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
     for command in (
-        *(("show", "run"), ("show", "run", f"--criterion={name}"), ("agree", "run")),
+        *(("show", "run"), ("show", "run", f"--criterion={name}"), ("trust", "agree", "run")),
         *(("export", "run", "-o", "x.csv"), ("compare", "run", "run", "--markdown", "x.md")),
     ):
         done = rubricate(*command)
@@ -107,15 +107,16 @@ def test_a_run_folder_whose_rubric_is_another_is_one_line(
     write_dataset()
     rubricate("grade", "data.json", "--run-dir", "run", "-q")
     summary = (tmp_path / "run/summary.json").read_text()
-    commands = ("agree", "cascade", "certify", "few-labels", "report")
+    trust = [("trust", name) for name in ("agree", "cascade", "certify", "ppi")]
+    commands = (*trust, ("report",))
     for rubric in ("- {name: other, requirement: x}", "items: {a: [{name: o, requirement: x}]}"):
         (tmp_path / "run/rubric.yaml").write_text(rubric)
-        for command in (*((name, "run") for name in commands), ("compare", "run", "run")):
+        for command in (*((*name, "run") for name in commands), ("compare", "run", "run")):
             assert "run/rubric.yaml: has no criterion 'speed'" in refused(rubricate(*command))
         told = refused(rubricate("show", "run", "--failed"))
         assert "run the same grade command again" in told
     assert rubricate("grade", "data.json", "--run-dir", "run", "-q").returncode == 0
-    assert rubricate("agree", "run").returncode == 0
+    assert rubricate("trust", "agree", "run").returncode == 0
     for wrong in ('{"judge": 3, "cannot_assess": "x"}', '{"judge": "x", "partial": "y"}'):
         (tmp_path / "run/summary.json").write_text(wrong)
         assert "run/summary.json: not a run's summary" in refused(
@@ -128,8 +129,9 @@ def test_a_run_folder_whose_rubric_is_another_is_one_line(
 def test_a_narrow_terminal_cuts_no_figure(rubricate: Any, write_dataset: Any, columns: str):
     write_dataset()
     rubricate("grade", "data.json", "--run-dir", "run", "-q")
-    wide = [rubricate(name, "run", COLUMNS="80").stdout for name in ("show", "agree")]
-    narrow = [rubricate(name, "run", COLUMNS=columns).stdout for name in ("show", "agree")]
+    told = (("show",), ("trust", "agree"))
+    wide = [rubricate(*name, "run", COLUMNS="80").stdout for name in told]
+    narrow = [rubricate(*name, "run", COLUMNS=columns).stdout for name in told]
     assert narrow == wide
 
 

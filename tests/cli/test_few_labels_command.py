@@ -1,4 +1,4 @@
-"""`rubricate few-labels`: what labels of some items say of all, and which to label next."""
+"""`rubricate trust ppi`: what labels of some items say of all, and which to label next."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_labels_of_some_items_correct_the_mean_of_all(run: Path, rubricate: Any):
-    report = json.loads(rubricate("few-labels", "run", "--json").stdout)
+    report = json.loads(rubricate("trust", "ppi", "run", "--json").stdout)
     assert (report["items"], report["labelled"], report["next_items"]) == (200, 40, [])
     rows = read_run(run).rows
     expected = corrected_mean([row.value for row in rows], [row.human_value for row in rows])
@@ -61,13 +61,13 @@ def test_labels_of_some_items_correct_the_mean_of_all(run: Path, rubricate: Any)
         assert found[name]["value"] == pytest.approx(getattr(expected, name).value), name
     assert found["effective_labels"] > 60
     assert report["score"]["labelled"] == 40
-    shown = " ".join(rubricate("few-labels", "run").stdout.split())
+    shown = " ".join(rubricate("trust", "ppi", "run").stdout.split())
     for word in ("PPI++", "Rogan-Gladen", "worth", "200 items, 40 of them labelled"):
         assert word in shown
 
 
 def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, rubricate: Any):
-    options = ("few-labels", "run", "--next", "20", "--json")
+    options = ("trust", "ppi", "run", "--next", "20", "--json")
     first = json.loads(rubricate(*options).stdout)
     assert len(set(first["next_items"])) == 20
     assert first["next_random"] is True
@@ -75,7 +75,7 @@ def test_what_to_label_next_is_a_random_sample_of_what_has_no_label(run: Path, r
     assert json.loads(rubricate(*options).stdout) == first
     other = json.loads(rubricate(*options, "--seed", "1").stdout)
     assert other["next_items"] != first["next_items"]
-    shown = rubricate("few-labels", "run", "--next", "2").stdout
+    shown = rubricate("trust", "ppi", "run", "--next", "2").stdout
     assert f"a random sample): {', '.join(first['next_items'][:2])}" in shown
 
 
@@ -84,7 +84,7 @@ def test_the_least_sure_come_first_where_that_is_wanted(tmp_path: Path, rubricat
     for place, sure in enumerate((0.9, 0.6, 0.99, 0.7)):
         data.add_item(f"Text {sure}", id=f"i{place}")
     package.grade(data, Sure(), run_dir=tmp_path / "run")
-    done = rubricate("few-labels", "run", "--next", "3", "--uncertain")
+    done = rubricate("trust", "ppi", "run", "--next", "3", "--uncertain")
     assert "(the least sure first): i1, i3, i0" in done.stdout
     assert "bend the means" in done.stdout
     assert ppi_report(read_run(tmp_path / "run")).next_random is None
@@ -99,6 +99,6 @@ def test_what_makes_no_sense_is_one_clear_line(run: Path, rubricate: Any):
         (("--groups", "nope"), "no item has metadata 'nope'"),
         (("--confidence", "95"), "confidence must be between 0 and 1"),
     ):
-        done = rubricate("few-labels", "run", *options)
+        done = rubricate("trust", "ppi", "run", *options)
         assert done.returncode == 1
         assert message in done.stderr

@@ -142,7 +142,7 @@ def test_a_cascade_is_tried_out_over_two_finished_runs(rubricate, shipped_exampl
     rubricate(*options, "--run-dir", "cheap")
     rubricate(*options, "--run-dir", "strong", "--judge", "m", "--base-url", endpoint.url)
     before = len(endpoint.requests)
-    done = rubricate("cascade", "cheap", "strong", "--threshold", "0.77", "--json")
+    done = rubricate("trust", "cascade", "cheap", "strong", "--threshold", "0.77", "--json")
     report = json.loads(done.stdout)
     assert (report["judge"], report["next_judge"], report["verdicts"]) == ("builtin", "m", 147)
     points = {point["threshold"]: point for point in report["points"]}
@@ -152,7 +152,7 @@ def test_a_cascade_is_tried_out_over_two_finished_runs(rubricate, shipped_exampl
     assert points[None]["coverage"]["value"] == 0.0
     chosen = report["choice"]["chosen"]
     assert chosen["agreement"]["value"] > 0.9
-    assert f"* {chosen['threshold']:g}" in rubricate("cascade", "cheap", "strong").stdout
+    assert f"* {chosen['threshold']:g}" in rubricate("trust", "cascade", "cheap", "strong").stdout
     assert len(endpoint.requests) == before
     # The real cascade does what was foreseen.
     options = [*options[:2], "--escalate-to", "m", "--threshold", "0.77", "--no-cache", "--json"]

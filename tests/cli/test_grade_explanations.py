@@ -32,7 +32,7 @@ def test_a_prompt_of_ones_own_is_used_resumed_and_named_in_the_record(
     assert len(endpoint.requests) == 4
     again = json.loads(rubricate(*options).stdout)
     assert (again["usage"]["calls"], again["usage"]["resumed"]) == (0, 4)
-    assert rubricate("certify", summary["run_dir"]).returncode == 0
+    assert rubricate("trust", "certify", summary["run_dir"]).returncode == 0
     prompt.write_text(OWN + "Be strict.")
     options += ["--certificate", "certificate.json"]
     changed = json.loads(rubricate(*options).stdout)

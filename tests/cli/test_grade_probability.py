@@ -18,10 +18,10 @@ def test_the_embedded_judge_has_probabilities_and_agree_reads_them(
     assert folder.endswith("-probability")
     rows = (tmp_path / folder / "results.jsonl").read_text().splitlines()
     assert json.loads(rows[0])["detail"]["obtained"] == "model"
-    report = json.loads(rubricate("agree", folder, "--json").stdout)
+    report = json.loads(rubricate("trust", "agree", folder, "--json").stdout)
     assert report["calibration"]["n"] == 4
     assert report["criteria"][0]["calibration"]["brier"]["value"] < 0.5
-    assert "probabilities of MET" in rubricate("agree", folder).stdout
+    assert "probabilities of MET" in rubricate("trust", "agree", folder).stdout
 
 
 def test_a_language_model_over_http_with_every_option(rubricate, write_dataset, tmp_path):

@@ -83,15 +83,15 @@ COMMANDS = (
     ("show", "run", "--item", f"nobody {HOSTILE}{FORGED}"),
     ("compare", "run", "other"),
     ("compare", "run", "other", "--json"),
-    ("agree", "run"),
-    ("agree", "run", "--json"),
+    ("trust", "agree", "run"),
+    ("trust", "agree", "run", "--json"),
     ("report", "run"),
-    ("certify", "run", "-o", "c.json"),
-    ("few-labels", "run"),
+    ("trust", "certify", "run", "-o", "c.json"),
+    ("trust", "ppi", "run"),
     ("export", "run", "-o", "run.csv"),
-    ("cascade", "run"),
-    ("calibrate", "run", "-o", "map.json"),
-    ("variance", "run", "other"),
+    ("trust", "cascade", "run"),
+    ("trust", "calibrate", "run", "-o", "map.json"),
+    ("trust", "variance", "run", "other"),
     ("grade", f"nowhere {HOSTILE}.json"),
     ("grade", "data.json", "--limit", "2", "--dry-run"),
     ("judges", f"{HOSTILE}"),
@@ -182,7 +182,7 @@ def test_pairs_attacks_and_reports_print_none_either(rubricate, tmp_path):
             for command in (
                 (*pair, "--rubric", "rubric.json", "--run-dir", "pairs", *judge),
                 ("redteam", "--limit", "1", "--run-dir", "attacks", *judge),
-                ("reports", "--tasks", "tasks.jsonl", "--run-dir", "graded", *judge),
+                ("researchrubrics", "--tasks", "tasks.jsonl", "--run-dir", "graded", *judge),
             ):
                 shown = [rubricate(*command, "-v"), rubricate(*command, "--json")]
                 shown.append(rubricate("show", command[command.index("--run-dir") + 1]))

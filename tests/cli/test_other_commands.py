@@ -115,7 +115,7 @@ def test_the_help_of_a_command_with_many_options_has_each_once_in_a_group(rubric
     assert "max-cost" in found["Limits"]
     names = [name for names in found.values() for name in names]
     assert len(names) == len(set(names)) > 50
-    assert "Options:" in rubricate("agree", "--help").stdout
+    assert "Options:" in rubricate("trust", "agree", "--help").stdout
 
 
 def test_version_is_the_packages(installed):

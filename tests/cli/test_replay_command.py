@@ -1,4 +1,4 @@
-"""`rubricate replay`: published verdicts put together, offline."""
+"""`rubricate trust replay`: published verdicts put together, offline."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def labelled(dataset: RubricDataset) -> list[tuple[str, dict[str, str | None], s
 def test_published_verdicts_agree_with_people_as_counted_by_hand(
     rubricate, shipped_example, example, judges
 ):
-    done = rubricate("replay", shipped_example(example), "--json")
+    done = rubricate("trust", "replay", shipped_example(example), "--json")
     assert done.returncode == 0, done.stderr
     figures: dict[str, Any] = json.loads(done.stdout)
     asked = labelled(RubricDataset.from_file(shipped_example(example)))
@@ -75,7 +75,7 @@ def given(votes: dict[str, str | None]) -> int:
 
 
 def test_weighing_the_published_judges_does_not_hurt(rubricate, shipped_example):
-    done = rubricate("replay", shipped_example("physics.json"), "--json")
+    done = rubricate("trust", "replay", shipped_example("physics.json"), "--json")
     majority, reliability = json.loads(done.stdout)["panels"]
     assert reliability["kappa"] > majority["kappa"] > 0.85
     assert reliability["tied"] == 0 < majority["tied"]
@@ -84,7 +84,7 @@ def test_weighing_the_published_judges_does_not_hurt(rubricate, shipped_example)
 def test_only_the_judges_that_are_named_vote(rubricate, shipped_example):
     one, other = "gpt-4o/naive_cot_2", "gpt-4o/detailed_compare"
     data = shipped_example("physics.json")
-    done = rubricate("replay", data, "--judge", one, "--judge", other)
+    done = rubricate("trust", "replay", data, "--judge", one, "--judge", other)
     assert one in done.stdout
     assert other in done.stdout
     assert "gpt-3.5" not in done.stdout
@@ -94,10 +94,12 @@ def test_only_the_judges_that_are_named_vote(rubricate, shipped_example):
 def test_a_judge_who_is_not_there_and_data_without_verdicts_are_errors(
     rubricate, shipped_example, write_dataset
 ):
-    done = rubricate("replay", shipped_example("physics.json"), "--judge", "gpt4o/naive_cot_2")
+    done = rubricate(
+        "trust", "replay", shipped_example("physics.json"), "--judge", "gpt4o/naive_cot_2"
+    )
     assert done.returncode == 1
     assert "did you mean 'gpt-4o/naive_cot_2'?" in done.stderr
-    done = rubricate("replay", write_dataset())
+    done = rubricate("trust", "replay", write_dataset())
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert "no verdicts are recorded" in done.stderr
@@ -112,7 +114,7 @@ def test_a_recorded_verdict_that_is_none_of_the_answers_is_failed(rubricate, wri
             "metadata": {"votes": {"a": {"speed": "MET", "boasting": "maybe"}, "b": {}}},
         }
     ]
-    done = rubricate("replay", write_dataset(items=items), "--json")
+    done = rubricate("trust", "replay", write_dataset(items=items), "--json")
     judged = {j["name"]: j["votes"] for j in json.loads(done.stdout)["judges"]}
     assert judged["a"]["judged"] == judged["a"]["failed"] == 1
     assert judged["b"]["failed"] == 2

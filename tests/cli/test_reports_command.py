@@ -1,4 +1,4 @@
-"""`rubricate reports`, as a user runs it."""
+"""`rubricate researchrubrics`, as a user runs it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ def test_the_sixteen_tasks_are_graded(rubricate, endpoint, tmp_path, judge):
     data = SHARED / "research-reports"
     if not data.is_dir():
         pytest.skip("the data are not beside this repository")
-    options = ["reports", data / "agent_responses", "--tasks", data / "processed_data.jsonl"]
+    options = [
+        "researchrubrics",
+        data / "agent_responses",
+        "--tasks",
+        data / "processed_data.jsonl",
+    ]
     options += ["--no-cache", "--json", "--judge", judge]
     options += ["--limit", "3"] if judge == "builtin" else ["--base-url", endpoint.url]
     done = rubricate(*options)
@@ -66,7 +71,7 @@ def test_the_sixteen_tasks_are_graded(rubricate, endpoint, tmp_path, judge):
 
 
 def test_long_reports_say_in_parts_what_they_say_whole(rubricate, endpoint, example, tmp_path):
-    options = ["reports", "agent_responses", "--tasks", "tasks.jsonl", "--judge", "m"]
+    options = ["researchrubrics", "agent_responses", "--tasks", "tasks.jsonl", "--judge", "m"]
     options += ["--base-url", endpoint.url, "--no-cache", "--json"]
     whole = json.loads(rubricate(*options, "--chunk-tokens", "0").stdout)
     fits = json.loads(rubricate(*options, "--run-dir", "fits").stdout)
@@ -98,7 +103,7 @@ def test_tables_and_files_that_fit_nothing_are_listed(rubricate, endpoint, examp
     extra = json.dumps({**json.loads(tasks.splitlines()[0]), "sample_id": "nobody"})
     (example / "tasks.jsonl").write_text(f"{tasks.rstrip()}\n{extra}\n")
     options = ["--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
-    done = rubricate("reports", *options)  # agent_responses is the usual folder
+    done = rubricate("researchrubrics", *options)  # agent_responses is the usual folder
     assert done.returncode == 0
     assert "Tasks without a report: nobody" in done.stderr
     assert "Files without a task: stray.md" in done.stderr
@@ -109,7 +114,15 @@ def test_tables_and_files_that_fit_nothing_are_listed(rubricate, endpoint, examp
 
 
 def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, example, tmp_path):
-    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    options = [
+        "researchrubrics",
+        "--tasks",
+        "tasks.jsonl",
+        "--judge",
+        "m",
+        "--base-url",
+        endpoint.url,
+    ]
     options += ["--no-cache", "--json"]
     rubricate(*options)
     sent = len(endpoint.requests)
@@ -124,7 +137,15 @@ def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, ex
 
 def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, tmp_path):
     with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
-        options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+        options = [
+            "researchrubrics",
+            "--tasks",
+            "tasks.jsonl",
+            "--judge",
+            "m",
+            "--base-url",
+            endpoint.url,
+        ]
         options += ["--no-cache", "--max-concurrent", "4", "--chunk-tokens", "500"]
         with subprocess.Popen(
             [COMMAND, *options], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -152,7 +173,15 @@ def test_systems_are_ranked_with_intervals_and_paired_differences(rubricate, end
     shutil.copytree(example / "agent_responses", example / "poor")
     for path in (example / "poor").iterdir():
         path.write_text("Nothing of the kind.")
-    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    options = [
+        "researchrubrics",
+        "--tasks",
+        "tasks.jsonl",
+        "--judge",
+        "m",
+        "--base-url",
+        endpoint.url,
+    ]
     systems = ["--system", "ours=agent_responses", "--system", "poor=poor"]
     figures = json.loads(rubricate(*options, *systems, "--json").stdout)
     assert [system["name"] for system in figures["systems"]] == ["ours", "poor"]
@@ -175,7 +204,15 @@ def test_human_verdicts_in_the_tasks_are_compared_with(rubricate, endpoint, exam
         for place, criterion in enumerate(task["rubrics"]):
             criterion["human_verdict"] = place % 3 == 0
     (example / "tasks.jsonl").write_text("\n".join(map(json.dumps, tasks)))
-    options = ["reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url]
+    options = [
+        "researchrubrics",
+        "--tasks",
+        "tasks.jsonl",
+        "--judge",
+        "m",
+        "--base-url",
+        endpoint.url,
+    ]
     figures = json.loads(rubricate(*options, "--json").stdout)
     every, *axes = figures["agreement"]
     assert every["agreement"]["n"] == 53
@@ -190,7 +227,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
     (tmp_path / ".env").write_text(
         f"LITELLM_API_KEY=not-a-key\nAPI_BASE_URL={endpoint.url}\nPATH=/nowhere\n"
     )
-    done = rubricate("reports", "--tasks", "tasks.jsonl", "--limit", "1", "--json")
+    done = rubricate("researchrubrics", "--tasks", "tasks.jsonl", "--limit", "1", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["judge"].startswith("litellm_proxy/gemini/gemini-2.5-pro")
     assert endpoint.requests[0].headers["Authorization"] == "(given)"
@@ -198,7 +235,14 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
     below = tmp_path / "below"
     below.mkdir()
     found = subprocess.run(
-        [COMMAND, "reports", "../agent_responses", "--tasks", "../tasks.jsonl", "--dry-run"],
+        [
+            COMMAND,
+            "researchrubrics",
+            "../agent_responses",
+            "--tasks",
+            "../tasks.jsonl",
+            "--dry-run",
+        ],
         cwd=below,
         capture_output=True,
         text=True,
@@ -224,7 +268,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
 def test_bad_input_is_one_line_before_anything_is_sent(
     rubricate, endpoint, example, options, message
 ):
-    done = rubricate("reports", *options, "--judge", "m", "--base-url", endpoint.url)
+    done = rubricate("researchrubrics", *options, "--judge", "m", "--base-url", endpoint.url)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert message in done.stderr
@@ -238,7 +282,7 @@ def test_every_command_says_what_happens_if_asked(installed, rubricate, endpoint
     assert "INFO rubricate.run._executor: 2 items, 4 judgements" in steps
     assert "DEBUG" not in steps
     assert each.count("DEBUG rubricate.run._executor") == 4
-    for command in ("show", "reports"):
+    for command in ("show", "researchrubrics"):
         assert "--verbose" in rubricate(command, "--help").stdout
 
 
@@ -268,7 +312,7 @@ def test_a_document_of_200_000_words_is_graded_in_flat_memory(endpoint, tmp_path
             section.format(n=n) + f"It mentions subject{n % 26}.\n\n" for n in range(words // 200)
         )
         (folder / "t.md").write_text(text)
-        command = [sys.executable, "-c", PEAK, "reports", folder, "--tasks", "tasks.jsonl"]
+        command = [sys.executable, "-c", PEAK, "researchrubrics", folder, "--tasks", "tasks.jsonl"]
         command += ["--judge", "m", "--base-url", endpoint.url, "--no-cache", "--json"]
         done = subprocess.run(
             list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, check=False
@@ -306,7 +350,7 @@ def test_a_report_that_cannot_be_read_fails_by_name_and_the_others_go_on(
         (folder / name).write_text(content)
     tasks = [json.dumps({**task, "sample_id": Path(name).stem}) for name in pages]
     (tmp_path / "tasks.jsonl").write_text("\n".join(tasks))
-    told = ("reports", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url)
+    told = ("researchrubrics", "--tasks", "tasks.jsonl", "--judge", "m", "--base-url", endpoint.url)
     for _ in range(2):
         done = rubricate(*told, "--json", "--no-cache")
         assert done.returncode == 2, done.stderr

@@ -157,7 +157,7 @@ def test_pairs_attacks_and_reports_have_their_own_folders_too(rubricate, endpoin
     for command, change in (
         (("compare-pair", "a.json", "b.json"), ("--temperature", "1")),
         (("redteam", "--limit", "1"), ("--temperature", "1")),
-        (("reports", "--tasks", "tasks.jsonl"), ("--chunk-tokens", "300")),
+        (("researchrubrics", "--tasks", "tasks.jsonl"), ("--chunk-tokens", "300")),
     ):
         before = len(list((tmp_path / "runs").glob("[!.]*")))
         for options in ((), change, (), change):

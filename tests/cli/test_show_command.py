@@ -6,9 +6,8 @@ import json
 import shutil
 
 import pytest
-import typer
 
-from rubricate.cli._app import app
+from rubricate.cli._commands import all_names
 from rubricate.testing import Rule, ScriptedEndpoint
 
 LONG = "Roughly 300000 kilometres a second. " + "And so on, and so forth. " * 40
@@ -155,17 +154,23 @@ COMMANDS = {
     "show": ("run",),
     "export": ("run", "-o", "table.csv"),
     "report": ("run",),
-    "agree": ("run",),
-    "calibrate": ("run",),
-    "cascade": ("run",),
+    "trust agree": ("run",),
+    "trust calibrate": ("run",),
+    "trust cascade": ("run",),
     "compare": ("run", "run"),
-    "variance": ("run", "run"),
-    "few-labels": ("run",),
-    "certify": ("run",),
-    "replay": ("votes.json",),
+    "trust variance": ("run", "run"),
+    "trust ppi": ("run",),
+    "trust certify": ("run",),
+    "trust replay": ("votes.json",),
     "redteam": ("--limit", "1"),
     "compare-pair": ("data.json", "data.json", "--judge", "m"),
-    "reports": ("reports/agent_responses", "--tasks", "reports/tasks.jsonl", "--judge", "m"),
+    "researchrubrics": (
+        "reports/agent_responses",
+        "--tasks",
+        "reports/tasks.jsonl",
+        "--judge",
+        "m",
+    ),
     "init": ("start",),
     "judges": (),
 }
@@ -174,7 +179,7 @@ NO_RESULTS = {"label"}
 
 
 def test_every_command_is_in_the_table_of_those_that_print_json():
-    names = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    names = set(all_names())
     assert names == set(COMMANDS) | NO_RESULTS
 
 
@@ -183,19 +188,19 @@ def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
     command, rubricate, write_dataset, shipped_example, endpoint, tmp_path
 ):
     arguments = COMMANDS[command]
-    if command == "reports":
+    if command == "researchrubrics":
         shutil.copytree(shipped_example("reports"), tmp_path / "reports")
     if "data.json" in arguments:
         write_dataset()
     if "run" in arguments:
         rubricate("grade", shipped_example("physics.json"), "--run-dir", "run", "--quiet")
-    if command == "replay":
+    if command == "trust replay":
         item = {"submission": "s", "description": "d", "ground_truth": ["MET", "UNMET"]}
         votes = {name: {"speed": "MET", "boasting": "UNMET"} for name in ("a", "b")}
         write_dataset("votes.json", items=[{**item, "metadata": {"votes": votes}}] * 3)
     if "m" in arguments:
         arguments = (*arguments, "--base-url", endpoint.url)
-    done = rubricate(command, *arguments, "--json")
+    done = rubricate(*command.split(), *arguments, "--json")
     assert done.returncode in (0, 2), done.stderr
     assert isinstance(json.loads(done.stdout), dict)
 
@@ -242,7 +247,7 @@ def test_results_that_are_not_whole_are_told_by_every_command(graded, tmp_path, 
         ("show", "run", "--json"),
         ("show", "run", "--criterion", "speed"),
         ("report", "run"),
-        ("agree", "run"),
+        ("trust", "agree", "run"),
         ("export", "run", "-o", "t.csv"),
         ("compare", "run", "run"),
     ):

@@ -1,4 +1,4 @@
-"""`rubricate agree`, `compare`, `certify` and `grade --certificate` on run folders."""
+"""`rubricate trust agree`, `compare`, `certify` and `grade --certificate` on run folders."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def write_run(folder: Path, answers: dict[str, list[Any]] = ANSWERS, **summary: 
 
 def test_every_kind_of_criterion_is_compared_with_its_labels(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "run")
-    done = rubricate("agree", "run", "--json")
+    done = rubricate("trust", "agree", "run", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
     found = {one["name"]: one for one in report["criteria"]}
@@ -120,7 +120,7 @@ def test_every_kind_of_criterion_is_compared_with_its_labels(tmp_path: Path, rub
 
 def test_the_table_shows_figures_with_intervals_and_what_is_missing(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "run")
-    shown = rubricate("agree", "run").stdout
+    shown = rubricate("trust", "agree", "run").stdout
     assert "a-judge against labels of 5 items" in shown
     assert "all, stratified" in shown
     assert "kappa is the mean of the kappas of 5 criteria, weighted by n" in " ".join(shown.split())
@@ -130,14 +130,14 @@ def test_the_table_shows_figures_with_intervals_and_what_is_missing(tmp_path: Pa
 
 def test_the_policy_for_undecided_pairs_is_an_option_and_is_shown(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "run")
-    done = rubricate("agree", "run", "--undecided", "wrong", "--json")
+    done = rubricate("trust", "agree", "run", "--undecided", "wrong", "--json")
     report = json.loads(done.stdout)
     correct = report["criteria"][0]["agreement"]
     assert (report["undecided"], correct["n"]) == ("wrong", 4)
     assert correct["figures"]["accuracy"]["value"] == pytest.approx(0.5)
-    shown = rubricate("agree", "run", "--undecided", "wrong").stdout
+    shown = rubricate("trust", "agree", "run", "--undecided", "wrong").stdout
     assert "a judge that does not decide is wrong." in " ".join(shown.split())
-    done = rubricate("agree", "run", "--undecided", "skip")
+    done = rubricate("trust", "agree", "run", "--undecided", "skip")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--undecided must be exclude, label or wrong, found 'skip'" in done.stderr
 
@@ -147,7 +147,7 @@ def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
 ):
     data = shipped_example("physics.json")
     summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
-    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    report = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
     for one, theirs in zip(report["criteria"], summary["criteria"], strict=True):
         assert one["agreement"]["n"] == theirs["agreement"]["n"]
         figures = one["agreement"]["figures"]
@@ -156,7 +156,7 @@ def test_agreement_of_a_graded_dataset_is_that_of_its_summary(
         assert figures["cohen_kappa"]["low"] < figures["cohen_kappa"]["value"]
     assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
     assert report["scores"]["n"] == 40  # the other items lack a label
-    assert "item score" in rubricate("agree", "run").stdout
+    assert "item score" in rubricate("trust", "agree", "run").stdout
 
 
 def test_items_with_rubrics_of_their_own_are_compared_too(
@@ -170,33 +170,33 @@ def test_items_with_rubrics_of_their_own_are_compared_too(
     ]
     data = write_dataset(items=items)
     summary = json.loads(rubricate("grade", data, "--run-dir", "run", "--json").stdout)
-    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    report = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
     assert [one["name"] for one in report["criteria"]] == ["speed", "boasting", "own"]
     assert report["scores"]["human_mean"] == pytest.approx(summary["score"]["human_mean"])
-    assert rubricate("certify", "run").returncode == 0
+    assert rubricate("trust", "certify", "run").returncode == 0
 
 
 def test_what_is_no_finished_run_with_labels_is_one_clear_line(
     tmp_path: Path, rubricate: Any, write_dataset: Any
 ):
-    assert "no such run folder" in rubricate("agree", "nothing").stderr
+    assert "no such run folder" in rubricate("trust", "agree", "nothing").stderr
     (tmp_path / "labelled.json").write_text("{}")
-    told = rubricate("agree", "labelled.json").stderr
+    told = rubricate("trust", "agree", "labelled.json").stderr
     assert "grade it first (rubricate grade FILE --judge NAME)" in told
-    assert "rubricate replay FILE" in told
+    assert "rubricate trust replay FILE" in told
     (tmp_path / "empty").mkdir()
-    assert "it has no summary.json" in rubricate("agree", "empty").stderr
+    assert "it has no summary.json" in rubricate("trust", "agree", "empty").stderr
     run = write_run(tmp_path / "run")
     text = (run / "results.jsonl").read_text()
     (run / "results.jsonl").write_text(text[: len(text) // 2])
     whole = text[: len(text) // 2].count("\n")
-    done = rubricate("agree", "run")
+    done = rubricate("trust", "agree", "run")
     assert done.returncode == 1
     assert f"results.jsonl:{whole + 1}: not a line of a run's results" in done.stderr
     items = [{"submission": "A text.", "description": "one"}]
     write_dataset(items=items)
     rubricate("grade", "data.json", "--run-dir", "bare", "-q")
-    done = rubricate("agree", "bare")
+    done = rubricate("trust", "agree", "bare")
     assert (done.returncode, done.stdout) == (1, "")
     assert "bare: this run has no human labels" in done.stderr
 
@@ -285,14 +285,14 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
         for number in range(12)
     ]
     rubricate("grade", write_dataset(items=items), "--run-dir", "run", "-q")
-    plain = json.loads(rubricate("agree", "run", "--json").stdout)
-    grouped = json.loads(rubricate("agree", "run", "--groups", "source", "--json").stdout)
+    plain = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
+    grouped = json.loads(rubricate("trust", "agree", "run", "--groups", "source", "--json").stdout)
     one, other = (report["criteria"][0]["agreement"] for report in (plain, grouped))
     assert (one["clusters"], other["clusters"]) == (12, 3)
     assert one["figures"]["accuracy"] != other["figures"]["accuracy"]
     assert grouped["stratified"]["clusters"] == 3
     assert "resamples of groups by source" in " ".join(
-        rubricate("agree", "run", "--groups", "source").stdout.split()
+        rubricate("trust", "agree", "run", "--groups", "source").stdout.split()
     )
     run = read_run(tmp_path / "run")
     found = compare_runs(run, run, groups="source")
@@ -332,7 +332,7 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
     rows = [json.loads(line) for line in (tmp_path / "run/results.jsonl").read_text().splitlines()]
     assert rows[0]["annotations"] == {"ada": "MET", "ben": "MET", "eve": "MET"}
     assert rows[0]["human_label"] == "MET"
-    report = json.loads(rubricate("agree", "run", "--json").stdout)
+    report = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
     found = {one["name"]: one for one in report["annotators"]}
     assert list(found) == ["speed", "boasting", "style"]
     speed = found["speed"]["found"]
@@ -363,7 +363,7 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
             known.append((len(pairs), kappa))
     mean = sum(n * kappa for n, kappa in known) / sum(n for n, _ in known)
     assert together["against"]["eve"]["value"] == pytest.approx(mean)
-    shown = rubricate("agree", "run").stdout
+    shown = rubricate("trust", "agree", "run").stdout
     assert "The judge and the annotators" in shown
 
 
@@ -399,7 +399,7 @@ def test_a_certificate_holds_for_the_same_judge_prompt_and_rubric_only(
     at = {"OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": endpoint.url}
     grade = ("grade", "data.json", "--judge", "openai/some-model", "--no-cache")
     rubricate(*grade, "--run-dir", "run", **at)
-    done = rubricate("certify", "run", "-o", "certificate.json")
+    done = rubricate("trust", "certify", "run", "-o", "certificate.json")
     assert done.returncode == 0
     certificate = json.loads((tmp_path / "certificate.json").read_text())
     assert certificate["sha256"] in done.stdout
@@ -429,7 +429,7 @@ def test_a_changed_certificate_is_refused_before_anything_is_judged(
     tmp_path: Path, rubricate: Any, write_dataset: Any
 ):
     write_run(tmp_path / "run")
-    rubricate("certify", "run")
+    rubricate("trust", "certify", "run")
     path = tmp_path / "certificate.json"
     path.write_text(path.read_text().replace('"items": 5', '"items": 500'))
     write_dataset()
@@ -444,7 +444,7 @@ def test_a_changed_certificate_is_refused_before_anything_is_judged(
 
 def test_a_run_that_ended_early_is_not_certified(tmp_path: Path, rubricate: Any):
     write_run(tmp_path / "run", stopped="interrupted")
-    done = rubricate("certify", "run")
+    done = rubricate("trust", "certify", "run")
     assert (done.returncode, "finish" in done.stderr) == (1, True)
 
 
@@ -453,7 +453,7 @@ def test_a_calibration_is_fitted_and_applied_by_name(
 ):
     data = shipped_example("physics.json")
     rubricate("grade", data, "--run-dir", "run", "-q")
-    done = rubricate("calibrate", "run", "-o", "physics.json", "--method", "isotonic")
+    done = rubricate("trust", "calibrate", "run", "-o", "physics.json", "--method", "isotonic")
     assert done.returncode == 0
     fitted = json.loads((tmp_path / "physics.json").read_text())
     assert (fitted["name"], fitted["method"], fitted["judge"]) == ("physics", "isotonic", "builtin")

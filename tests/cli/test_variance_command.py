@@ -1,4 +1,4 @@
-"""`rubricate variance`: where the spread of verdicts comes from."""
+"""`rubricate trust variance`: where the spread of verdicts comes from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def dataset() -> RubricDataset:
 def test_replicates_and_judges_tell_the_spread_apart(dataset, tmp_path, rubricate):
     judges = [judge("a", 0.9), judge("b", 0.9)]
     package.grade(dataset, judges, replicates=3, run_dir=tmp_path / "run")
-    report = json.loads(rubricate("variance", "run", "--json").stdout)
+    report = json.loads(rubricate("trust", "variance", "run", "--json").stdout)
     assert (report["judges"], report["replicates"], report["prompts"]) == (["a", "b"], 3, [])
     firm, shaky = report["criteria"]
     assert firm["found"]["shares"]["item"]["value"] == pytest.approx(1)
@@ -54,7 +54,7 @@ def test_replicates_and_judges_tell_the_spread_apart(dataset, tmp_path, rubricat
     assert shaky["found"]["shares"]["sampling"]["value"] > 0.5
     assert shaky["found"]["shares"]["sampling"]["low"] is not None
     assert report["unstable"] == ["shaky"]
-    shown = rubricate("variance", "run").stdout
+    shown = rubricate("trust", "variance", "run").stdout
     assert "Unstable (less than half of the spread is the items'): shaky." in shown
 
 

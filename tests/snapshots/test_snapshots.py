@@ -215,8 +215,8 @@ def asked(rubricate: Command, endpoint: ScriptedEndpoint, *arguments: str | Path
 FORMS = {
     "show": ("show", "run"),
     "show-json": ("show", "run", "--json"),
-    "agree": ("agree", "run"),
-    "agree-json": ("agree", "run", "--json", "--resamples", "200"),
+    "agree": ("trust", "agree", "run"),
+    "agree-json": ("trust", "agree", "run", "--json", "--resamples", "200"),
     "prompts": ("show", "run", "--disagreements", "--prompt"),
     "export": ("export", "run", "-o", "out.csv"),
 }
@@ -302,7 +302,7 @@ def test_rubrics_of_single_items_in_probability_mode(rubricate, snapshots, tmp_p
 def test_research_reports(rubricate, snapshots, shipped_example, tmp_path):
     with ScriptedEndpoint() as endpoint:
         given = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--max-concurrent", "1")
-        given = ("reports", shipped_example("reports") / "agent_responses", *given)
+        given = ("researchrubrics", shipped_example("reports") / "agent_responses", *given)
         given = (*given, "--tasks", shipped_example("reports") / "tasks.jsonl", "--run-dir", "run")
         done = rubricate(*given)
         again = rubricate(*given, "--json")

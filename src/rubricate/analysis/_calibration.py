@@ -56,7 +56,7 @@ class HeldOut(_Figures):
 
 
 class FittedCalibration(_Figures):
-    """What `rubricate calibrate` writes. The last field is a hash of all others."""
+    """What `rubricate trust calibrate` writes. The last field is a hash of all others."""
 
     format: Literal["rubricate calibration 1"] = "rubricate calibration 1"
     name: str
@@ -192,7 +192,7 @@ def read_calibration(path: str | Path) -> FittedCalibration:
     """
     data = parse_json(read_text(path), file=path)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise InputError("not a calibration: rubricate calibrate writes one", file=path)
+        raise InputError("not a calibration: rubricate trust calibrate writes one", file=path)
     try:
         found = FittedCalibration.model_validate(data)
     except ValidationError as error:

@@ -61,7 +61,7 @@ class CertifiedCriterion(_Figures):
 
 
 class Certificate(_Figures):
-    """What `rubricate certify` writes. The last field is a hash of all others."""
+    """What `rubricate trust certify` writes. The last field is a hash of all others."""
 
     format: Literal["rubricate certificate 2"] = "rubricate certificate 2"
     created: str
@@ -150,7 +150,7 @@ def read_certificate(path: str | Path) -> Certificate:
     """
     data = parse_json(read_text(path), file=path)
     if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 2":
-        raise InputError("not a certificate: rubricate certify writes one", file=path)
+        raise InputError("not a certificate: rubricate trust certify writes one", file=path)
     try:
         certificate = Certificate.model_validate(data)
     except ValidationError as error:

@@ -301,7 +301,7 @@ def read_run(folder: str | Path) -> FinishedRun:
             hint = (
                 ": this is a file; if it is a dataset, grade it first (rubricate grade FILE "
                 "--judge NAME), which writes a run folder, or read the verdicts that it holds "
-                "with rubricate replay FILE"
+                "with rubricate trust replay FILE"
             )
         raise InputError(f"no such run folder{hint}", file=path)
     try:

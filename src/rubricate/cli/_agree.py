@@ -1,4 +1,4 @@
-"""`rubricate agree`."""
+"""`rubricate trust agree`."""
 
 from __future__ import annotations
 

@@ -11,55 +11,23 @@ import contextlib
 import os
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from rubricate._terminal import cleaned
 from rubricate._version import __version__
-from rubricate.cli._agree import agree
-from rubricate.cli._asked import asked
-from rubricate.cli._calibrate import calibrate
-from rubricate.cli._cascade import cascade
-from rubricate.cli._certify import certify
-from rubricate.cli._compare import compare
-from rubricate.cli._compare_pair_options import compare_pair
-from rubricate.cli._export import export
-from rubricate.cli._few_labels import few_labels
-from rubricate.cli._grade_options import grade
-from rubricate.cli._grouped_help import GroupedCommand
-from rubricate.cli._init import init
-from rubricate.cli._judges import judges
-from rubricate.cli._label import label
-from rubricate.cli._logging import LoggedCommands
-from rubricate.cli._redteam import redteam
-from rubricate.cli._replay import replay
-from rubricate.cli._report import report
-from rubricate.cli._reports_options import reports
-from rubricate.cli._show import show
-from rubricate.cli._variance import variance
+from rubricate.cli._commands import CommandGroup
 from rubricate.errors import RubricateError
 
 __all__ = ["main"]
 
 
-class _Commands(LoggedCommands):
-    """Commands that say when they were interrupted, about which typer keeps silent."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; returns its exit code."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            sys.stderr.write("Interrupted.\n")
-            return 130
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=CommandGroup,
     help="Grade texts against rubrics with judges, and know how far to believe the grades.",
     invoke_without_command=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -85,29 +53,6 @@ def _root(
     """Grade texts against rubrics with judges, and know how far to believe the grades."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-for _command in (
-    grade,
-    show,
-    export,
-    report,
-    label,
-    agree,
-    calibrate,
-    cascade,
-    compare,
-    few_labels,
-    variance,
-    certify,
-    replay,
-    redteam,
-    compare_pair,
-    reports,
-    init,
-    judges,
-):
-    app.command(cls=GroupedCommand)(_command)
 
 
 def main() -> None:
@@ -137,7 +82,7 @@ def _open_closed_streams() -> None:
 def _run() -> NoReturn:
     """Run the command line; ends with its exit code."""
     try:
-        code = asked(app, sys.argv[1:])(standalone_mode=False)
+        code = app(standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
         code = 130
@@ -167,9 +112,12 @@ def _run() -> NoReturn:
 
 def _as_called(error: Exception) -> str:
     """The command that was told something wrong, as it is called."""
+    names: list[str] = []
     context = getattr(error, "ctx", None)
-    names = [context.info_name] if context is not None and context.parent is not None else []
-    return " ".join(["rubricate", *filter(None, names)])
+    while context is not None and context.parent is not None:
+        names.insert(0, context.info_name)
+        context = context.parent
+    return " ".join(["rubricate", *names])
 
 
 def _one_line(text: str) -> str:

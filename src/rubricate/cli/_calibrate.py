@@ -1,4 +1,4 @@
-"""`rubricate calibrate`."""
+"""`rubricate trust calibrate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rubricate cascade`."""
+"""`rubricate trust cascade`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rubricate certify`."""
+"""`rubricate trust certify`."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ def check_kind(data: str) -> None:
     if path.is_dir():
         advice = "is a folder: name a dataset or a table"
         if any(one.suffix.lower() in (".md", ".txt", ".pdf", ".docx") for one in path.iterdir()):
-            advice += ", or grade reports in a folder with: rubricate reports"
+            advice += ", or grade reports in a folder with: rubricate researchrubrics"
     elif suffix in (".xlsx", ".xls", ".ods"):
         advice = "is a spreadsheet: save it as CSV (UTF-8), and name that"
     elif suffix in (".md", ".markdown", ".txt", ".pdf", ".html", ".docx"):
         advice = (
             "is one text, not a dataset: put texts into a table (a column submission), or grade "
-            "reports in a folder with: rubricate reports"
+            "reports in a folder with: rubricate researchrubrics"
         )
     else:
         return
@@ -57,7 +57,8 @@ def _with_advice(error: InputError, data: str) -> InputError:
         )
     if error.message.startswith("unknown key 'rubrics'"):
         return InputError(
-            "looks like tasks of ResearchRubrics: rubricate reports FOLDER --tasks it", file=data
+            "looks like tasks of ResearchRubrics: rubricate researchrubrics FOLDER --tasks it",
+            file=data,
         )
     if error.message.startswith("Expected JSON object, got list"):
         return InputError(

@@ -7,25 +7,19 @@ from functools import cache
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from rubricate._terminal import one_line
 
-__all__ = ["LoggedCommands"]
+__all__ = ["with_verbose"]
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-class LoggedCommands(TyperGroup):
-    """Commands that all have `-v`."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, with the option."""
-        command = super().get_command(ctx, cmd_name)
-        if command is not None and _verbose() not in command.params:
-            command.params.append(_verbose())
-        return command
+def with_verbose(command: Any) -> Any:
+    """A command that also has `-v`."""
+    command.params.append(_verbose())
+    return command
 
 
 @cache

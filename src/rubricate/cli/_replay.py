@@ -1,4 +1,4 @@
-"""`rubricate replay`."""
+"""`rubricate trust replay`."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class GradeSettings(BaseModel):
     allow_code: bool = False
     """Run the code that the rubric names (function: package.module:name)."""
     calibration: str | None = None
-    """A file of `rubricate calibrate`: maps the judge's probabilities, and labels by them."""
+    """A file of `rubricate trust calibrate`: maps the judge's probabilities, and labels by them."""
     certificate: str | None = None
     """A certificate that the summary says whether it holds for this run."""
     json_output: bool = False

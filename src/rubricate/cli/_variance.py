@@ -1,4 +1,4 @@
-"""`rubricate variance`."""
+"""`rubricate trust variance`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Cascade(Judge):
     Args:
         stages: at least two judges, models, callables, names or panels; the last may be `People`.
         threshold: the least confidence with which a verdict stands, 0 to 1: one for all stages
-            but the last, or one for each of them. `rubricate cascade` chooses one on labels.
+            but the last, or one for each of them. `rubricate trust cascade` chooses one on labels.
 
     Attributes:
         name: the stages' names.

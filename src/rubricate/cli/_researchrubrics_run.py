@@ -1,4 +1,4 @@
-"""`rubricate reports`."""
+"""`rubricate researchrubrics`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_LISTED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSettings:
-    """Everything that `rubricate reports` can be told; see its help."""
+    """Everything that `rubricate researchrubrics` can be told; see its help."""
 
     folder: str | None
     tasks: str | None

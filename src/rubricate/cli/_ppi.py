@@ -1,4 +1,4 @@
-"""`rubricate few-labels`."""
+"""`rubricate trust ppi`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rubricate.cli._options import Groups, JsonFigures
 from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
-__all__ = ["few_labels"]
+__all__ = ["ppi"]
 
 
-def few_labels(
+def ppi(
     run: Annotated[Path, typer.Argument(help="A run folder; some of its items may have labels.")],
     next_items: Annotated[
         int, typer.Option("--next", help="Name so many items to label next, a random sample.")

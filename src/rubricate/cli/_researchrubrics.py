@@ -1,4 +1,4 @@
-"""What `rubricate reports` can be told on the command line."""
+"""What `rubricate researchrubrics` can be told on the command line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import typer
 
 from rubricate.cli._options import BaseUrl, Cache, JsonFigures, MaxCost, NoCache, Prices, Quiet
 
-__all__ = ["reports"]
+__all__ = ["researchrubrics"]
 
 
-def reports(
+def researchrubrics(
     folder: Annotated[
         str | None,
         typer.Argument(
@@ -77,6 +77,6 @@ def reports(
 ) -> int:
     """Grade research reports by the rubrics of their tasks. See docs/reports.md."""
     given = dict(locals())
-    from rubricate.cli._reports import ReportSettings, reports_command
+    from rubricate.cli._researchrubrics_run import ReportSettings, reports_command
 
     return reports_command(ReportSettings(**given))

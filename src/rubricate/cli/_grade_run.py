@@ -1,0 +1,367 @@
+"""`rubricate grade`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rubricate._terminal import console
+from rubricate.analysis import read_run
+from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    exit_code,
+    parsed_weights,
+    print_estimate,
+)
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
+from rubricate.cli._settings import GradeSettings
+from rubricate.cli._signals import stop_on_signals
+from rubricate.dataset import (
+    ItemTable,
+    RubricDataset,
+    SkippedRecord,
+    TableColumns,
+    is_table,
+    open_items,
+    table_name,
+    write_skipped,
+)
+from rubricate.errors import InputError, RunStopped
+from rubricate.grading import agrade_stream, estimate
+from rubricate.judge import (
+    ESCALATED,
+    LABEL_SUFFIXES,
+    Cascade,
+    Examples,
+    Judge,
+    People,
+    Weights,
+)
+from rubricate.options import JudgeOptions, chosen_judge
+from rubricate.rubric import LengthPenalty, Rubric, check_cannot_assess
+from rubricate.run import INTERRUPTED, RunFolder
+from rubricate.run.results import Summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rubricate.analysis import Certificate
+
+__all__ = ["grade_command"]
+
+
+ASKED = {
+    "base_url",
+    "examples_count",
+    "examples_pick",
+    "criteria_per_call",
+    "mode",
+    "permutations",
+    "shuffle",
+    "require_evidence",
+    "correct_prior",
+    "samples",
+    "chunk_tokens",
+    "replicates",
+    "temperature",
+    "max_tokens",
+}
+"""The settings with which a judge would answer anew."""
+NOT_CERTIFIED = 5
+"""The exit code of a run for which the certificate that was given does not hold."""
+
+
+def grade_command(settings: GradeSettings) -> int:
+    """Grade as told; returns the exit code."""
+    notes = console(stderr=True, quiet=settings.quiet)
+    check_cannot_assess(settings.cannot_assess, settings.partial)
+    _length_penalty(settings)
+    dataset = _dataset(settings)
+    judge = _judge(settings)
+    try:
+        found = dataset.survey(settings.limit)
+    except InputError as error:
+        raise error.within(file=settings.data) from None
+    chosen = _run_dir(settings, found.rubric)
+    run_dir = chosen.path
+    if settings.dry_run:
+        return _dry_run(settings, dataset, judge, run_dir)
+    if isinstance(dataset, ItemTable) and dataset.skipped:
+        _report_skipped(dataset.skipped, run_dir, notes)
+    if settings.judge is None and settings.examples is None and found.asked:
+        notes.print(NO_JUDGE, style="dim")
+    certificate = None if settings.certificate is None else _certificate(settings.certificate)
+    summary = asyncio.run(_graded(settings, dataset, judge, chosen, notes))
+    chosen.claim()
+    if certificate is not None:
+        summary = _checked(summary, certificate, settings, run_dir)
+    _show(summary, settings)
+    if waiting := summary.errors.get(ESCALATED):
+        notes.print(
+            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
+            "items, and run the same command again."
+        )
+    code = exit_code(
+        run_dir,
+        stopped=summary.stopped,
+        interrupted=summary.stopped == INTERRUPTED,
+        failed=summary.verdicts["failed"],
+    )
+    if code or summary.certificate is None or summary.certificate.holds:
+        return code
+    what = "; ".join(summary.certificate.differences)
+    sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
+    return NOT_CERTIFIED
+
+
+def _certificate(file: str) -> Certificate:
+    from rubricate.analysis import read_certificate
+
+    return read_certificate(file)
+
+
+def _checked(
+    summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
+) -> Summary:
+    """The summary, also that in the run folder, with what became of the certificate."""
+    from rubricate.analysis import check_certificate
+
+    found = check_certificate(certificate, read_run(run_dir), file=settings.certificate or "")
+    checked = summary.model_copy(update={"certificate": found})
+    RunFolder(run_dir).write_summary(checked.to_dict())
+    return checked
+
+
+def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
+    if settings.data is None:
+        raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
+    rubric = Rubric.from_file(settings.rubric) if settings.rubric else None
+    check_kind(settings.data)
+    if settings.map is None and not is_table(settings.data):
+        return rubric_dataset(settings.data, rubric)
+    if rubric is None:
+        raise InputError("a table has no rubric: give --rubric", file=settings.data)
+    columns = TableColumns.parse(settings.map or {})
+    return open_items(settings.data, rubric, columns, on_error=settings.on_error)
+
+
+def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
+    try:
+        run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", file=run_dir) from None
+    report = run_dir / "skipped.jsonl"
+    write_skipped(report, skipped)
+    one = len(skipped) == 1
+    what = f"{len(skipped)} {'row that does' if one else 'rows that do'} not fit"
+    notes.print(f"Left out {what}; see {report}")
+
+
+def _judge(settings: GradeSettings) -> Judge:
+    examples = None
+    if settings.examples is not None:
+        try:
+            examples = Examples(
+                RubricDataset.from_file(settings.examples),
+                count=settings.examples_count,
+                pick=settings.examples_pick,
+            )
+        except InputError as error:
+            raise error.within(file=settings.examples) from None
+    first = _one_judge(settings, _names(settings) or None, examples, votes=True)
+    further = _listed(settings.escalate_to)
+    if not further:
+        if settings.threshold is not None:
+            raise InputError("--threshold says when others are asked: give --escalate-to")
+        return first
+    if settings.threshold is None:
+        raise InputError(
+            "--escalate-to needs --threshold, the least confidence with which a verdict stands: "
+            "a number from 0 to 1; rubricate trust cascade RUN chooses it on labels"
+        )
+    if settings.data is not None and settings.data in further:
+        raise InputError("--escalate-to is the graded dataset itself: name another file")
+    stages = [
+        People(one)
+        if Path(one).suffix.lower() in LABEL_SUFFIXES
+        else _one_judge(settings, [one], examples)
+        for one in further
+    ]
+    given = settings.threshold
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    return Cascade([first, *stages], given)
+
+
+def _one_judge(
+    settings: GradeSettings,
+    names: list[str] | None,
+    examples: Examples | None,
+    *,
+    votes: bool = False,
+) -> Judge:
+    """A judge by name, or a panel of several; a stage behind the first does not vote."""
+    options: dict[str, Any] = {
+        "examples": examples,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "timeout": settings.timeout,
+        "prices": settings.prices,
+        "judge_prompt": settings.judge_prompt,
+    }
+    if names not in (None, ["builtin"]) or settings.escalate_to is None:
+        options["base_url"] = settings.base_url
+        options["criteria_per_call"] = settings.criteria_per_call
+        options["mode"] = settings.mode
+        options["permutations"] = settings.permutations
+        options["shuffle"] = settings.shuffle
+        options["require_evidence"] = settings.require_evidence
+        options["correct_prior"] = settings.correct_prior
+        options["samples"] = settings.samples
+        options["chunk_tokens"] = settings.chunk_tokens
+    if votes:
+        options["strategy"] = settings.strategy
+        options["ordinal"] = settings.ordinal
+        options["nominal"] = settings.nominal
+        options["numeric"] = settings.numeric
+        options["weights"] = _weights(settings)
+        options["min_votes"] = settings.min_votes
+        options["replicates"] = settings.replicates
+    return chosen_judge(names, JudgeOptions(**options))
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else given or []
+
+
+def _names(settings: GradeSettings) -> list[str]:
+    """The judges that are named."""
+    return _listed(settings.judge)
+
+
+def _weights(settings: GradeSettings) -> Weights | None:
+    given = settings.weights
+    return parsed_weights(given) if isinstance(given, str) else given
+
+
+def _length_penalty(settings: GradeSettings) -> LengthPenalty | None:
+    given = settings.length_penalty
+    if given is None:
+        return None
+    try:
+        return LengthPenalty.parse(given)
+    except InputError as error:
+        raise error.within(("length_penalty",)) from None
+
+
+def _dry_run(
+    settings: GradeSettings, dataset: RubricDataset | ItemTable, judge: Judge, run_dir: Path
+) -> int:
+    """Print what the run would take."""
+    found = estimate(
+        dataset,
+        judge,
+        run_dir=run_dir,
+        cache=_cache(settings),
+        fresh=settings.fresh,
+        retry_failed=settings.retry_failed,
+        limit=settings.limit,
+        calibration=settings.calibration,
+        allow_code=settings.allow_code,
+    )
+    print_estimate(found, settings.json_output)
+    return 0
+
+
+def _cache(settings: GradeSettings) -> Path | None:
+    return cache_folder(settings.cache, settings.no_cache)
+
+
+def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
+    """The run's folder; by itself that of the same data and judge."""
+    data = table_name(settings.data or "data")
+    names = _names(settings) or ["builtin"]
+    judge = names[0] if len(names) == 1 else "panel"
+    if settings.escalate_to is not None:
+        judge += "-cascade"
+    if settings.examples is not None:
+        judge += f"-{Path(settings.examples).stem}"
+    if settings.judge_prompt is not None:
+        judge += f"-{Path(settings.judge_prompt).stem}"
+    if settings.mode == "probability":
+        judge += "-probability"
+    named = {
+        "data": place_of(settings.data),
+        "columns": settings.map,
+        "rubric": place_of(settings.rubric),
+        "criteria": criteria_of(rubric),
+        "escalation": [place_of(one) for one in _listed(settings.escalate_to)] or None,
+        "examples": place_of(settings.examples),
+        "judge_prompt": place_of(settings.judge_prompt),
+        **settings.model_dump(include=ASKED),
+    }
+    return run_dir_for(settings.run_dir, f"{data}-{judge}", _names(settings), named)
+
+
+async def _graded(
+    settings: GradeSettings,
+    dataset: RubricDataset | ItemTable,
+    judge: Judge,
+    run_dir: RunDir,
+    notes: Console,
+) -> Summary:
+    penalty = _length_penalty(settings)
+    stop = stop_on_signals()
+    try:
+        with ProgressView(notes) as view:
+            stream = agrade_stream(
+                dataset,
+                judge,
+                run_dir=run_dir.path,
+                fresh=settings.fresh,
+                retry_failed=settings.retry_failed,
+                cache=_cache(settings),
+                max_cost=settings.max_cost,
+                max_time=settings.max_time,
+                limit=settings.limit,
+                concurrency=settings.concurrency,
+                leader_first=settings.leader_first,
+                requests_per_minute=settings.requests_per_minute,
+                tokens_per_minute=settings.tokens_per_minute,
+                attempts=settings.attempts,
+                deadline=settings.deadline,
+                max_outage=settings.max_outage,
+                cannot_assess=settings.cannot_assess,
+                partial=settings.partial,
+                length_penalty=penalty,
+                author_key=settings.author_key,
+                calibration=settings.calibration,
+                allow_code=settings.allow_code,
+                on_progress=run_dir.begin(view.update, quiet=settings.quiet),
+                stop=stop,
+            )
+            async with stream:
+                with contextlib.suppress(RunStopped):  # the summary says why
+                    async for _ in stream:
+                        pass
+            return stream.summary()
+    finally:
+        await judge.aclose()
+
+
+def _show(summary: Summary, settings: GradeSettings) -> None:
+    if settings.json_output:
+        print(summary.model_dump_json(indent=2))
+    elif not settings.quiet:
+        if summary.nothing_judged and summary.stopped:  # why is told once: as the error
+            summary = summary.model_copy(
+                update={"stopped": None, "first_error": None, "judges": []}
+            )
+        console().print(summary)
