@@ -223,8 +223,12 @@ AT_ONCE = 256
 """Rows that are parsed in one go where they are read one after the other."""
 
 
-def csv_records(source: Source) -> Iterator[Record]:
+def csv_records(source: Source, wanted: int | None) -> Iterator[Record]:
     """The records of a UTF-8 file with a header, one after the other.
+
+    Args:
+        source: the file.
+        wanted: how many will be looked at, which changes nothing: no more are read than that.
 
     Raises:
         InputError: the file cannot be read on.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubricate._files import user_path
 from rubricate.dataset.samples._csv import csv_dataset, csv_records
@@ -21,13 +21,18 @@ __all__ = ["HF", "READERS", "Records", "file_dataset", "table_name"]
 
 HF = "hf:"
 
-READERS: dict[str, Any] = {
-    ".csv": csv_dataset,
-    ".tsv": csv_dataset,
-    ".json": json_dataset,
-    ".jsonl": json_dataset,
-    ".ndjson": json_dataset,
-    ".parquet": parquet_dataset,
+
+class Reader(NamedTuple):
+    """What reads a kind of file: all of it as samples, or its records one after the other."""
+
+    dataset: Callable[..., MemoryDataset]
+    records: Callable[[Source, int | None], Iterator[Record]]
+
+
+READERS = {
+    **dict.fromkeys((".csv", ".tsv"), Reader(csv_dataset, csv_records)),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), Reader(json_dataset, json_records)),
+    ".parquet": Reader(parquet_dataset, parquet_records),
 }
 """Readers by suffix, a compression's left out."""
 
@@ -60,8 +65,7 @@ def file_dataset(
     """
     source = Source(file, fs_options)
     check_suffix(source)
-    reader = READERS[source.suffix]
-    dataset: MemoryDataset = reader(
+    return READERS[source.suffix].dataset(
         file,
         sample_fields,
         auto_id,
@@ -75,7 +79,6 @@ def file_dataset(
         check=check,
         **reader_options,
     )
-    return dataset
 
 
 def check_suffix(source: Source) -> None:
@@ -131,9 +134,5 @@ class Records:
         source = self._source
         if source is None:
             yield from hf_records(self._path, self._split, wanted)
-        elif source.suffix in (".csv", ".tsv"):
-            yield from csv_records(source)
-        elif source.suffix == ".parquet":
-            yield from parquet_records(source, wanted)
         else:
-            yield from json_records(source, wanted)
+            yield from READERS[source.suffix].records(source, wanted)

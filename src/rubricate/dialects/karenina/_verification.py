@@ -176,7 +176,7 @@ def _result(
         correctness=correctness,
         verdicts=verdicts,
         kinds={trait.name: trait.outcome for trait in answer.traits},
-        score=score(traits, [verdicts[str(trait.name)] for trait in traits]),
+        score=score(traits, [verdicts[trait.name] for trait in traits]),
     )
 
 
