@@ -71,6 +71,8 @@ rubric = Rubric(
     ],
     guidelines="g",
 )
+assert_type(rubric[1].name, str)
+assert_type(rubric.by_name, dict[str, Criterion])
 dataset = RubricDataset(prompt="p", rubric=rubric, items=[DataItem("s", "d")])
 dataset.add_item("s", "d", [CriterionVerdict.MET, "yes"], id="one", prompt="another")
 train, test = dataset.split_train_test(1, seed=1)

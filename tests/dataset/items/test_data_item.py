@@ -324,3 +324,23 @@ def test_the_ids_of_a_dataset_all_differ_and_given_ones_stay(given: list[tuple[s
         assert len(set(ids)) == len(items)
         for item, id in zip(items, ids, strict=True):
             assert id == item.id or item.id == item.content_id()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"prompt": [{"role": "user", "content": "x"}]}, 'prompt: .*found \\[{"role": "user"'),
+        ({"description": 3}, "description: .*found 3"),
+        ({"metadata": [1]}, r"metadata: .*found \[1\]"),
+        ({"submission": ["a"]}, "submission.message 1: expected a chat message"),
+    ],
+)
+def test_a_wrong_argument_of_an_item_is_told_in_one_line(arguments, message):
+    for _ in range(2):  # what is made first builds the validator
+        with pytest.raises(InputError, match=f"^{message}") as caught:
+            DataItem(**{"submission": "a", "description": "d", **arguments})
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match=r"^description: input should be"):
+        DataItem("a", 3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^prompt: input should be"):
+        RubricDataset(["x"], None, [])  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubricate import DataItem, InputError, Rubric, RubricDataset
+from rubricate import InputError, Rubric
 from rubricate.analysis import read_run
 from rubricate.dataset import csv_dataset, json_dataset, open_items, read_document_file
 
@@ -81,26 +81,6 @@ def test_an_image_at_a_file_address_is_a_path(tmp_path):
     for given in (path, path.as_uri()):
         (sample,) = json_dataset(given)
         assert [part.image for part in sample.input[0].content] == list(values.values())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"prompt": [{"role": "user", "content": "x"}]}, 'prompt: .*found \\[{"role": "user"'),
-        ({"description": 3}, "description: .*found 3"),
-        ({"metadata": [1]}, r"metadata: .*found \[1\]"),
-        ({"submission": ["a"]}, "submission.message 1: expected a chat message"),
-    ],
-)
-def test_a_wrong_argument_of_an_item_is_told_in_one_line(arguments, message):
-    for _ in range(2):  # what is made first builds the validator
-        with pytest.raises(InputError, match=f"^{message}") as caught:
-            DataItem(**{"submission": "a", "description": "d", **arguments})
-        assert "\n" not in str(caught.value)
-    with pytest.raises(InputError, match=r"^description: input should be"):
-        DataItem("a", 3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"^prompt: input should be"):
-        RubricDataset(["x"], None, [])  # type: ignore[arg-type]
 
 
 def test_the_home_folder_is_written_as_a_tilde(tmp_path, monkeypatch, rubricate):
