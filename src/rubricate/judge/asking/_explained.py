@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -70,7 +71,7 @@ class Explained(Prompting):
             return "explained, one criterion a request"
         return f"explained, {self.criteria_per_call} criteria a request"
 
-    @property
+    @cached_property
     def _is_usual(self) -> bool:
         """Whether what is sent is what `render` makes, and nothing more."""
         return type(self).request is Explained.request and not self.states_confidence
@@ -83,11 +84,14 @@ class Explained(Prompting):
         return () if self.examples is None else self.examples.for_case(case)
 
     def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
-        return turned_order(self, case, criterion)
+        if self.shuffle is None and not self.turn:
+            return None
+        return turned_order(criterion, case, self.turn, self.shuffle)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
+        shown = () if self.examples is None else self.examples.for_case(case)
         order = self.order(case, criterion)
-        request = render(case, criterion, self.shown(case), self.fenced, order)
+        request = render(case, criterion, shown, self.fenced, order)
         return asking_confidence(request) if self.states_confidence else request
 
     def case_digest(self, case: Case) -> bytes | None:

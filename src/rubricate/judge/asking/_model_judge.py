@@ -21,7 +21,7 @@ from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._replies import Reply, answer_of, failure_of, read_group, shown_again
 from rubricate.judge.asking._required import asked_again, key_suffix, unsupported
 from rubricate.judge.models import Completion, Message, Model, Request, Send
-from rubricate.rubric import NO_USAGE, Criterion, Failure, Reading, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Criterion, Evidence, Failure, Reading, Usage, Verdict
 
 __all__ = ["ModelJudge"]
 
@@ -148,7 +148,7 @@ class ModelJudge(Judge):
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=tuple([prompting.located(quote, case) for quote in dict.fromkeys(quotes)]),
+            evidence=_evidence(prompting, quotes, case) if quotes else (),
             usage=spent,
             judge=self.name,
             detail=reading.detail,
@@ -284,6 +284,10 @@ class _Group:
         """Share out what a call took among the criteria that it was about."""
         for place, part in zip(places, usage.split(len(places)), strict=True):
             self.spent[place] += part
+
+
+def _evidence(prompting: Prompting, quotes: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:
+    return tuple([prompting.located(quote, case) for quote in dict.fromkeys(quotes)])
 
 
 def _asked_again(request: Request, completion: Completion, correction: str) -> Request:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
@@ -63,19 +63,13 @@ def answer_order(
     return tuple(order[start:] + order[:start])
 
 
-class _Turned(Protocol):
-    @property
-    def shuffle(self) -> int | None: ...
-
-    @property
-    def turn(self) -> int: ...
-
-
-def turned_order(how: _Turned, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+def turned_order(
+    criterion: Criterion, case: Case, turn: int, seed: int | None
+) -> tuple[int, ...] | None:
     """The order of a criterion's answers; None for its own, or with none to order."""
-    if how.shuffle is None and not how.turn:
+    if seed is None and not turn:
         return None
-    return answer_order(criterion.question, case, how.turn, how.shuffle) or None
+    return answer_order(criterion.question, case, turn, seed) or None
 
 
 def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:

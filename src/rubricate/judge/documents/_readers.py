@@ -45,7 +45,7 @@ class WholePrompting(Prompting):
         return "_ConfidentWholeJudge" if self.states_confidence else "_WholeJudge"
 
     def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
-        return turned_order(self, case, criterion)
+        return turned_order(criterion, case, self.turn, self.shuffle)
 
     def request(self, case: Case, criterion: Criterion) -> Request:
         request = render_whole(case, self.kind, criterion, self.order(case, criterion))
