@@ -377,7 +377,7 @@ def _model(judge: Any, options: PairOptions) -> Model:
         return plain
     named = isinstance(judge, str) and judge != "builtin"
     endpoint = part(Endpoint, options)
-    found = judge_or_model(judge, **vars(endpoint if named else replace(endpoint, base_url=None)))
+    found = judge_or_model(judge, endpoint if named else replace(endpoint, base_url=None))
     if isinstance(found, Model):
         return found
     raise InputError(

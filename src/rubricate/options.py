@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rubricate.dataset import ContextDocument, Gradable, RubricDataset
 from rubricate.errors import InputError
@@ -32,7 +32,7 @@ from rubricate.run import (
     SharedAnswers,
     Storage,
 )
-from rubricate.settings import declared, option, options_of
+from rubricate.settings import option, options_of, part
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
@@ -137,22 +137,17 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
     return RubricDataset.from_dict(dataset.to_dict(), rubric=rubric)
 
 
-FOR_NAMED = declared(JudgeOptions, "models given by name")
-"""What says nothing to a judge that is not given by name."""
-FOR_BUILTIN = declared(JudgeOptions, "language models and the embedded judge")
-FOR_ONE = (options_of(Endpoint).keys() | options_of(Asking).keys()) - {"permutations"}
-
-
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     """The judge, panel or cascade that is meant, as `agrade` takes it."""
-    told = {name: getattr(options, name) for name in options_of(JudgeOptions) if name in FOR_ONE}
-    votes = {name: getattr(options, name) for name in [*options_of(Voting), "permutations"]}
+    endpoint, asking = part(Endpoint, options), part(Asking, options)
+    votes = vars(part(Voting, options))
     voting = {name: value for name, value in votes.items() if value is not None and value != 1}
-    if options.mode == "probability" and options.permutations is not None:
-        told["permutations"] = options.permutations  # averaged, not voted on
-        voting.pop("permutations", None)
+    if asking.mode == "explained":  # each order is a vote; else their probabilities are averaged
+        if asking.permutations not in (None, 1):
+            voting["permutations"] = asking.permutations
+        asking = replace(asking, permutations=None)
     if isinstance(judge, Judge) and judge.voters:
-        usual = options_of(JudgeOptions)
+        usual, told = options_of(JudgeOptions), {**vars(endpoint), **vars(asking)}
         own = [*voting, *(name for name in told if told[name] != usual[name].default)]
         if own:
             raise InputError(
@@ -163,37 +158,36 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or repeats:
             if not any(isinstance(one, str) and one != "builtin" for one in judge):
-                refuse_unsent({name: told[name] for name in FOR_NAMED - {"base_url"}})
-            return Panel([_one_of_several(one, told) for one in judge], **voting)
+                refuse_unsent(endpoint)
+            return Panel([_one_of_several(one, endpoint, asking) for one in judge], **voting)
         if not judge:
             raise InputError("the list of judges is empty")
         judge = judge[0]
     if repeats:
-        return Panel([named_judge(judge, **told)], **voting)
+        return Panel([named_judge(judge, endpoint, asking)], **voting)
     if options.min_votes > 1:
         raise InputError(f"a quorum of {options.min_votes} votes cannot come of 1")
     if voting:
         raise InputError(
             f"{next(iter(voting))} is for several judges, or replicates of one; there is one"
         )
-    return named_judge(judge, **told)
+    return named_judge(judge, endpoint, asking)
 
 
-def _one_of_several(judge: JudgeLike, told: dict[str, Any]) -> Judge:
+def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Judge:
     """A judge of a panel; each kind is told what says something to it."""
-    concerns = frozenset(told)
     if judge is None or judge == "builtin":
-        concerns &= FOR_BUILTIN
-    elif isinstance(judge, Judge):
-        if told["mode"] == "probability" and not judge.probability_mode:
-            raise InputError(
-                f"the mode is for language models and the embedded judge; {judge.name} answers as "
-                "it does: give the mode to the others (ProbabilityJudge), or leave it out"
-            )
-        concerns = frozenset()
-    elif not isinstance(judge, str):
-        concerns -= FOR_NAMED
-    return named_judge(judge, **{name: told[name] for name in told if name in concerns})
+        return named_judge(judge, asking=Asking(mode=asking.mode, examples=asking.examples))
+    if isinstance(judge, str):
+        return named_judge(judge, endpoint, asking)
+    if not isinstance(judge, Judge):
+        return named_judge(judge, asking=asking)
+    if asking.mode == "probability" and not judge.probability_mode:
+        raise InputError(
+            f"the mode is for language models and the embedded judge; {judge.name} answers as it "
+            "does: give the mode to the others (ProbabilityJudge), or leave it out"
+        )
+    return named_judge(judge)
 
 
 def chosen_calibrator(

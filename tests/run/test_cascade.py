@@ -25,7 +25,7 @@ from rubricate import (
     Verdict,
 )
 from rubricate.analysis import FinishedRun, cascade_report, read_run
-from rubricate.judge import Case, Explained, Judge, ModelJudge, named_judge
+from rubricate.judge import Asking, Case, Endpoint, Explained, Judge, ModelJudge, named_judge
 from rubricate.rubric import Failure, confidence
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -355,13 +355,13 @@ def unsure_by_logprobs(request: JudgeRequest) -> Rule:
 def test_a_cascade_over_a_judge_in_probability_mode_looks_at_its_probabilities(tmp_path: Path):
     second, calls = strong()
     with ScriptedEndpoint(respond=unsure_by_logprobs) as endpoint:
-        first = named_judge("m", base_url=endpoint.url, mode="probability")
+        first = named_judge("m", Endpoint(base_url=endpoint.url), Asking(mode="probability"))
         result = rubricate.grade(
             dataset(1, 2, 3), Cascade([first, second], 0.8), run_dir=tmp_path / "run"
         )
         alone = rubricate.grade(
             dataset(1, 2, 3),
-            named_judge("m", base_url=endpoint.url, mode="probability"),
+            named_judge("m", Endpoint(base_url=endpoint.url), Asking(mode="probability")),
             run_dir=tmp_path / "run",
         )
     verdicts = [item.criteria["c0"] for item in result]

@@ -28,6 +28,7 @@ from rubricate.analysis import fit_calibration, read_run
 from rubricate.comparing import PairOptions
 from rubricate.judge import (
     Completion,
+    Endpoint,
     Examples,
     ModelJudge,
     PromptTemplate,
@@ -100,7 +101,7 @@ def test_option_leader_first_is_on_where_the_endpoint_is_known_to_cache(monkeypa
     assert named_judge("openai/m").caches_prefixes
     assert not named_judge("anthropic/m").caches_prefixes
     assert not named_judge(None).caches_prefixes
-    assert not named_judge("m", base_url="http://localhost/v1").caches_prefixes
+    assert not named_judge("m", Endpoint(base_url="http://localhost/v1")).caches_prefixes
 
 
 @pytest.mark.parametrize(("size", "requests"), [(1, 6), (2, 3), ("all", 3)])

@@ -7,7 +7,6 @@ from rubricate.judge._cascade import Cascade, JudgesLike
 from rubricate.judge._case import Case
 from rubricate.judge._choose import (
     JudgeLike,
-    JudgeSettings,
     judge_or_model,
     named_judge,
     plain_model,
@@ -15,8 +14,8 @@ from rubricate.judge._choose import (
 )
 from rubricate.judge._families import model_family
 from rubricate.judge._judge import Judge, Member, Stage
-from rubricate.judge._options import Asking, Endpoint, OwnPrompt, PairVoting, Voting
-from rubricate.judge._panel import Panel, Weights
+from rubricate.judge._options import Asking, Endpoint, OwnPrompt, PairVoting, Voting, Weights
+from rubricate.judge._panel import Panel
 from rubricate.judge._parts import PartKeeper, keyed
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
 from rubricate.judge._recorded import RecordedJudge, recorded_judges
@@ -107,7 +106,6 @@ __all__ = [
     "HTTPModel",
     "Judge",
     "JudgeLike",
-    "JudgeSettings",
     "JudgesLike",
     "Member",
     "Message",

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from rubricate.judge._panel import Weights
-from rubricate.judge.asking import CriteriaPerCall, Examples, Mode, PromptTemplate
+from rubricate._documents import did_you_mean
+from rubricate.errors import InputError
+from rubricate.judge.asking import (
+    MODES,
+    CriteriaPerCall,
+    Examples,
+    Mode,
+    PromptTemplate,
+    check_criteria_per_call,
+)
+from rubricate.judge.documents import check_chunk_tokens
 from rubricate.settings import Settings, option
 
-__all__ = ["Asking", "Endpoint", "OwnPrompt", "PairVoting", "Voting"]
+__all__ = ["Asking", "Endpoint", "OwnPrompt", "PairVoting", "Voting", "Weights"]
+
+Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
+"""How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
+their votes on the whole dataset show (Dawid and Skene 1979)."""
 
 NAMED = "models given by name"
 MODELS = "language models"
@@ -161,6 +176,35 @@ class Asking(OwnPrompt):
         written="str | None",
         is_path=True,
     )
+
+    def check(self) -> None:
+        """Refuse what cannot be had together."""
+        if self.mode not in MODES:
+            hint = did_you_mean(str(self.mode), MODES)
+            raise InputError(f"unknown mode '{self.mode}' (known: {', '.join(MODES)}){hint}")
+        check_chunk_tokens(self.chunk_tokens)
+        several = check_criteria_per_call(self.criteria_per_call) != 1
+        if self.mode == "probability":
+            if self.require_evidence is not None:
+                raise InputError(
+                    "require_evidence is for explained mode: in probability mode a judge quotes "
+                    "nothing"
+                )
+            if several:
+                raise InputError("criteria per call are for explained mode; give one of the two")
+        elif self.samples is not None or not self.correct_prior:
+            only = "correct_prior" if self.samples is None else "samples"
+            raise InputError(f"{only} is for probability mode: give mode as well")
+        if self.judge_prompt is None:
+            return
+        if self.mode == "probability" or self.shuffle is not None:
+            raise InputError("a judge prompt has a form of its own: leave out mode and shuffle")
+        if self.chunk_tokens is not None:
+            raise InputError(
+                "long submissions are read with the usual prompt: leave out chunk tokens"
+            )
+        if several:
+            raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
 
 
 @dataclass(frozen=True, kw_only=True)

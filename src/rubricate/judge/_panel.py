@@ -10,21 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Literal
 
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
 from rubricate.judge._judge import Judge, Member, Stage, hash_of
+from rubricate.judge._options import Weights
 from rubricate.judge.asking import check_permutations
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
-__all__ = ["Panel", "Weights"]
-
-Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
-"""How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
-their votes on the whole dataset show (Dawid and Skene 1979)."""
+__all__ = ["Panel"]
 
 MOST_REPLICATES = 1000
 """Answers of one judge to one question, all of which are held at once."""

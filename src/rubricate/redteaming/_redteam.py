@@ -25,6 +25,7 @@ from rubricate.judge import (
     FIRST,
     OTHER,
     SECOND,
+    Asking,
     Case,
     Endpoint,
     Explained,
@@ -227,7 +228,7 @@ def _attack(call: RedTeamCall) -> _Attack:
     form = _form(call.form)
     questions = _questions(call.dataset, form)[: call.limit]
     families = load_attacks().families if call.attacks is None else load_families(call.attacks)
-    chosen = judge_or_model(call.judge, **vars(part(Endpoint, call)))
+    chosen = judge_or_model(call.judge, part(Endpoint, call))
     own_prompt = call.judge_prompt
     attacked: Judge
     defences: list[Defence] = ["own"]
@@ -236,7 +237,7 @@ def _attack(call: RedTeamCall) -> _Attack:
             raise InputError("pairs are compared by a language model, with the usual prompt")
         attacked, defences = ModelJudge(chosen, Pair()), ["on"]
     elif own_prompt is not None:
-        attacked = named_judge(chosen, judge_prompt=own_prompt)
+        attacked = named_judge(chosen, asking=Asking(judge_prompt=own_prompt))
     elif isinstance(chosen, Model):
         attacked, defences = _TwoPrompts(chosen), ["on", "off"]
     else:

@@ -6,6 +6,7 @@ import pytest
 
 from rubricate import ContextDocument, Criterion, InputError
 from rubricate.judge import (
+    Asking,
     Case,
     Examples,
     ModelJudge,
@@ -193,9 +194,9 @@ def test_another_wording_is_another_key_and_another_version():
 def test_a_prompt_needs_a_language_model_one_criterion_a_call_and_room_for_examples():
     own = template("{{ submission }}{{ criterion }}")
     with pytest.raises(InputError, match="for a language model; builtin is none"):
-        named_judge("builtin", judge_prompt=own)
+        named_judge("builtin", asking=Asking(judge_prompt=own))
     with pytest.raises(InputError, match="one criterion"):
-        named_judge(MODEL, judge_prompt=own, criteria_per_call=2)
+        named_judge(MODEL, asking=Asking(judge_prompt=own, criteria_per_call=2))
     silent = template("{{ submission }}{{ criterion }}", more="system: Examine.\n")
     examples = object.__new__(Examples)
     with pytest.raises(InputError, match="does not use 'examples'"):

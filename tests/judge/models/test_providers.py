@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rubricate.errors import InputError, MissingKeyError
-from rubricate.judge import HTTPModel, named_judge
+from rubricate.judge import Endpoint, HTTPModel, named_judge
 from rubricate.judge.models import PROVIDERS
 
 KEY = "sk-planted-0123456789"
@@ -160,9 +160,9 @@ def test_a_timeout_that_is_no_time_is_an_error(timeout: float):
 
 def test_a_base_url_without_a_named_judge_is_an_error():
     with pytest.raises(InputError, match="base URL"):
-        named_judge(None, base_url="http://host/v1")
+        named_judge(None, Endpoint(base_url="http://host/v1"))
     with pytest.raises(InputError, match="base URL"):
-        named_judge(lambda messages: "", base_url="http://host/v1")
+        named_judge(lambda messages: "", Endpoint(base_url="http://host/v1"))
 
 
 def test_something_that_cannot_judge_is_an_error():

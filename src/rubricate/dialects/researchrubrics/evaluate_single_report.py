@@ -18,6 +18,7 @@ from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import (
     CHUNK_TOKENS,
     DocumentJudge,
+    Endpoint,
     Explained,
     Judge,
     JudgeLike,
@@ -111,7 +112,7 @@ class RubricEvaluator:
         self.max_concurrent = max_concurrent
         self.max_retries = max_retries
         self._made_here = not isinstance(model, Judge | Model)
-        self.judge: Judge = _judge(model, chunk_tokens, endpoint)
+        self.judge: Judge = _judge(model, chunk_tokens, Endpoint(**endpoint))
 
     @property
     def name(self) -> str:
@@ -234,21 +235,25 @@ async def evaluate_task_rubrics(
     return await evaluator.evaluate_task_rubrics(markdown_file, tasks, **options)
 
 
-def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Judge:
+def _judge(model: JudgesLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
     several: list[Any] = list(model) if isinstance(model, list | tuple) else [model]
     if len(several) == 1:
         return _one(several[0], chunk_tokens, endpoint)
     return Panel(
         [
-            _one(one, chunk_tokens, endpoint if isinstance(one, str) and one != "builtin" else {})
+            _one(
+                one,
+                chunk_tokens,
+                endpoint if isinstance(one, str) and one != "builtin" else Endpoint(),
+            )
             for one in several
         ]
     )
 
 
-def _one(model: JudgeLike, chunk_tokens: int | None, endpoint: Mapping[str, Any]) -> Judge:
+def _one(model: JudgeLike, chunk_tokens: int | None, endpoint: Endpoint) -> Judge:
     """A judge; a language model says how sure it is, and reads long reports in parts."""
-    chosen = judge_or_model(model, **endpoint)
+    chosen = judge_or_model(model, endpoint)
     if not isinstance(chosen, Model):
         return chosen
     judge = ModelJudge(chosen, Explained(states_confidence=True))
