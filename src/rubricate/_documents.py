@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from rubricate._files import user_path
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, shown
 
 if TYPE_CHECKING:
     import yaml
@@ -110,7 +109,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def validate(model: type[_Model], data: Any, path: Sequence[str | int] = ()) -> _Model:
     """Build `model` from loaded data; the first thing wrong becomes one `InputError`."""
     if not isinstance(data, Mapping):
-        raise InputError(f"expected an object, found {_shown(data)}", path=path)
+        raise InputError(f"expected an object, found {shown(data)}", path=path)
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
@@ -155,17 +154,10 @@ def input_error(error: ValidationError, path: Sequence[str | int] = ()) -> Input
     message = str(cause) if cause is not None else first["msg"][:1].lower() + first["msg"][1:]
     if cause is None:
         message = message.replace("a valid tuple", "a valid list")  # files have only lists
-        message += f", found {_shown(first['input'])}"
+        message += f", found {shown(first['input'])}"
         if isinstance(first["input"], bool) and "string" in message:
             message += " (in YAML, put quotes around words such as Yes, No, on, off)"
     return InputError(message, path=where)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def read_text(path: str | Path) -> str:

@@ -19,6 +19,7 @@ raises these errors, so that this module imports none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -37,6 +38,7 @@ __all__ = [
     "RunStopped",
     "UnreadableReply",
     "document_path",
+    "shown",
 ]
 
 ModelErrorKind = Literal[
@@ -75,6 +77,14 @@ def document_path(parts: Sequence[str | int]) -> str:
         else:
             text += f".{part}" if text else part
     return text
+
+
+def shown(value: object) -> str:
+    """A value for a message: as JSON, at most 60 characters."""
+    if isinstance(value, float):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class InputError(RubricateError, ValueError):

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         Sample,
         SandboxEnvironmentSpec,
         SandboxEnvironmentType,
-        is_missing,
         sample_input_len,
     )
     from rubricate.dataset.samples._skipping import (
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
         check_on_error,
         write_skipped,
     )
-    from rubricate.dataset.samples._values import read_input, read_messages
+    from rubricate.dataset.samples._values import is_missing, read_input, read_messages
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 

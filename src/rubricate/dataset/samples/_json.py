@@ -23,8 +23,7 @@ from rubricate.dataset.samples._lines import BOM, HeldLines
 from rubricate.dataset.samples._loading import Loading
 from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
 from rubricate.dataset.samples._skipping import OnError
-from rubricate.dataset.samples._values import shown
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 
 __all__ = ["json_dataset", "json_records"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
@@ -251,8 +250,3 @@ def plain_samples(
     ):
         deque(map(set_slot, samples, repeat(value)), maxlen=0)
     return samples
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None or NaN."""
-    return value is None or (isinstance(value, float) and math.isnan(value))

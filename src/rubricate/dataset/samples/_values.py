@@ -6,7 +6,7 @@ is an `InputError` that says what was found.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +16,12 @@ from rubricate.dataset.samples._chat import ChatMessage
 from rubricate.dataset.samples._json_text import parse_json_bytes, without_nan
 from rubricate.dataset.samples._sample import (
     SandboxEnvironmentSpec,
-    is_missing,
     metadata_model,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 
 __all__ = [
+    "is_missing",
     "read_choices",
     "read_files",
     "read_id",
@@ -36,12 +36,9 @@ __all__ = [
 ROLES = ("system", "user", "assistant", "tool")
 
 
-def shown(value: Any) -> str:
-    """A value for a message: as JSON, at most 60 characters."""
-    if isinstance(value, float):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None or NaN."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def read_input(value: Any) -> str | list[ChatMessage]:
