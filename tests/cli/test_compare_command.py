@@ -108,17 +108,17 @@ PENALTY = LengthPenalty(free_budget=3, max_cap=40)
         (
             {},
             {"rubric": other_worth("neutral", value=0.1)},
-            "'neutral' of 'tone' is worth 0.5 in A, 0.1 in B",
+            "'neutral' of 'tone' has the value 0.5 in A, 0.1 in B",
         ),
         (
             {"rubric": other_worth("cold", na=True)},
             {},
-            "'cold' of 'tone' is worth nothing, as N/A in A, 0 in B",
+            "'cold' of 'tone' has the value none (N/A) in A, 0 in B",
         ),
         (
             {},
             {"rubric": changed(RUBRIC, "quality", higher_is_better=False)},
-            "'1' of 'quality' is worth 0 in A, 1 in B",
+            "'1' of 'quality' has the value 0 in A, 1 in B",
         ),
         (
             {},
@@ -335,9 +335,9 @@ def test_every_view_of_a_comparison_says_the_same(graded: Grade, rubricate: Any,
     for view, text in texts.items():
         flat = " ".join(text.replace("|", " ").replace("*", " ").replace(",", ", ").split())
         for name, values, p, flips in rows:
-            fault = {"terminal": " (fault)", "markdown": " (fault)", "page": " fault"}[view]
+            penalty = " penalty" if view == "page" else " (penalty)"
             expected = (
-                f"{name}{fault if name == 'fault' else ''} {values['mean_a']:.3f} "
+                f"{name}{penalty if name == 'fault' else ''} {values['mean_a']:.3f} "
                 f"{values['mean_b']:.3f} {values['difference']['value']:+.2f} "
                 f"[{values['difference']['low']:+.2f}, {values['difference']['high']:+.2f}] "
                 f"{p:.3f} {values['n']} {flips}"

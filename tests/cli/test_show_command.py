@@ -62,7 +62,7 @@ def test_option_item_shows_its_text_and_every_verdict_with_reason_and_quotes(gra
     assert "Fast, shamelessly." in lines
     assert "“shamelessly”" in lines
     assert "“never said” (not in the submission)" in lines
-    assert "boasting (fault)" in lines
+    assert "boasting (penalty)" in lines
     assert told(graded("show", "run", "--item", "short", "--item", "long", "--json")) == [
         *(("long", "speed"), ("long", "boasting"), ("short", "speed"), ("short", "boasting")),
     ]

@@ -59,7 +59,7 @@ class ComparisonRow:
     """The score, or a criterion, of a comparison, as every view shows it."""
 
     name: str
-    is_fault: bool
+    is_penalty: bool
     a: str
     b: str
     difference: Estimate
@@ -176,7 +176,7 @@ def comparison_sections(found: RunComparison) -> Iterator[Section]:
 
 
 def _cells(row: ComparisonRow) -> list[Cell]:
-    name = row.name + (" (fault)" if row.is_fault else "")
+    name = row.name + (" (penalty)" if row.is_penalty else "")
     return [name, row.a, row.b, row.difference, row.p, row.n, row.flips, *row.others]
 
 

@@ -72,9 +72,9 @@ def pair_result(
     lost = 0.0
     for name, weight in weights.items():
         verdict = found[name] = _verdict(given[name], reverse[name])
-        worth = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
-        if worth is not None:
-            decided.append((weight, worth))
+        value = {"first": 1.0, "second": 0.0, "tie": 0.5, "disagreed": 0.5}.get(verdict.outcome)
+        if value is not None:
+            decided.append((weight, value))
         elif verdict.outcome == "failed":
             lost += weight
     outcome, preference = _together(found, decided, lost)
@@ -88,14 +88,14 @@ def _together(
 
     Args:
         found: the criteria.
-        decided: weight and worth of those that were decided.
+        decided: weight and value of those that were decided.
         lost: the weight of those without an answer.
     """
     outcomes = {one.outcome for one in found.values()}
     weight = sum(part for part, _ in decided)
     if not weight:
         return "failed" if "failed" in outcomes else "abstained", None
-    raw = sum(part * worth for part, worth in decided)
+    raw = sum(part * value for part, value in decided)
     lowest, highest = raw / (weight + lost), (raw + lost) / (weight + lost)
     possible = {_better(lowest), _better(highest), _better(raw / weight)}
     outcome = possible.pop() if len(possible) == 1 else "failed"

@@ -1,6 +1,6 @@
 """The verdicts of two runs, valued and scored by one rubric: the second run's.
 
-A run keeps answers; what they are worth is the rubric's matter. Scores of two runs can be compared
+A run keeps answers; their values are the rubric's matter. Scores of two runs can be compared
 only where the same rules make them, from answers to the same criteria.
 """
 
@@ -34,7 +34,7 @@ __all__ = [
 COMPARED, ABSTAINED_BEFORE, FAILED_BEFORE = "compared", "abstained in A", "failed in A"
 UNDECIDED = frozenset({"failed", "abstained"})
 WORDING = ("name", "weight", "requirement", "note", "tags")
-"""Fields of a criterion that say neither what its answers are nor what they are worth."""
+"""Fields of a criterion that say neither what its answers are nor their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +292,15 @@ class _Match:
 
 
 def _told_answers(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
-    """How the answers of a criterion differ, or what they are worth."""
+    """How the answers of a criterion differ, or their values."""
     if not _same_form(a, b):
         yield f"'{name}' has other answers"
         return
     common = [label for label in a.labels if label in b.labels]
-    worths = [(label, a.value(label), b.value(label)) for label in common]
+    values = [(label, a.value(label), b.value(label)) for label in common]
     told = [
-        f"'{label}' of '{name}' is worth {_worth(one)} in A, {_worth(other)} in B"
-        for label, one, other in worths
+        f"'{label}' of '{name}' has the value {_value(one)} in A, {_value(other)} in B"
+        for label, one, other in values
         if one != other
     ]
     if set(a.labels) != set(b.labels):
@@ -308,8 +308,8 @@ def _told_answers(name: str, a: Criterion, b: Criterion) -> Iterator[str]:
     yield from told or [f"'{name}' is asked, or counted, otherwise"]
 
 
-def _worth(value: float | None) -> str:
-    return "nothing, as N/A" if value is None else f"{value:g}"
+def _value(value: float | None) -> str:
+    return "none (N/A)" if value is None else f"{value:g}"
 
 
 def _verdict(name: str, row: RowVerdict) -> Verdict:
@@ -347,7 +347,7 @@ def _question(criterion: Criterion) -> str:
 
 
 def _answers(criterion: Criterion) -> dict[str, Any]:
-    """What the answers are and are worth, as JSON values; without names, weights and wording."""
+    """What the answers and their values are, as JSON values; without names, weights and wording."""
     return {key: value for key, value in criterion.to_dict().items() if key not in WORDING}
 
 

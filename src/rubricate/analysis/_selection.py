@@ -177,12 +177,12 @@ def _verdicts(item: FinishedItem) -> Table:
     human = [Column("human", is_text=True, most=14)] if labelled else []
     rows = []
     for row in item.rows:
-        fault = " (fault)" if row["weight"] < 0 else ""
+        penalty = " (penalty)" if row["weight"] < 0 else ""
         label = [row["human_label"] or NONE] if labelled else []
-        rows.append(Row([row["criterion"] + fault, _verdict(row), *label, _why(row)]))
+        rows.append(Row([row["criterion"] + penalty, _verdict(row), *label, _why(row)]))
     columns = [
         Column("criterion", is_text=True, share=2, least=9),
-        Column("verdict", is_text=True, most=14),
+        Column("verdict", is_text=True, most=15),
         *human,
         Column("why", is_text=True, share=5),
     ]
@@ -194,9 +194,9 @@ def _verdict(row: Mapping[str, Any]) -> tuple[Words, ...]:
     lines = [Words(one_line(row["label"] or status), _TONES.get(status, ""))]
     value, sure = row["value"], confidence(row)
     if value is not None and value not in (0.0, 1.0):
-        lines.append(Words(f"worth {figure(value)}", "quiet"))
+        lines.append(Words(f"value {figure(value)}", "quiet"))
     if sure is not None:
-        lines.append(Words(f"sure {figure(sure)}", "quiet"))
+        lines.append(Words(f"confidence {figure(sure)}", "quiet"))
     return tuple(lines)
 
 

@@ -27,7 +27,7 @@ class CriterionVariance:
     Attributes:
         name: its name.
         found: the parts of the variance of its value.
-        differ: the share of items on which not all answers are worth the same; None for no items.
+        differ: the share of items on which not all answers have the same value; None for no items.
         unstable: whether less than half of the spread is the items'; None where nothing differs.
     """
 

@@ -39,8 +39,8 @@ def tone(weight: float, value: float | None) -> str:
     """Whether an answer gives points (`good`), costs some (`bad`), half of both, or neither."""
     if value is None:
         return "none"
-    worth = 1.0 - value if weight < 0 else value
-    return "good" if worth >= 0.75 else "bad" if worth <= 0.25 else "half"
+    points = 1.0 - value if weight < 0 else value
+    return "good" if points >= 0.75 else "bad" if points <= 0.25 else "half"
 
 
 class PageItems:

@@ -125,7 +125,7 @@ def _line(
         figures=figures,
         requirement=criterion.requirement,
         value=value,
-        bar=value_bar(value, _is_fault(figures)),
+        bar=value_bar(value, _is_penalty(figures)),
         answers=answers_bar(_answers(figures, criterion)),
         accuracy=found.accuracy if found else NOTHING,
         kappa=found.kappa if found else NOTHING,
@@ -133,7 +133,7 @@ def _line(
     )
 
 
-def _is_fault(figures: CriterionFigures) -> bool:
+def _is_penalty(figures: CriterionFigures) -> bool:
     return figures.weight is not None and figures.weight < 0
 
 
@@ -145,7 +145,7 @@ def _answers(figures: CriterionFigures, criterion: Criterion) -> list[tuple[str,
                 value = criterion.value(label)
             except ValueError:  # the label of another item's criterion of this name
                 value = None
-            parts.append((label, count, tone(-1.0 if _is_fault(figures) else 1.0, value)))
+            parts.append((label, count, tone(-1.0 if _is_penalty(figures) else 1.0, value)))
     if not parts and figures.judged:
         parts.append(("judged", figures.judged, "half"))
     return [

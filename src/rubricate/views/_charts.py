@@ -103,12 +103,12 @@ def score_range(
     return _svg(width, 46, "the score between 0 and 1", parts, "range")
 
 
-def value_bar(value: Estimate, fault: bool) -> Drawing:
+def value_bar(value: Estimate, penalty: bool) -> Drawing:
     """A mean value as a bar with its interval."""
     width, y = 120.0, 8.0
     parts = [_rect(0, y - 3, width, 6, "track")]
     if value.value is not None:
-        parts.append(_rect(0, y - 3, value.value * width, 6, "bad" if fault else "good"))
+        parts.append(_rect(0, y - 3, value.value * width, 6, "bad" if penalty else "good"))
     if value.low is not None and value.high is not None:
         low, high = (min(1.0, max(0.0, end)) * width for end in (value.low, value.high))
         parts.append(_line(low, y, high, y, "whisker"))
