@@ -1,18 +1,36 @@
-"""Which options of the core a dialect's doors take."""
+"""How the core runs what a dialect's own arguments say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["check_run_options"]
+from rubricate.dataset import Gradable
+from rubricate.judge import Judge
+from rubricate.run import Budget, Limits, Listening, Retries, RunOptions, Storage
+from rubricate.settings import part
 
-NOT_OF_THE_RUN = ("judge", "limit", "rubric")
-"""Options of `rubricate.agrade` that a dialect's own arguments say: what is graded, and by what."""
+if TYPE_CHECKING:
+    from rubricate.analysis import Result
+
+__all__ = ["DialectOptions", "graded"]
 
 
-def check_run_options(options: Mapping[str, Any]) -> None:
-    """Raise `TypeError` for an option of `agrade` that does not concern the run alone."""
-    for name in NOT_OF_THE_RUN:
-        if name in options:
-            raise TypeError(f"unexpected keyword argument '{name}'")
+@dataclass(frozen=True, kw_only=True)
+class DialectOptions(Retries, Limits, Budget, Storage, Listening):
+    """The options of `rubricate.agrade` that concern the run alone.
+
+    What is graded, by what and by whom, and how it is scored, a dialect says in words of its own.
+    """
+
+    stop: asyncio.Event | None = None
+
+
+async def graded(dataset: Gradable, judge: Judge, options: DialectOptions) -> Result:
+    """Grade a dataset, as `rubricate.agrade` does. The judge's connections stay open."""
+    from rubricate.grading import collected
+    from rubricate.streaming import ResultStream
+
+    run = part(RunOptions, options)
+    return await collected(ResultStream(dataset, judge, run, stop=options.stop))

@@ -14,14 +14,20 @@ from rubricate._documents import read_document
 from rubricate._files import Replacement
 from rubricate._sync import run_sync
 from rubricate.dialects.karenina import _jsonld
-from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, union
-from rubricate.dialects.karenina._verification import answers, judgements, templates
+from rubricate.dialects.karenina._verification import (
+    TemplatesCall,
+    VerificationCall,
+    answers,
+    judgements,
+    templates,
+)
 from rubricate.errors import InputError
 from rubricate.rubric import Failure
+from rubricate.settings import takes_as_method
 
 __all__ = ["Benchmark"]
 
@@ -149,9 +155,8 @@ class Benchmark:
         self.global_rubric = rubric
         self.date_modified = _now()
 
-    def generate_all_templates(
-        self, model_config: ModelConfig, **options: Any
-    ) -> dict[str, Failure]:
+    @takes_as_method(TemplatesCall)
+    def generate_all_templates(self, call: TemplatesCall) -> dict[str, Failure]:
         """Have a model write an answer template for every question that has none.
 
         A question whose template could not be had has the cause in `template_failure`, and its
@@ -159,8 +164,7 @@ class Benchmark:
 
         Args:
             model_config: the model.
-            options: those of `rubricate.agrade` that concern the run, such as `run_dir` and
-                `concurrency`.
+            stop: set this to end the run early and cleanly.
 
         Returns:
             What could not be had, with its cause, by the question's id; empty where all could.
@@ -169,19 +173,23 @@ class Benchmark:
             InputError: there are no questions; nothing has been sent.
             RunStopped: the model cannot be reached.
         """
-        return run_sync(lambda: self.agenerate_all_templates(model_config, **options))
+        return run_sync(lambda: self._generate(call))
 
-    async def agenerate_all_templates(
-        self, model_config: ModelConfig, **options: Any
-    ) -> dict[str, Failure]:
-        """`generate_all_templates` for asynchronous code."""
-        if not isinstance(model_config, ModelConfig):
-            raise InputError(f"expected a ModelConfig, found {type(model_config).__name__}")
+    @takes_as_method(TemplatesCall)
+    async def agenerate_all_templates(self, call: TemplatesCall) -> dict[str, Failure]:
+        """`generate_all_templates` for asynchronous code.
+
+        Args:
+            model_config, stop: as for `generate_all_templates`.
+        """
+        return await self._generate(call)
+
+    async def _generate(self, call: TemplatesCall) -> dict[str, Failure]:
         self._need_questions()
         lacking = [question for question in self.questions if question.template is None]
         if not lacking:
             return {}
-        written = await templates(lacking, model_config, **options)
+        written = await templates(lacking, call.model_config, call)
         for question, verdict in zip(lacking, written, strict=True):
             question.template_failure = verdict.error
             if verdict.error is None:
@@ -193,17 +201,19 @@ class Benchmark:
             if question.template_failure
         }
 
-    def run_verification(self, config: VerificationConfig, **options: Any) -> VerificationResults:
+    @takes_as_method(VerificationCall)
+    def run_verification(self, call: VerificationCall) -> VerificationResults:
         """Have every answering model answer every question, and every parsing model judge.
 
         Each answer is judged by the question's template and by the traits of the global rubric
         and the question's own. What could not be had is failed, with its cause.
 
+        `run_dir` is a folder for the models' run folders, `concurrency` that of all models
+        together; other limits hold for each model.
+
         Args:
             config: which models answer and which judge.
-            options: those of `rubricate.agrade` that concern the run. `run_dir` is a folder for the
-                models' run folders, `concurrency` that of all models together; other limits hold
-                for each model.
+            stop: set this to end the runs early and cleanly.
 
         Returns:
             One result a question, answering model and parsing model; also in `results`.
@@ -212,23 +222,27 @@ class Benchmark:
             InputError: something given cannot be used; nothing has been sent.
             RunStopped: no model answered anything.
         """
-        return run_sync(lambda: self.arun_verification(config, **options))
+        return run_sync(lambda: self._verify(call))
 
-    async def arun_verification(
-        self, config: VerificationConfig, **options: Any
-    ) -> VerificationResults:
-        """`run_verification` for asynchronous code."""
-        if not isinstance(config, VerificationConfig):
-            raise InputError(f"expected a VerificationConfig, found {type(config).__name__}")
+    @takes_as_method(VerificationCall)
+    async def arun_verification(self, call: VerificationCall) -> VerificationResults:
+        """`run_verification` for asynchronous code.
+
+        Args:
+            config, stop: as for `run_verification`.
+        """
+        return await self._verify(call)
+
+    async def _verify(self, call: VerificationCall) -> VerificationResults:
         self._need_questions()
         judged_by = [
             (question, union(self.global_rubric, question.rubric, _of(question)))
             for question in self.questions
         ]
-        for model in config.parsing_models:
+        for model in call.config.parsing_models:
             model.model()  # a missing key comes to light before anything is sent
-        answered, stopped = await answers(judged_by, config, **options)
-        found = await judgements(answered, config, **options)
+        answered, stopped = await answers(judged_by, call.config, call)
+        found = await judgements(answered, call.config, call)
         self.results = VerificationResults(found.results, {**stopped, **found.stopped})
         self.date_modified = _now()
         return self.results

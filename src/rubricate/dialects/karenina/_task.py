@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects.karenina._models import VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, Trait, union
-from rubricate.dialects.karenina._verification import Answered, judgements
+from rubricate.dialects.karenina._verification import Answered, VerificationCall, judgements
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
+from rubricate.settings import takes_as_method
 
 __all__ = ["TaskEval"]
 
@@ -89,21 +89,29 @@ class TaskEval:
         question = Question(task, "", template=template, id=name)
         self._logged.append((question, model, text))
 
-    def evaluate(self, config: VerificationConfig, **options: Any) -> VerificationResults:
+    @takes_as_method(VerificationCall)
+    def evaluate(self, call: VerificationCall) -> VerificationResults:
         """Have every parsing model judge every output. Answering models are not used.
 
         Args:
             config: which models judge.
-            options: those of `rubricate.agrade` that concern the run, as for
-                `Benchmark.run_verification`.
+            stop: as for `Benchmark.run_verification`.
 
         Raises:
             InputError: nothing is logged, or there is nothing to judge by; nothing has been sent.
         """
-        return run_sync(lambda: self.aevaluate(config, **options))
+        return run_sync(lambda: self._judge(call))
 
-    async def aevaluate(self, config: VerificationConfig, **options: Any) -> VerificationResults:
-        """`evaluate` for asynchronous code."""
+    @takes_as_method(VerificationCall)
+    async def aevaluate(self, call: VerificationCall) -> VerificationResults:
+        """`evaluate` for asynchronous code.
+
+        Args:
+            config, stop: as for `evaluate`.
+        """
+        return await self._judge(call)
+
+    async def _judge(self, call: VerificationCall) -> VerificationResults:
         if not self._logged:
             raise InputError("no output is logged: log one first")
         traits = self.traits
@@ -115,7 +123,7 @@ class TaskEval:
             )
             for question, model, text in self._logged
         ]
-        return await judgements(answered, config, **options)
+        return await judgements(answered, call.config, call)
 
 
 def trace_text(messages: Sequence[Any]) -> str:

@@ -7,15 +7,14 @@ all answers, each with a journal of its own. What cannot be had in one run leave
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
 
 from rubricate._files import user_path
 from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
-from rubricate.dialects._options import check_run_options
+from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
@@ -29,14 +28,12 @@ from rubricate.dialects.karenina._writing import (
     WrittenTemplate,
 )
 from rubricate.errors import InputError, RunStopped
-from rubricate.grading import agrade
 from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult
 
-__all__ = ["Answered", "answers", "judgements", "templates"]
+__all__ = ["Answered", "TemplatesCall", "VerificationCall", "answers", "judgements", "templates"]
 
-CONCURRENCY = 32
 _CODE = Failure(
     "template_is_code",
     "the file's template is Python code, which is not run; generate_all_templates writes one that "
@@ -57,8 +54,32 @@ class Answered:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class TemplatesCall(DialectOptions):
+    """What `Benchmark.generate_all_templates` is called with."""
+
+    model_config: ModelConfig
+
+    def check(self) -> None:
+        if not isinstance(self.model_config, ModelConfig):
+            found = type(self.model_config).__name__
+            raise InputError(f"expected a ModelConfig, found {found}")
+
+
+@dataclass(frozen=True)
+class VerificationCall(DialectOptions):
+    """What `Benchmark.run_verification` and `TaskEval.evaluate` are called with."""
+
+    config: VerificationConfig
+
+    def check(self) -> None:
+        if not isinstance(self.config, VerificationConfig):
+            found = type(self.config).__name__
+            raise InputError(f"expected a VerificationConfig, found {found}")
+
+
 async def templates(
-    questions: Sequence[Question], config: ModelConfig, **options: Any
+    questions: Sequence[Question], config: ModelConfig, options: DialectOptions
 ) -> list[Verdict]:
     """Have a model write a template for each question; each is the `answer` of a verdict.
 
@@ -77,7 +98,7 @@ async def templates(
 async def answers(
     questions: Sequence[tuple[Question, Sequence[Trait]]],
     config: VerificationConfig,
-    **options: Any,
+    options: DialectOptions,
 ) -> tuple[list[Answered], dict[str, str]]:
     """Have every model answer every question, question by question, then model by model.
 
@@ -110,7 +131,7 @@ async def answers(
 async def judgements(
     answered: Sequence[Answered],
     config: VerificationConfig,
-    **options: Any,
+    options: DialectOptions,
 ) -> VerificationResults:
     """Have every parsing model judge every answer: correctness first, then the traits."""
     rubrics = _rubrics(answered)
@@ -205,24 +226,20 @@ def _to_write(rubric: Rubric, question: Question, text: str) -> DataItem:
 
 
 async def _graded(
-    items: list[DataItem], judges: Sequence[Judge], stage: str, options: Mapping[str, Any]
+    items: list[DataItem], judges: Sequence[Judge], stage: str, options: DialectOptions
 ) -> list[Result]:
     """The results of one run for each judge, all at once; the first error ends all.
 
-    `concurrency` is shared among the runs, one request at least for each. What is no limit is left
-    to the engine to refuse.
+    `concurrency` is shared among the runs, one request at least for each.
     """
-    check_run_options(options)
-    told = dict(options)
-    run_dir, limit = told.pop("run_dir", None), told.pop("concurrency", CONCURRENCY)
-    share = limit // len(judges) or min(limit, 1)
+    share = max(1, options.concurrency // len(judges))
 
-    async def graded(judge: Judge) -> Result:
+    async def run(judge: Judge) -> Result:
         name = f"{stage}-{quote(judge.name, safe=' ')}"
-        folder = None if run_dir is None else user_path(run_dir) / name
-        dataset = RubricDataset("", items=items)
+        folder = None if options.run_dir is None else user_path(options.run_dir) / name
+        own = replace(options, run_dir=folder, concurrency=share)
         try:
-            return await agrade(dataset, judge, run_dir=folder, concurrency=share, **told)
+            return await graded(RubricDataset("", items=items), judge, own)
         except RunStopped as stopped:  # by a model's trouble: what was had is a result, too
             result: Result = stopped.result
             return result
@@ -231,7 +248,7 @@ async def _graded(
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(graded(judge)) for judge in judges]
+            tasks = [group.create_task(run(judge)) for judge in judges]
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]

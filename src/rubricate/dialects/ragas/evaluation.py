@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
-from rubricate.dialects._options import check_run_options
+from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._types import MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge, JudgeLike, Model
 from rubricate.rubric import Rubric
+from rubricate.settings import takes
 
 if TYPE_CHECKING:
     import pandas
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from rubricate.dialects.ragas.metrics import RubricsScore
 
 __all__ = [
+    "EvaluateCall",
     "EvaluationResult",
     "MeanScore",
     "aevaluate",
     "closing_llms",
     "evaluate",
+    "evaluated",
     "grade_samples",
 ]
 
@@ -130,20 +133,24 @@ _DTYPES = {
 """Column types that know missing values, so that none becomes NaN among numbers."""
 
 
-async def aevaluate(
-    dataset: EvaluationDataset | Iterable[Sample],
-    metrics: Sequence[RubricsScore],
-    llm: JudgeLike = None,
-    **options: Any,
-) -> EvaluationResult:
+@dataclass(frozen=True)
+class EvaluateCall(DialectOptions):
+    """What `evaluate` is called with."""
+
+    dataset: EvaluationDataset | Iterable[Sample]
+    metrics: Sequence[RubricsScore]
+    llm: JudgeLike = None
+
+
+@takes(EvaluateCall)
+async def aevaluate(call: EvaluateCall) -> EvaluationResult:
     """Score every sample of a dataset by every metric.
 
     Args:
         dataset: the samples, all of one turn or all of several.
         metrics: the metrics, with names that differ.
         llm: who judges for metrics that have no `llm` of their own; as for `RubricsScore`.
-        **options: those of `rubricate.agrade` that concern the run, such as `run_dir`,
-            `concurrency`, `attempts` and `on_progress`.
+        stop: set this to end the evaluation early and cleanly.
 
     Returns:
         The scores. A sample that could not be scored is in it as failed, with the cause.
@@ -153,31 +160,33 @@ async def aevaluate(
         RunStopped: it ended before all was judged (a refused key, a dead endpoint, `stop`); its
             `result` has what was judged.
     """
-    check_run_options(options)
-    dataset = EvaluationDataset(dataset, name=getattr(dataset, "name", None))
-    result = await grade_samples(dataset, metrics, llm, **options)
-    return EvaluationResult(result, dataset.samples, metrics)
+    return await evaluated(call)
 
 
-def evaluate(
-    dataset: EvaluationDataset | Iterable[Sample],
-    metrics: Sequence[RubricsScore],
-    llm: JudgeLike = None,
-    **options: Any,
-) -> EvaluationResult:
-    """`aevaluate` for plain code. Works in a script and inside a running loop (a notebook)."""
-    return run_sync(lambda: closing_llms(metrics, llm, aevaluate(dataset, metrics, llm, **options)))
+@takes(EvaluateCall)
+def evaluate(call: EvaluateCall) -> EvaluationResult:
+    """`aevaluate` for plain code. Works in a script and inside a running loop (a notebook).
+
+    Args:
+        dataset, metrics, llm, stop: as for `aevaluate`.
+    """
+    return run_sync(lambda: closing_llms(call.metrics, call.llm, evaluated(call)))
+
+
+async def evaluated(call: EvaluateCall) -> EvaluationResult:
+    """`aevaluate`, with its arguments as one value."""
+    dataset = EvaluationDataset(call.dataset, name=getattr(call.dataset, "name", None))
+    result = await grade_samples(dataset, call.metrics, call.llm, call)
+    return EvaluationResult(result, dataset.samples, call.metrics)
 
 
 async def grade_samples(
     dataset: EvaluationDataset,
     metrics: Sequence[RubricsScore],
-    llm: JudgeLike = None,
-    **options: Any,
+    llm: JudgeLike,
+    options: DialectOptions,
 ) -> Result:
     """Samples and metrics as items and criteria, graded; as `aevaluate` otherwise."""
-    from rubricate.grading import agrade
-
     _check_metrics(metrics, dataset)
     for index, sample in enumerate(dataset):
         try:
@@ -198,8 +207,8 @@ async def grade_samples(
                 _check_responses(dataset, judge.name)
         items = [_item(sample, str(index), metrics) for index, sample in enumerate(dataset)]
         rubric = Rubric([metric.criterion() for metric in metrics])
-        graded = RubricDataset("", rubric, items, dataset.name)
-        return await agrade(graded, MetricsJudge(judges), **options)
+        graded_as = RubricDataset("", rubric, items, dataset.name)
+        return await graded(graded_as, MetricsJudge(judges), options)
     finally:
         for judge in made:
             await judge.aclose()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from rubricate._sync import run_sync
+from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.ragas._judge import MetricPrompt
 from rubricate.dialects.ragas._rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
@@ -21,10 +23,10 @@ from rubricate.dialects.ragas.dataset_schema import (
     SingleTurnSample,
 )
 from rubricate.dialects.ragas.evaluation import (
+    EvaluateCall,
     EvaluationResult,
-    aevaluate,
     closing_llms,
-    evaluate,
+    evaluated,
     grade_samples,
 )
 from rubricate.dialects.ragas.metrics._prompts import (
@@ -46,6 +48,7 @@ from rubricate.judge import (
     named_judge,
 )
 from rubricate.rubric import ScaleCriterion, Verdict
+from rubricate.settings import takes_as_method
 
 __all__ = [
     "DEFAULT_REFERENCE_FREE_RUBRICS",
@@ -63,6 +66,13 @@ __all__ = [
 
 Prompt = PydanticPrompt[Any, Any]
 _KINDS = {sample.metric_type: sample for sample in (SingleTurnSample, MultiTurnSample)}
+
+
+@dataclass(frozen=True)
+class BatchCall(DialectOptions):
+    """What `batch_score` is called with."""
+
+    samples: EvaluationDataset | Iterable[Sample]
 
 
 class RubricsScore:
@@ -272,7 +282,9 @@ class RubricsScore:
                 f"{kind.value}_ascore scores a {wanted.__name__}, found {type(sample).__name__}"
             )
         try:
-            result = await grade_samples(EvaluationDataset([sample]), [self])
+            result = await grade_samples(
+                EvaluationDataset([sample]), [self], None, DialectOptions()
+            )
         except RunStopped as stopped:
             if stopped.result is None:
                 raise
@@ -285,20 +297,30 @@ class RubricsScore:
             raise NoScoreError(f"{self.name}: no score: {why}: {what}", verdict=verdict)
         return score
 
-    async def abatch_score(
-        self, samples: EvaluationDataset | Iterable[Sample], **options: Any
-    ) -> EvaluationResult:
-        """Score many samples, 32 at once unless `concurrency` says otherwise.
+    @takes_as_method(BatchCall)
+    async def abatch_score(self, call: BatchCall) -> EvaluationResult:
+        """Score many samples.
 
         The same as `aevaluate` with this metric alone: a failed sample is in the result.
-        """
-        return await aevaluate(samples, [self], **options)
 
-    def batch_score(
-        self, samples: EvaluationDataset | Iterable[Sample], **options: Any
-    ) -> EvaluationResult:
-        """`abatch_score` for plain code, also inside a running loop (a notebook)."""
-        return evaluate(samples, [self], **options)
+        Args:
+            samples: the samples, all of one turn or all of several.
+            stop: as for `aevaluate`.
+        """
+        return await evaluated(self._all(call))
+
+    @takes_as_method(BatchCall)
+    def batch_score(self, call: BatchCall) -> EvaluationResult:
+        """`abatch_score` for plain code, also inside a running loop (a notebook).
+
+        Args:
+            samples, stop: as for `abatch_score`.
+        """
+        return run_sync(lambda: closing_llms([self], None, evaluated(self._all(call))))
+
+    def _all(self, call: BatchCall) -> EvaluateCall:
+        own = {one.name: getattr(call, one.name) for one in fields(DialectOptions)}
+        return EvaluateCall(call.samples, [self], **own)
 
 
 _DEFAULTS: dict[MetricType, Prompt] = {
