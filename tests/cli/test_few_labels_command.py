@@ -12,7 +12,8 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset, Verdict
 from rubricate.analysis import ppi_report, read_run
-from rubricate.judge import Case, Judge
+from rubricate.dataset import Item
+from rubricate.judge import Judge
 from rubricate.stats import corrected_mean
 
 
@@ -21,10 +22,10 @@ class Sure(Judge):
 
     name, note = "sure", None
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, case: Item, criterion: Criterion) -> str:
         return f"{case.submission} {criterion.requirement}"
 
-    async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
+    async def judge(self, case: Item, criterion: Criterion, send: Any) -> Verdict:
         probability = float(case.submission.split()[-1])
         return Verdict(criterion.name, "judged", "MET", 1.0, probability, judge=self.name)
 

@@ -25,7 +25,8 @@ from rubricate import (
     Verdict,
 )
 from rubricate.analysis import FinishedRun, cascade_report, read_run
-from rubricate.judge import Asking, Case, Endpoint, Explained, Judge, ModelJudge, named_judge
+from rubricate.dataset import Item
+from rubricate.judge import Asking, Endpoint, Explained, Judge, ModelJudge, named_judge
 from rubricate.rubric import Failure, confidence
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -40,10 +41,10 @@ class Sure(Judge):
         self.calls = 0
         self._label = label
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, case: Item, criterion: Criterion) -> str:
         return f"{self.name} {case.submission} {criterion.requirement}"
 
-    async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
+    async def judge(self, case: Item, criterion: Criterion, send: Any) -> Verdict:
         self.calls += 1
         await asyncio.sleep(0)
         said, name = case.submission.split()[-1], criterion.name

@@ -16,7 +16,7 @@ import pytest
 
 import rubricate
 from rubricate import Criterion, InputError, Rubric
-from rubricate.judge import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking._choices import render_choice
 from rubricate.judge.asking._prompts import render
 from rubricate.judge.asking._replies import read_reply
@@ -26,7 +26,7 @@ CRITERION = Criterion(name="a", requirement="Mentions bananas and oranges")
 
 
 def chat(text: str, criterion: Criterion = CRITERION, **fields: Any) -> dict[str, Any]:
-    request = render(Case(text, prompt="What fruit?"), criterion)
+    request = render(Item(text, prompt="What fruit?"), criterion)
     return {"model": "m", "messages": list(request.messages), **fields}
 
 
@@ -259,7 +259,7 @@ def test_a_port_that_is_taken_is_an_error_at_once(endpoint):
 
 def choice(text: str, **fields: Any) -> dict[str, Any]:
     order = (0, 1, 2)
-    request = render_choice(Case(text, prompt="What fruit?"), CRITERION.ask(), order)
+    request = render_choice(Item(text, prompt="What fruit?"), CRITERION.ask(), order)
     return {"model": "m", "messages": list(request.messages), **fields}
 
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
 from rubricate.judge._cascade import Cascade, JudgesLike
-from rubricate.judge._case import Case
 from rubricate.judge._choose import (
     JudgeLike,
     judge_or_model,
@@ -93,7 +92,6 @@ __all__ = [
     "Asking",
     "BuiltinJudge",
     "Cascade",
-    "Case",
     "Chunk",
     "Completion",
     "CriteriaPerCall",

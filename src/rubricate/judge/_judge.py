@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, confidence
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge", "Member", "Stage", "hash_of", "no_orders"]
 
-_CASE = Case(submission="A text.", prompt="A task.")
+_CASE = Item(submission="A text.", prompt="A task.")
 _CRITERION = Criterion(name="fixed", requirement="Says something.")
 
 
 class Judge:
-    """Who grades: from a case and a criterion to a verdict.
+    """Who grades: from an item and a criterion to a verdict.
 
     A judge of your own derives from this class, and has at least `name`, `key` and `judge`:
 
         class Longest(Judge):
             name = "longest"
 
-            def key(self, case, criterion):
-                return f"longest {len(case.submission)}"
+            def key(self, item, criterion):
+                return f"longest {len(item.submission)}"
 
-            async def judge(self, case, criterion, send):
-                met = len(case.submission) > 100
+            async def judge(self, item, criterion, send):
+                met = len(item.submission) > 100
                 return Verdict(criterion.name, "judged", "MET" if met else "UNMET", float(met))
 
     It is only asked about criteria that need a judge. One judge has one member, itself; the votes
@@ -70,11 +70,11 @@ class Judge:
 
     # One criterion
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, item: Item, criterion: Criterion) -> str:
         """A hash of everything that could change the verdict; the journal's key."""
         raise NotImplementedError
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         """Judge one criterion. A model is reached only through `send`.
 
         No usable answer is a verdict whose status is `failed`; only a bug raises.
@@ -90,15 +90,15 @@ class Judge:
         """The places of the criteria that go together; each criterion is in one group."""
         return [[place] for place in range(len(criteria))]
 
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+    def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
         """The journal's keys of a group's criteria, in its order."""
-        return [self.key(case, criterion) for criterion in criteria]
+        return [self.key(item, criterion) for criterion in criteria]
 
     async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
+        self, item: Item, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
         """Judge a group, or what is left of one; a verdict for each criterion, in order."""
-        return [await self.judge(case, criterion, send) for criterion in criteria]
+        return [await self.judge(item, criterion, send) for criterion in criteria]
 
     def in_turn(self, turn: int) -> Judge:
         """The same judge, with the answers in another order, the `turn`th from 0.

@@ -12,8 +12,8 @@ from copy import copy
 from dataclasses import replace
 
 from rubricate._documents import did_you_mean
+from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge._choose import JudgeLike, named_judge
 from rubricate.judge._judge import Judge, Member, Stage, hash_of
 from rubricate.judge._options import Weights
@@ -226,7 +226,7 @@ def _names(judges: Sequence[Judge]) -> list[str]:
 
 def _answers_alike(one: Judge, other: Judge) -> bool:
     """Whether two judges would share their answers."""
-    probe = Case("probe"), Criterion(requirement="probe")
+    probe = Item("probe"), Criterion(requirement="probe")
     return one is other or one.key(*probe) == other.key(*probe)
 
 

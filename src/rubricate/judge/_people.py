@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from rubricate._files import not_written, user_path
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
@@ -72,21 +71,21 @@ class People(Judge):
         self._waiting: dict[str, DataItem] = {}
         self._settled: set[str] = set()
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        question = _question(case, criterion)
+    def key(self, item: Item, criterion: Criterion) -> str:
+        question = _question(item, criterion)
         label = self._labels.get(question)
         identity = [question, None if label is None else label.label]
         return hashlib.blake2b(orjson.dumps(identity), digest_size=16).hexdigest()
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         name = criterion.name
-        label = self._labels.get(_question(case, criterion))
+        label = self._labels.get(_question(item, criterion))
         if label is None:
             failure = Failure(ESCALATED, f"waits for people's labels in {self.path}")
             return Verdict(name, "failed", error=failure, judge=self.name)
         return replace(label, criterion=name, judge=self.name)
 
-    def note_item(self, item: Case, verdicts: Mapping[str, Verdict]) -> None:
+    def note_item(self, item: Item, verdicts: Mapping[str, Verdict]) -> None:
         """Remember what of an item waits for people, and what does not any more."""
         waiting = []
         for criterion in item.rubric:
@@ -122,7 +121,7 @@ class People(Judge):
             InputError: it cannot be written.
         """
         items = [item for item in self._items if self._is_kept(item)]
-        places = {_subject(_case(item)): place for place, item in enumerate(items)}
+        places = {_subject(_shown(item)): place for place, item in enumerate(items)}
         for subject, item in self._waiting.items():
             if subject in places:
                 items[places[subject]] = _merged(items[places[subject]], item)
@@ -143,27 +142,27 @@ class People(Judge):
         return any(one in self._labels or one not in self._settled for one in questions)
 
 
-def _case(item: DataItem) -> Case:
+def _shown(item: DataItem) -> Item:
     prompt, reference = item.prompt or "", item.reference_submission
-    return Case(item.submission, prompt, reference, context=tuple(item.context))
+    return Item(item.submission, prompt, reference, context=tuple(item.context))
 
 
-def _subject(case: Case) -> str:
-    texts = [str(case.submission), case.prompt, case.reference]
-    content = orjson.dumps([*texts, *(document.to_json() for document in case.context)])
+def _subject(item: Item) -> str:
+    texts = [str(item.submission), item.prompt, item.reference]
+    content = orjson.dumps([*texts, *(document.to_json() for document in item.context)])
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def _question(case: Case, criterion: Criterion) -> str:
-    asked = [_subject(case), criterion.requirement, list(criterion.labels), criterion.weight < 0]
+def _question(item: Item, criterion: Criterion) -> str:
+    asked = [_subject(item), criterion.requirement, list(criterion.labels), criterion.weight < 0]
     return hashlib.blake2b(orjson.dumps(asked), digest_size=16).hexdigest()
 
 
 def _questions(item: DataItem) -> dict[str, str]:
     """What an item of the file asks, by criterion name."""
-    rubric, case = item.rubric, _case(item)
+    rubric, shown = item.rubric, _shown(item)
     assert rubric is not None
-    return {name: _question(case, criterion) for name, criterion in rubric.by_name.items()}
+    return {name: _question(shown, criterion) for name, criterion in rubric.by_name.items()}
 
 
 def _said(verdict: Verdict) -> list[dict[str, Any]]:
@@ -189,7 +188,7 @@ def _merged(old: DataItem, new: DataItem) -> DataItem:
     added = [
         one
         for name, one in new.rubric.by_name.items()
-        if known.get(name) != _question(_case(new), one)
+        if known.get(name) != _question(_shown(new), one)
     ]
     again = {one.name for one in added}
     labels = old.ground_truth or [None] * len(old.rubric)

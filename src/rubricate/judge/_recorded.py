@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Verdict
@@ -33,12 +32,12 @@ class RecordedJudge(Judge):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        identity = [self.name, case.submission, criterion.requirement, self._label(case, criterion)]
+    def key(self, item: Item, criterion: Criterion) -> str:
+        identity = [self.name, item.submission, criterion.requirement, self._label(item, criterion)]
         return hashlib.blake2b(orjson.dumps(identity, default=repr), digest_size=16).hexdigest()
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        label = self._label(case, criterion)
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
+        label = self._label(item, criterion)
         name = criterion.name
         problem = "no verdict of this judge is recorded"
         if label is not None:
@@ -50,8 +49,8 @@ class RecordedJudge(Judge):
                 return Verdict(name, found.status, found.label, found.value, judge=self.name)
         return Verdict(name, "failed", error=Failure("not_recorded", problem), judge=self.name)
 
-    def _label(self, case: Case, criterion: Criterion) -> object:
-        given = _votes(case.data).get(self.name)
+    def _label(self, item: Item, criterion: Criterion) -> object:
+        given = _votes(item.data).get(self.name)
         return given.get(criterion.name) if isinstance(given, Mapping) else None
 
 

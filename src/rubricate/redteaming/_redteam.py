@@ -19,14 +19,13 @@ from typing import get_args
 from rubricate._documents import did_you_mean
 from rubricate._sync import run_sync
 from rubricate.analysis import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
-from rubricate.dataset import DataItem, RubricDataset
+from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     FIRST,
     OTHER,
     SECOND,
     Asking,
-    Case,
     Endpoint,
     Explained,
     Judge,
@@ -272,14 +271,14 @@ class _TwoPrompts(Judge):
         self.model: Model = model
         self._judges = {"on": ModelJudge(model), "off": ModelJudge(model, Explained(fenced=False))}
 
-    def _for(self, case: Case) -> ModelJudge:
-        return self._judges[case.data.metadata["defence"]]
+    def _for(self, item: Item) -> ModelJudge:
+        return self._judges[item.data.metadata["defence"]]
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._for(case).key(case, criterion)
+    def key(self, item: Item, criterion: Criterion) -> str:
+        return self._for(item).key(item, criterion)
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        return await self._for(case).judge(case, criterion, send)
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
+        return await self._for(item).judge(item, criterion, send)
 
     async def aclose(self) -> None:
         await self.model.aclose()

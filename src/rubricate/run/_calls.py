@@ -188,7 +188,7 @@ class Bench:
         the same (one in another order of answers, of which a criterion has none), the second has no
         call, and is noted in `item.alike`.
         """
-        case, rubric = item.item, item.item.rubric
+        shown, rubric = item.item, item.item.rubric
         calls: list[Call] = []
         for seat in self._seats[stage]:
             member = self._members[seat]
@@ -199,13 +199,13 @@ class Bench:
                     if names is not None and name not in names:
                         continue
                     if criterion.needs_judge:
-                        key = judge.key(case, criterion) + suffix
+                        key = judge.key(shown, criterion) + suffix
                         calls.append(Call(seat, judge, suffix, [Asked(criterion, name, key)]))
                     else:
-                        key = CODE.key(case, criterion)
+                        key = CODE.key(shown, criterion)
                         calls.append(Call(seat, CODE, "", [Asked(criterion, name, key)]))
                     continue
-                keys = judge.keys(case, criteria)
+                keys = judge.keys(shown, criteria)
                 asked = [
                     Asked(criterion, name, key + suffix)
                     for criterion, name, key in zip(criteria, called, keys, strict=True)

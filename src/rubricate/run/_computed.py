@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 import orjson
 
+from rubricate.dataset import Item
 from rubricate.errors import UnreadableReply
-from rubricate.judge import Case, Judge, Send
+from rubricate.judge import Judge, Send
 from rubricate.rubric import (
     NOT_APPLICABLE,
     Computed,
@@ -36,23 +37,23 @@ class Code(Judge):
 
     name = "code"
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, item: Item, criterion: Criterion) -> str:
         assert isinstance(criterion, ComputedCriterion)
         digest = hashlib.blake2b(digest_size=16)
         digest.update(orjson.dumps([criterion.kind, criterion.identity()]))
-        for text in (case.submission, case.prompt, case.reference or ""):
+        for text in (item.submission, item.prompt, item.reference or ""):
             digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         if criterion.sees_item:
-            digest.update(orjson.dumps(case.data.to_dict(), default=repr))
+            digest.update(orjson.dumps(item.data.to_dict(), default=repr))
         return digest.hexdigest()
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         assert isinstance(criterion, ComputedCriterion)
         limit = criterion.time_limit
         begin = time.monotonic()
         try:
-            found = criterion.compute_at_once(case.submission) or await _within(
-                limit + GRACE, lambda: criterion.compute(case.submission, case.data)
+            found = criterion.compute_at_once(item.submission) or await _within(
+                limit + GRACE, lambda: criterion.compute(item.submission, item.data)
             )
             return self._verdict(criterion, found)
         except TimeoutError as error:

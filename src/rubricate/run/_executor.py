@@ -429,12 +429,11 @@ class Execution:
         send: Send = keyed(context, call.suffix) if call.suffix else context
         try:
             try:
-                case = item.item
                 if len(asked) == 1:
-                    verdicts = [await call.judge.judge(case, asked[0].criterion, send)]
+                    verdicts = [await call.judge.judge(item.item, asked[0].criterion, send)]
                 else:
                     criteria = [one.criterion for one in asked]
-                    verdicts = await call.judge.judge_group(case, criteria, send)
+                    verdicts = await call.judge.judge_group(item.item, criteria, send)
             except asyncio.CancelledError:
                 worker = asyncio.current_task()
                 if worker is None or worker.cancelling():

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rubricate import Criterion, InputError, ModelError, PythonModel, ScaleCriterion, Usage, Verdict
-from rubricate.judge import Case, Completion, Explained, Model, ModelJudge, Request
+from rubricate.dataset import Item
+from rubricate.judge import Completion, Explained, Model, ModelJudge, Request
 from rubricate.judge.asking._prompts import render, render_group
 
 CRITERIA = [
@@ -20,7 +21,7 @@ CRITERIA = [
     ScaleCriterion(name="b", requirement="B in degrees"),
     Criterion(name="c", requirement="C is named"),
 ]
-CASE = Case("A and C", "Name them", guidelines="Be kind")
+CASE = Item("A and C", "Name them", guidelines="Be kind")
 
 
 def entry(verdict: Any) -> dict[str, Any]:

@@ -19,10 +19,11 @@ from rubricate import (
     Rubric,
     RubricDataset,
 )
+from rubricate.dataset import Item
 from rubricate.dialects.ragas.dataset_schema import SingleTurnSample
 from rubricate.dialects.ragas.metrics import RubricsScore
 from rubricate.errors import NoScoreError
-from rubricate.judge import Case, Examples, Explained, ModelJudge, PromptTemplate
+from rubricate.judge import Examples, Explained, ModelJudge, PromptTemplate
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._neutral import NOTE, as_written, neutral
 from rubricate.judge.asking._prompts import render
@@ -93,7 +94,7 @@ def test_what_is_meant_for_a_machine_is_shown_in_another_form_of_the_same_length
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_of_any_script_stays_as_it_is_to_the_byte(text):
     assert neutral(text) == text
-    case = Case(text, "A task.", text, None, (ContextDocument(text, "A title"),))
+    case = Item(text, "A task.", text, None, (ContextDocument(text, "A title"),))
     content = render(case, Criterion(name="c", requirement="r")).messages[1]["content"]
     assert content.count(text) == 3
     assert NOTE not in content
@@ -204,10 +205,10 @@ def test_neither_pairs_nor_examples_nor_a_dialect_show_it_raw():
 def test_the_journal_has_another_key_only_where_something_is_shown_in_another_form():
     judge = ModelJudge(HTTPModel("m", base_url="http://127.0.0.1:9/v1"))
     criterion = Criterion(name="c", requirement="r")
-    keys = {judge.key(Case(text), criterion) for text in ("<|x|>", neutral("<|x|>"), "x")}
+    keys = {judge.key(Item(text), criterion) for text in ("<|x|>", neutral("<|x|>"), "x")}
     assert len(keys) == 3
     measured = ModelJudge(judge.model, Explained(fenced=False))
-    sent = measured.prompting.request(Case("<|x|>"), criterion).messages[1]["content"]
+    sent = measured.prompting.request(Item("<|x|>"), criterion).messages[1]["content"]
     assert "<|x|>" in sent  # without the defence, as it stands
 
 

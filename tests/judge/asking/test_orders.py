@@ -22,11 +22,12 @@ from rubricate import (
     ScaleCriterion,
     Verdict,
 )
-from rubricate.judge import Case, Explained, Model, ModelJudge, Request
+from rubricate.dataset import Item
+from rubricate.judge import Explained, Model, ModelJudge, Request
 from rubricate.judge.asking._orders import answer_order
 from rubricate.rubric import confidence
 
-CASE = Case("A text", "A task")
+CASE = Item("A text", "A task")
 BINARY = Criterion(name="b", requirement="x")
 CHOICE = Criterion(
     name="c",
@@ -67,7 +68,7 @@ def test_turns_show_every_answer_at_every_place_equally_often(criterion: Criteri
 
 def test_a_seed_draws_another_order_for_each_item_and_criterion_and_keeps_it() -> None:
     def orders(seed: int) -> list[tuple[int, ...]]:
-        cases = [Case(f"text {n}") for n in range(40)]
+        cases = [Item(f"text {n}") for n in range(40)]
         return [
             answer_order(one.ask(), case, 0, seed) for case in cases for one in (BINARY, CHOICE)
         ]
@@ -82,7 +83,7 @@ def test_a_seed_draws_another_order_for_each_item_and_criterion_and_keeps_it() -
 def test_a_shuffled_order_is_shown_recorded_and_part_of_the_key() -> None:
     model = PythonModel(prefers_the_first)
     plain, shuffled, other = (ModelJudge(model, Explained(shuffle=seed)) for seed in (None, 1, 2))
-    cases = [Case(f"text {n}") for n in range(8)]
+    cases = [Item(f"text {n}") for n in range(8)]
     found = [asyncio.run(shuffled.judge(case, CHOICE, send)) for case in cases]
     for verdict in found:
         assert verdict.order is not None

@@ -26,9 +26,9 @@ from rubricate import (
     Usage,
     Verdict,
 )
+from rubricate.dataset import Item
 from rubricate.judge import (
     BuiltinJudge,
-    Case,
     Completion,
     Examples,
     Model,
@@ -38,7 +38,7 @@ from rubricate.judge import (
 from rubricate.judge.asking._choices import choice_tokens
 from rubricate.judge.asking._probability import corrected
 
-CASE = Case("A text", "A task", reference="Another text", guidelines="Be kind")
+CASE = Item("A text", "A task", reference="Another text", guidelines="Be kind")
 BINARY = Criterion(name="b", requirement="Says something")
 SCALE = ScaleCriterion(name="s", requirement="How clear it is")
 NOMINAL = Criterion(
@@ -189,7 +189,7 @@ def test_the_question_without_content_is_asked_once_for_each_set_of_labels_and_o
     asked: list[Any] = []
     judge = ProbabilityJudge(thinking(lambda label, *_: 1.0, asked))
     verdicts = [
-        asyncio.run(judge.judge(Case(f"text {n}", "t"), criterion, send))
+        asyncio.run(judge.judge(Item(f"text {n}", "t"), criterion, send))
         for n in range(5)
         for criterion in (BINARY, SCALE)
     ]
@@ -316,7 +316,7 @@ def test_the_key_tells_modes_corrections_orders_and_samples_apart() -> None:
     keys = [ProbabilityJudge(model, **options).key(CASE, BINARY) for options in variants]
     assert len(set(keys)) == len(keys)
     assert ProbabilityJudge(model).key(CASE, BINARY) == keys[0]
-    assert ProbabilityJudge(model).key(Case("other"), BINARY) != keys[0]
+    assert ProbabilityJudge(model).key(Item("other"), BINARY) != keys[0]
 
 
 def test_examples_stand_before_the_question_and_in_the_one_without_content() -> None:

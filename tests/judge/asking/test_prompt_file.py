@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rubricate import ContextDocument, Criterion, InputError
+from rubricate.dataset import Item
 from rubricate.judge import (
     Asking,
-    Case,
     Examples,
     ModelJudge,
     PromptTemplate,
@@ -17,7 +17,7 @@ from rubricate.judge import (
 )
 
 CRITERION = Criterion(name="units", requirement="Gives units", note="km/s counts")
-CASE = Case(
+CASE = Item(
     "Light is fast.",
     "How fast?",
     "299792 km/s",
@@ -31,7 +31,7 @@ def template(body: str, variables: str = "submission, criterion", more: str = ""
     return PromptTemplate(f"---\nvariables: [{variables}]\n{more}---\n{body}")
 
 
-def user(body: str, variables: str = "submission, criterion", case: Case = CASE) -> str:
+def user(body: str, variables: str = "submission, criterion", case: Item = CASE) -> str:
     return template(body, variables).render(case, CRITERION)[1]
 
 
@@ -75,7 +75,7 @@ def test_an_author_can_do_without_the_fence_and_take_the_parts():
 def test_what_an_item_does_not_have_is_empty_and_false():
     body = "{{ submission }}{{ criterion }}[{{ reference }}{{ prompt }}{{ context }}]"
     body += "{% if reference or context %}never{% endif %}"
-    text = user(body, "submission, criterion, reference, prompt, context", Case("x"))
+    text = user(body, "submission, criterion, reference, prompt, context", Item("x"))
     assert "[]" in text
     assert "never" not in text
 

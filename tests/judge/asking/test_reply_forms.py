@@ -25,7 +25,7 @@ from rubricate import (
     RubricDataset,
     ScaleCriterion,
 )
-from rubricate.dataset import DataItem
+from rubricate.dataset import DataItem, Item
 from rubricate.dialects.karenina._template import Correctness, Template, TemplateField
 from rubricate.dialects.karenina._traits import RubricTrait
 from rubricate.dialects.karenina._writing import (
@@ -40,7 +40,6 @@ from rubricate.dialects.ragas._rubrics import DEFAULT_REFERENCE_FREE_RUBRICS, sc
 from rubricate.dialects.ragas.metrics import SingleTurnPrompt
 from rubricate.errors import UnreadableReply
 from rubricate.judge import (
-    Case,
     Completion,
     Explained,
     Model,
@@ -178,11 +177,11 @@ class Mode(NamedTuple):
     other: Any
     label: str
     judge: Callable[[Model], Any]
-    case: Case
+    case: Item
     criterion: Criterion
 
 
-CASE = Case("Light travels at 299,792 km/s.", "How fast is light?")
+CASE = Item("Light travels at 299,792 km/s.", "How fast is light?")
 BINARY = Criterion(name="speed", requirement="Gives the speed")
 STYLE = Criterion(
     name="style",
@@ -217,7 +216,7 @@ class Alone:
     def __init__(self, model: Model) -> None:
         self._judge = ModelJudge(model, Explained(criteria_per_call="all"), reasks=0)
 
-    async def judge(self, case: Case, criterion: Criterion, send: Any) -> Verdict:
+    async def judge(self, case: Item, criterion: Criterion, send: Any) -> Verdict:
         return (await self._judge.judge_group(case, [criterion, STYLE], send))[0]
 
 
@@ -269,7 +268,7 @@ MODES: dict[str, Mode] = {
         {"reason": SO, "verdict": "FIRST"},
         "SECOND",
         lambda model: ModelJudge(model, Pair(), reasks=0),
-        Case("One.", data=PAIR),
+        Item("One.", data=PAIR),
         pair_criterion(BINARY, "speed"),
     ),
     "part": Mode(
@@ -302,7 +301,7 @@ MODES: dict[str, Mode] = {
         {"fields": [{**FIELD, "expected": 45}]},
         "template",
         lambda model: Writer(model, TemplatePrompt()),
-        Case("46", "How many?"),
+        Item("46", "How many?"),
         WrittenTemplate(name="t"),
     ),
     "ragas": Mode(
@@ -310,7 +309,7 @@ MODES: dict[str, Mode] = {
         {"feedback": SO, "score": 5},
         "2",
         scored,
-        Case("s", data=SAMPLE),
+        Item("s", data=SAMPLE),
         scale_of(DEFAULT_REFERENCE_FREE_RUBRICS, "ragas"),
     ),
 }
@@ -514,5 +513,5 @@ def test_an_answer_in_free_text_is_all_but_what_was_thought_before(
         return await model.complete(request)
 
     writer = Writer(PythonModel(lambda messages: text), AnswerPrompt())
-    found = asyncio.run(writer.judge(Case("How many?"), WrittenAnswer(name="a"), send))
+    found = asyncio.run(writer.judge(Item("How many?"), WrittenAnswer(name="a"), send))
     assert (found.answer, found.status) == (answer, "judged" if answer else "failed")

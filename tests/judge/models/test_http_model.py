@@ -20,14 +20,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from rubricate import Criterion
+from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError
-from rubricate.judge import Case, Completion, HTTPModel, ModelJudge
+from rubricate.judge import Completion, HTTPModel, ModelJudge
 from rubricate.judge.asking._prompts import render, render_group
 from rubricate.judge.models._forms import Form, with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 KEY = "sk-planted-0123456789"
-REQUEST = render(Case("Light is fast."), Criterion(name="a", requirement="Says that it is fast"))
+REQUEST = render(Item("Light is fast."), Criterion(name="a", requirement="Says that it is fast"))
 ANSWER = {"reason": "r", "evidence": [], "verdict": "MET"}
 
 Handler = Callable[[web.Request], Any]
@@ -131,7 +132,7 @@ def test_every_way_of_structured_output_leads_to_the_same_verdict(known: str):
         judge = ModelJudge(model)
         try:
             return await judge.judge(
-                Case("It is quick."), criterion, lambda model, request: model.complete(request)
+                Item("It is quick."), criterion, lambda model, request: model.complete(request)
             )
         finally:
             await judge.aclose()
@@ -660,12 +661,12 @@ def test_the_journal_key_changes_with_model_address_and_temperature(other: dict[
     given = {"name": "m", "base_url": "http://host/v1", "temperature": 0.0}
     criterion = Criterion(name="a", requirement="r")
     one, two = (ModelJudge(HTTPModel(**options)) for options in (given, {**given, **other}))
-    assert one.key(Case("s"), criterion) != two.key(Case("s"), criterion)
+    assert one.key(Item("s"), criterion) != two.key(Item("s"), criterion)
 
 
 def test_claude_behind_openrouter_is_told_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
-    request = render(Case("a text", "a task"), Criterion(requirement="Is short"))
+    request = render(Item("a text", "a task"), Criterion(requirement="Is short"))
     plain = HTTPModel("openrouter/openai/m")._payload(request, Form("json_schema", 0.0))
     marked = HTTPModel("openrouter/anthropic/m")._payload(request, Form("json_schema", 0.0))
     first, second = marked["messages"][1]["content"]
@@ -740,7 +741,7 @@ def test_a_server_of_ones_own_is_told_how_many_quotes_a_reply_may_have(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     model = HTTPModel(name, base_url=url)
     group = render_group(
-        Case("Light is fast."),
+        Item("Light is fast."),
         [Criterion(name=one, requirement="Says so") for one in "ab"],
         orders=[None, None],
     )
@@ -812,7 +813,7 @@ def test_an_answer_is_read_where_endpoints_put_it_and_only_whole(
             model = HTTPModel("m", base_url=url)
             criterion = Criterion(name="a", requirement="Says that it is fast")
             verdict = await ModelJudge(model, reasks=1).judge(
-                Case("Light is fast."), criterion, lambda model, request: model.complete(request)
+                Item("Light is fast."), criterion, lambda model, request: model.complete(request)
             )
             await model.aclose()
             return verdict

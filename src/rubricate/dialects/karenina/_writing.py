@@ -1,7 +1,7 @@
 """What models write for a benchmark: answers to its questions, and templates for them.
 
 Both go through the engine as judgements do, so that they are limited, retried and journalled: the
-question is the case, what is to be written is the criterion, and the text is the verdict's answer.
+question is the item, what is to be written is the criterion, and the text is the verdict's answer.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import orjson
 
+from rubricate.dataset import Item
 from rubricate.dialects.karenina._template import Template
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.judge import (
-    Case,
     Completion,
     Message,
     ModelJudge,
@@ -74,12 +74,12 @@ class AnswerPrompt(Prompting):
     again: ClassVar[str] = "Answer the question again."
     """What it is told behind what was wrong with its reply."""
 
-    def asked(self, case: Case) -> str:
-        """What the model is asked about a case."""
-        return case.submission
+    def asked(self, item: Item) -> str:
+        """What the model is asked about an item."""
+        return item.submission
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        texts = (self.system, self.asked(case))
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        texts = (self.system, self.asked(item))
         system, user = (text.encode("utf-8", "replace").decode() for text in texts)
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, self.schema)
@@ -150,8 +150,8 @@ class TemplatePrompt(AnswerPrompt):
         "additionalProperties": False,
     }
 
-    def asked(self, case: Case) -> str:
-        return f"Question:\n{case.prompt}\n\nRight answer:\n{case.submission}"
+    def asked(self, item: Item) -> str:
+        return f"Question:\n{item.prompt}\n\nRight answer:\n{item.submission}"
 
     def read(self, completion: Completion, request: Request) -> Reply:
         """The JSON object that the reply is."""
@@ -165,8 +165,8 @@ class TemplatePrompt(AnswerPrompt):
 class Writer(ModelJudge):
     """A model that writes."""
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        request = self.prompting.request(case, criterion)
+    def key(self, item: Item, criterion: Criterion) -> str:
+        request = self.prompting.request(item, criterion)
         content = [self.model.fingerprint(), list(request.messages), request.schema]
         text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(text, digest_size=16).hexdigest()

@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from rubricate._documents import input_error
+from rubricate.dataset import Item
 from rubricate.dialects.ragas.prompt import PydanticPrompt, fenced, shown
 from rubricate.errors import UnreadableReply
 from rubricate.judge import (
     NOTE,
-    Case,
     Completion,
     Judge,
     Message,
@@ -59,9 +59,9 @@ class MetricPrompt(Prompting):
     prompt: PydanticPrompt[Any, Any]
     rubrics: Mapping[str, str]
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
+    def request(self, item: Item, criterion: Criterion) -> Request:
         assert isinstance(criterion, ScaleCriterion)
-        metadata = case.data.metadata
+        metadata = item.data.metadata
         rubrics = metadata.get(RUBRICS, self.rubrics)
         system, schema = _instructions(
             self.prompt, tuple(rubrics.items()), criterion.low, criterion.high
@@ -163,11 +163,11 @@ class MetricsJudge(Judge):
     def _of(self, criterion: Criterion) -> Judge:
         return self._judges[criterion.name]
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        return self._of(criterion).key(case, criterion)
+    def key(self, item: Item, criterion: Criterion) -> str:
+        return self._of(criterion).key(item, criterion)
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        return await self._of(criterion).judge(case, criterion, send)
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
+        return await self._of(criterion).judge(item, criterion, send)
 
     async def aclose(self) -> None:
         for judge in self._judges.values():

@@ -8,7 +8,7 @@ from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
 from rubricate.judge.asking._explained import Explained, asking_confidence, check_criteria_per_call
 from rubricate.judge.asking._model_judge import ModelJudge
-from rubricate.judge.asking._neutral import NOTE, as_written, neutral, neutral_case
+from rubricate.judge.asking._neutral import NOTE, as_written, neutral, neutral_item
 from rubricate.judge.asking._orders import check_permutations, turned_order
 from rubricate.judge.asking._pairwise import (
     EQUAL,
@@ -77,7 +77,7 @@ __all__ = [
     "key_suffix",
     "locate",
     "neutral",
-    "neutral_case",
+    "neutral_item",
     "pair_criterion",
     "pair_id",
     "read_reply",

@@ -7,7 +7,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking._examples import Example
 from rubricate.judge.asking._prompts import PROMPT_VERSION, prefix, sendable, template
 from rubricate.judge.models import Message, Request
@@ -41,7 +41,7 @@ def choice_tokens(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def render_choice(
-    case: Case,
+    item: Item,
     question: Question,
     order: tuple[int, ...],
     examples: tuple[Example, ...] = (),
@@ -51,7 +51,7 @@ def render_choice(
 
     `note` is the criterion's.
     """
-    system, material = prefix(case, False, examples, choosing=True)
+    system, material = prefix(item, False, examples, choosing=True)
     ordered = question.in_order(order)
     tokens = choice_tokens([answer.label for answer in ordered.answers])
     text = sendable(

@@ -13,9 +13,8 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from rubricate._documents import did_you_mean
-from rubricate.dataset import RubricDataset
+from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge.asking._neutral import neutral
 from rubricate.rubric import Criterion
 
@@ -104,18 +103,18 @@ class Examples:
         self._plain = [_plain(example.submission) for example in self._pool]
         self._texts = _Texts([e.submission for e in self._pool]) if pick == "nearest" else None
         self._usual = self._balanced(range(len(self._pool))) if self._texts is None else []
-        self.for_case = lru_cache(maxsize=256)(self._for_case)
-        """The examples to be shown beside a case."""
+        self.for_item = lru_cache(maxsize=256)(self._for_item)
+        """The examples to be shown beside an item."""
 
-    def _for_case(self, case: Case) -> tuple[Example, ...]:
-        is_near = _nearness(case.submission)
+    def _for_item(self, item: Item) -> tuple[Example, ...]:
+        is_near = _nearness(item.submission)
         if self._texts is None and not any(is_near(self._plain[index]) for index in self._usual):
             return tuple(self._pool[index] for index in self._usual)
         allowed = [index for index, text in enumerate(self._plain) if not is_near(text)]
         if self._texts is None:
             chosen = self._balanced(allowed)
         else:
-            chosen = self._texts.nearest(case.submission, allowed, self._count)
+            chosen = self._texts.nearest(item.submission, allowed, self._count)
         return tuple(self._pool[index] for index in chosen)
 
     def _balanced(self, allowed: Sequence[int]) -> list[int]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge.asking._examples import Example, Examples
 from rubricate.judge.asking._orders import criteria_order, turned_order
 from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting
@@ -79,42 +79,42 @@ class Explained(Prompting):
     def turned(self, turn: int) -> Prompting | None:
         return replace(self, turn=turn) if self._is_usual else None
 
-    def shown(self, case: Case) -> tuple[Example, ...]:
-        """The examples that are shown beside a case."""
-        return () if self.examples is None else self.examples.for_case(case)
+    def shown(self, item: Item) -> tuple[Example, ...]:
+        """The examples that are shown beside an item."""
+        return () if self.examples is None else self.examples.for_item(item)
 
-    def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+    def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
         if self.shuffle is None and not self.turn:
             return None
-        return turned_order(criterion, case, self.turn, self.shuffle)
+        return turned_order(criterion, item, self.turn, self.shuffle)
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        shown = () if self.examples is None else self.examples.for_case(case)
-        order = self.order(case, criterion)
-        request = render(case, criterion, shown, self.fenced, order)
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        shown = () if self.examples is None else self.examples.for_item(item)
+        order = self.order(item, criterion)
+        request = render(item, criterion, shown, self.fenced, order)
         return asking_confidence(request) if self.states_confidence else request
 
-    def case_digest(self, case: Case) -> bytes | None:
+    def item_digest(self, item: Item) -> bytes | None:
         """Nothing is rendered: the templates are in the key themselves."""
         if not self._is_usual:
             return None
-        material = material_digest(case, self.shown(case), self.fenced)
+        material = material_digest(item, self.shown(item), self.fenced)
         return templates_digest(PROMPT_VERSION) + material
 
-    def criterion_digest(self, case: Case, criterion: Criterion) -> bytes:
+    def criterion_digest(self, item: Item, criterion: Criterion) -> bytes:
         suffix = key_suffix(self.require_evidence, criterion)
         if not self._is_usual:
             return suffix
-        return question_digest(criterion, self.order(case, criterion)) + suffix
+        return question_digest(criterion, self.order(item, criterion)) + suffix
 
-    def group_request(self, case: Case, criteria: Sequence[Criterion]) -> Request:
-        orders = [self.order(case, criterion) for criterion in criteria]
-        return render_group(case, criteria, self.shown(case), orders)
+    def group_request(self, item: Item, criteria: Sequence[Criterion]) -> Request:
+        orders = [self.order(item, criterion) for criterion in criteria]
+        return render_group(item, criteria, self.shown(item), orders)
 
-    def group_order(self, case: Case, criteria: Sequence[Criterion]) -> list[int]:
+    def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         if self.shuffle is None:
             return list(range(len(criteria)))
-        return criteria_order(criteria, case, self.shuffle)
+        return criteria_order(criteria, item, self.shuffle)
 
 
 def check_criteria_per_call(given: CriteriaPerCall) -> CriteriaPerCall:

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import orjson
 
+from rubricate.dataset import Item
 from rubricate.errors import ModelError, UnreadableReply
-from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge, no_orders
 from rubricate.judge.asking._explained import Explained, with_confidence
 from rubricate.judge.asking._orders import shown_order
@@ -52,10 +52,10 @@ class ModelJudge(Judge):
         self.prompt_version = self.prompting.version
         self.mode = self.prompting.mode
         self._reasks = reasks
-        self._begun: tuple[Case, hashlib.blake2b | None] | None = None
+        self._begun: tuple[Item, hashlib.blake2b | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is kept of the last case and of the model as it is here."""
+        """Without what is kept of the last item and of the model as it is here."""
         state = self.__dict__ | {"_begun": None}
         state.pop("identity", None)
         return state
@@ -77,21 +77,21 @@ class ModelJudge(Judge):
         identity = [self.prompting.version, self.model.fingerprint()]
         return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, item: Item, criterion: Criterion) -> str:
         begun = self._begun
-        if begun is None or begun[0] is not case:  # criteria come item by item
-            begun = self._begun = (case, self._of_case(case))
+        if begun is None or begun[0] is not item:  # criteria come item by item
+            begun = self._begun = (item, self._of_item(item))
         if begun[1] is None:
-            request = self.prompting.request(case, criterion)
-            suffix = self.prompting.criterion_digest(case, criterion)
+            request = self.prompting.request(item, criterion)
+            suffix = self.prompting.criterion_digest(item, criterion)
             return self._key_of(request) + suffix.decode()
         digest = begun[1].copy()
-        digest.update(self.prompting.criterion_digest(case, criterion))
+        digest.update(self.prompting.criterion_digest(item, criterion))
         return digest.hexdigest()
 
-    def _of_case(self, case: Case) -> hashlib.blake2b | None:
-        """What the keys of all verdicts on a case begin with, where they are not of requests."""
-        found = self.prompting.case_digest(case)
+    def _of_item(self, item: Item) -> hashlib.blake2b | None:
+        """What the keys of all verdicts on an item begin with, where they are not of requests."""
+        found = self.prompting.item_digest(item)
         return None if found is None else hashlib.blake2b(self.identity + found, digest_size=16)
 
     def _key_of(self, request: Request) -> str:
@@ -104,9 +104,9 @@ class ModelJudge(Judge):
 
     # One criterion
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         prompting = self.prompting
-        request = prompting.request(case, criterion)
+        request = prompting.request(item, criterion)
         spent = NO_USAGE
         wrong = ""
         lacking: Verdict | None = None
@@ -124,7 +124,7 @@ class ModelJudge(Judge):
             except UnreadableReply as error:
                 wrong, lacking = str(error), None
             else:
-                verdict = self._verdict(case, criterion, reply, reading, spent)
+                verdict = self._verdict(item, criterion, reply, reading, spent)
                 required = prompting.require_evidence
                 wrong = unsupported(required, criterion, reading, verdict.evidence)
                 if not wrong:
@@ -136,19 +136,19 @@ class ModelJudge(Judge):
         return self._failed(criterion, "unreadable_reply", wrong, spent)
 
     def _verdict(
-        self, case: Case, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
+        self, item: Item, criterion: Criterion, reply: Reply, reading: Reading, spent: Usage
     ) -> Verdict:
         prompting = self.prompting
         judged = reading.status == "judged"
         quotes = reply.quotes + reading.quotes
-        order = prompting.order(case, criterion)
+        order = prompting.order(item, criterion)
         verdict = Verdict(
             criterion.name,
             reading.status,
             reading.label,
             criterion.value(reading.label) if judged else None,
             reason=reply.reason,
-            evidence=_evidence(prompting, quotes, case) if quotes else (),
+            evidence=_evidence(prompting, quotes, item) if quotes else (),
             usage=spent,
             judge=self.name,
             detail=reading.detail,
@@ -174,32 +174,32 @@ class ModelJudge(Judge):
         step = max(1, len(criteria)) if size == "all" else int(size)
         return [list(places[start : start + step]) for start in places[::step]]
 
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
+    def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:
-            return [self.key(case, criteria[0])]
+            return [self.key(item, criteria[0])]
         prompting = self.prompting
-        places = prompting.group_order(case, criteria)
-        key = self._key_of(prompting.group_request(case, [criteria[place] for place in places]))
+        places = prompting.group_order(item, criteria)
+        key = self._key_of(prompting.group_request(item, [criteria[place] for place in places]))
         return [
             f"{key}-{places.index(place) + 1}{key_suffix(prompting.require_evidence, one).decode()}"
             for place, one in enumerate(criteria)
         ]
 
     async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
+        self, item: Item, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
         """What the reply lacks, has twice or answers in another form is asked again, without the
         others."""
         if len(criteria) == 1:
-            return [await self.judge(case, criteria[0], send)]
+            return [await self.judge(item, criteria[0], send)]
         prompting = self.prompting
-        places = prompting.group_order(case, criteria)
+        places = prompting.group_order(item, criteria)
         group = _Group(places)
         for _ in range(1 + self._reasks):
             left = group.left()
             if not left:
                 break
-            request = prompting.group_request(case, [criteria[place] for place in left])
+            request = prompting.group_request(item, [criteria[place] for place in left])
             if group.wrong:
                 request = _with_corrections(request, [group.wrong[place] for place in left])
             try:
@@ -221,7 +221,7 @@ class ModelJudge(Judge):
                 except UnreadableReply as error:
                     group.unreadable(place, str(error))
                 else:
-                    found = self._verdict(case, criterion, reply, reading, group.spent[place])
+                    found = self._verdict(item, criterion, reply, reading, group.spent[place])
                     required = prompting.require_evidence
                     group.came(
                         place, found, unsupported(required, criterion, reading, found.evidence)
@@ -286,8 +286,8 @@ class _Group:
             self.spent[place] += part
 
 
-def _evidence(prompting: Prompting, quotes: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:
-    return tuple([prompting.located(quote, case) for quote in dict.fromkeys(quotes)])
+def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tuple[Evidence, ...]:
+    return tuple([prompting.located(quote, item) for quote in dict.fromkeys(quotes)])
 
 
 def _asked_again(request: Request, completion: Completion, correction: str) -> Request:

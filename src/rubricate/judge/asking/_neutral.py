@@ -15,10 +15,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from rubricate.dataset import ContextDocument
-from rubricate.judge._case import Case
+from rubricate.dataset import ContextDocument, Item
 
-__all__ = ["MEANT", "NOTE", "SHOWN", "as_written", "neutral", "neutral_case"]
+__all__ = ["MEANT", "NOTE", "SHOWN", "as_written", "neutral", "neutral_item"]
 
 HIDDEN = "□"
 """What is shown for a character that nobody sees."""
@@ -138,17 +137,17 @@ def _neutral(text: str) -> str:
     return text if shown == text else shown
 
 
-def neutral_case(case: Case) -> Case:
-    """The case with its material as a judge is shown it; the case itself if that is the same."""
-    changed = _changed(case.submission, case.prompt, case.reference, case.context)
-    return replace(case, **changed) if changed else case
+def neutral_item(item: Item) -> Item:
+    """The item with its material as a judge is shown it; the item itself if that is the same."""
+    changed = _changed(item.submission, item.prompt, item.reference, item.context)
+    return replace(item, **changed) if changed else item
 
 
 @lru_cache(maxsize=64)
 def _changed(
     submission: str, prompt: str, reference: str | None, context: tuple[ContextDocument, ...]
 ) -> dict[str, Any]:
-    """What of a case is shown in another form, by its name."""
+    """What of an item is shown in another form, by its name."""
     given = {"submission": submission, "prompt": prompt, "reference": reference or ""}
     found: dict[str, Any] = {
         name: shown for name, text in given.items() if (shown := neutral(text)) != text

@@ -13,8 +13,8 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.rubric import ABSTENTION, Criterion, Question
 
 __all__ = [
@@ -38,13 +38,13 @@ def check_permutations(given: int) -> int:
 
 
 def answer_order(
-    question: Question, case: Case, turn: int = 0, seed: int | None = None
+    question: Question, item: Item, turn: int = 0, seed: int | None = None
 ) -> tuple[int, ...]:
     """The places of a question's answers in the order in which they are shown.
 
     Args:
         question: what is asked.
-        case: the item; with a seed, items differ in their orders.
+        item: the item; with a seed, items differ in their orders.
         turn: which of the orders, from 0.
         seed: draws the order that the turns begin with. Default: the criterion's own.
     """
@@ -53,7 +53,7 @@ def answer_order(
     undecided = [place for place in places if place not in decided]
     start = turn // 2
     if seed is not None and decided:
-        chance = _chance(seed, case, question.requirement)
+        chance = _chance(seed, item, question.requirement)
         chance.shuffle(decided)
         start += chance.randrange(len(places))
     if turn % 2:
@@ -64,12 +64,12 @@ def answer_order(
 
 
 def turned_order(
-    criterion: Criterion, case: Case, turn: int, seed: int | None
+    criterion: Criterion, item: Item, turn: int, seed: int | None
 ) -> tuple[int, ...] | None:
     """The order of a criterion's answers; None for its own, or with none to order."""
     if seed is None and not turn:
         return None
-    return answer_order(criterion.question, case, turn, seed) or None
+    return answer_order(criterion.question, item, turn, seed) or None
 
 
 def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
@@ -78,15 +78,15 @@ def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
     return {"answers": [answers[place].label for place in order]}
 
 
-def criteria_order(criteria: Sequence[Criterion], case: Case, seed: int) -> list[int]:
+def criteria_order(criteria: Sequence[Criterion], item: Item, seed: int) -> list[int]:
     """The places of the criteria of one call, drawn by a seed."""
     places = list(range(len(criteria)))
-    _chance(seed, case, *(criterion.requirement for criterion in criteria)).shuffle(places)
+    _chance(seed, item, *(criterion.requirement for criterion in criteria)).shuffle(places)
     return places
 
 
-def _chance(seed: int, case: Case, *about: str) -> random.Random:
+def _chance(seed: int, item: Item, *about: str) -> random.Random:
     """Random numbers that are the same for the same seed, item and criterion, on every machine."""
-    text = "\0".join((str(seed), case.prompt, case.submission, *about))
+    text = "\0".join((str(seed), item.prompt, item.submission, *about))
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
     return random.Random(digest.digest())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rubricate.judge._case import Case
-from rubricate.judge.asking._neutral import NOTE, neutral, neutral_case
+from rubricate.dataset import Item
+from rubricate.judge.asking._neutral import NOTE, neutral, neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     asked_parts,
@@ -88,12 +88,12 @@ class Pair(Prompting):
     form = '{"reason": "...", "verdict": ...}'
     version = PAIR_PROMPT
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        seen, second = neutral_case(case), neutral(case.data.metadata[OTHER])
-        note = "" if seen is case and second == case.data.metadata[OTHER] else NOTE
-        system = template(f"{PAIR_PROMPT}/system").render(guidelines=case.guidelines)
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        seen, second = neutral_item(item), neutral(item.data.metadata[OTHER])
+        note = "" if seen is item and second == item.data.metadata[OTHER] else NOTE
+        system = template(f"{PAIR_PROMPT}/system").render(guidelines=item.guidelines)
         material = template(f"{PAIR_PROMPT}/material").render(
-            tag=code_for((*texts_of(case), second)),
+            tag=code_for((*texts_of(item), second)),
             prompt=seen.prompt,
             context=seen.context,
             reference=seen.reference,

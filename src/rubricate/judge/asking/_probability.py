@@ -19,8 +19,8 @@ from typing import Any, Literal, get_args
 
 import orjson
 
+from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError, UnreadableReply
-from rubricate.judge._case import Case
 from rubricate.judge.asking._choices import (
     CONTENT_FREE,
     choice_question,
@@ -137,38 +137,38 @@ class ProbabilityJudge(ModelJudge):
             )
         return ". ".join(notes) or None
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, item: Item, criterion: Criterion) -> str:
         question = choice_question(criterion)
         if question is None:
             self._explained[criterion.title] = None
-            return super().key(case, criterion)
+            return super().key(item, criterion)
         digest = hashlib.blake2b(self._settings, digest_size=16)
-        for order in self._orders(case, question):
-            request = render_choice(case, question, order, self._shown(case), criterion.note)
+        for order in self._orders(item, question):
+            request = render_choice(item, question, order, self._shown(item), criterion.note)
             for message in request.messages:
                 digest.update(b"\0" + message["content"].encode())
         return digest.hexdigest()
 
-    def _shown(self, case: Case) -> tuple[Example, ...]:
-        return () if self._examples is None else self._examples.for_case(case)
+    def _shown(self, item: Item) -> tuple[Example, ...]:
+        return () if self._examples is None else self._examples.for_item(item)
 
-    def _orders(self, case: Case, question: Question) -> list[tuple[int, ...]]:
+    def _orders(self, item: Item, question: Question) -> list[tuple[int, ...]]:
         turns = range(self._permutations)
-        return [answer_order(question, case, turn, self._shuffle) for turn in turns]
+        return [answer_order(question, item, turn, self._shuffle) for turn in turns]
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         question = choice_question(criterion)
         if question is None:
-            return await super().judge(case, criterion, send)
+            return await super().judge(item, criterion, send)
         counting = _Counting(send)
         views: list[_View] = []
         try:
-            for order in self._orders(case, question):
-                views.append(await self._view(case, criterion, question, order, counting))
+            for order in self._orders(item, question):
+                views.append(await self._view(item, criterion, question, order, counting))
             if _is_open(criterion, views):
                 views = [
-                    await self._view(case, criterion, question, order, counting, sampled=True)
-                    for order in self._orders(case, question)
+                    await self._view(item, criterion, question, order, counting, sampled=True)
+                    for order in self._orders(item, question)
                 ]
         except ModelError as error:
             spent = counting.usage + Usage(requests=error.requests)
@@ -193,7 +193,7 @@ class ProbabilityJudge(ModelJudge):
 
     async def _view(
         self,
-        case: Case,
+        item: Item,
         criterion: Criterion,
         question: Question,
         order: tuple[int, ...],
@@ -204,21 +204,21 @@ class ProbabilityJudge(ModelJudge):
         """What the model says when the answers stand in one order; `sampled`: in replies alone."""
         answers = [question.answers[place] for place in order]
         labels = [answer.label for answer in answers]
-        request = render_choice(case, question, order, self._shown(case), criterion.note)
+        request = render_choice(item, question, order, self._shown(item), criterion.note)
         said = await self._said(request, answers, send, sampled)
         by_label = dict(zip(labels, said.shares, strict=True))
         prior = None
         if self._correct_prior and said.obtained == "logprobs":
-            prior = await self._prior(case, question, order, send)
+            prior = await self._prior(item, question, order, send)
         # What has no value (CANNOT_ASSESS, N/A) is the right answer to a question without content.
         valued = [label for label in labels if criterion.status(label) == "judged"]
         return _View(by_label, said, prior, corrected(by_label, prior or {}, valued))
 
     async def _prior(
-        self, case: Case, question: Question, order: tuple[int, ...], send: _Counting
+        self, item: Item, question: Question, order: tuple[int, ...], send: _Counting
     ) -> dict[str, float] | None:
         """What the model says of a question without content; the same for all items."""
-        free = Case(CONTENT_FREE, CONTENT_FREE, guidelines=case.guidelines)
+        free = Item(CONTENT_FREE, CONTENT_FREE, guidelines=item.guidelines)
         empty = content_free(question)
         request = render_choice(free, empty, order, self._shown(free))
         about = "\0".join(message["content"] for message in request.messages)

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._documents import parse_yaml, read_text, suggestion
-from rubricate.dataset import ContextDocument
+from rubricate.dataset import ContextDocument, Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
-from rubricate.judge.asking._neutral import NOTE, neutral_case
+from rubricate.judge.asking._neutral import NOTE, neutral_item
 from rubricate.judge.asking._prompting import Prompting
 from rubricate.judge.asking._prompts import (
     answer_form,
@@ -115,23 +114,23 @@ class PromptTemplate:
         return cls(read_text(path), name=Path(path).name, file=path)
 
     def render(
-        self, case: Case, criterion: Criterion, examples: tuple[Example, ...] = ()
+        self, item: Item, criterion: Criterion, examples: tuple[Example, ...] = ()
     ) -> tuple[str, str]:
         """The system message and the user's.
 
         Raises:
-            InputError: the template does not work for this case.
+            InputError: the template does not work for this item.
         """
-        seen = neutral_case(case)
+        seen = neutral_item(item)
         values = _values(seen, criterion, examples)
         given = {name: values[name]() for name in self.variables}
         user = self._rendered(self._user, given)
         if "answer_form" not in self.variables:
             user = f"{user}\n\n{values['answer_form']()}"
-        if seen is not case:
+        if seen is not item:
             user = NOTE + user
         if self._system is None:
-            return prefix(case, examples=examples)[0], sendable(user)
+            return prefix(item, examples=examples)[0], sendable(user)
         return sendable(self._rendered(self._system, given)), sendable(user)
 
     @property
@@ -178,8 +177,8 @@ class PromptTemplate:
         for name in self.variables:
             if name not in used:
                 raise self._wrong(f"'{name}' is declared, but not used", self._line_of(name))
-        for case in _PROBES:
-            self.render(case, _CRITERION, _EXAMPLES if case.prompt else ())
+        for item in _PROBES:
+            self.render(item, _CRITERION, _EXAMPLES if item.prompt else ())
 
     def _used(self) -> dict[str, int]:
         """What both templates use, each with the first line that does."""
@@ -318,21 +317,21 @@ class _Shown(tuple[Example, ...]):
 
 
 def _values(
-    case: Case, criterion: Criterion, examples: tuple[Example, ...]
+    item: Item, criterion: Criterion, examples: tuple[Example, ...]
 ) -> dict[str, Callable[[], Any]]:
     """What gives each variable's value."""
-    tag = material_tag(case)
+    tag = material_tag(item)
     return {
-        "submission": lambda: _Fenced("submission", tag, case.submission),
+        "submission": lambda: _Fenced("submission", tag, item.submission),
         "criterion": lambda: _Asked.of(criterion),
         "options": lambda: _Options(criterion.question.answers),
         "answer_form": lambda: answer_form(criterion),
-        "prompt": lambda: _Fenced("task", tag, case.prompt or None),
+        "prompt": lambda: _Fenced("task", tag, item.prompt or None),
         "context": lambda: _Documents(
-            _Document(one.text, one.title or "", tag) for one in case.context
+            _Document(one.text, one.title or "", tag) for one in item.context
         ),
-        "reference": lambda: _Fenced("reference", tag, case.reference),
-        "guidelines": lambda: case.guidelines or "",
+        "reference": lambda: _Fenced("reference", tag, item.reference),
+        "guidelines": lambda: item.guidelines or "",
         "examples": lambda: _Shown(examples),
         "tag": lambda: tag,
     }
@@ -341,8 +340,8 @@ def _values(
 _CRITERION = Criterion(name="probe", requirement="Says something.", note="Anything counts.")
 _EXAMPLES = (Example("p", "s", (ExampleLabel("Says something.", "MET", "It does."),)),)
 _PROBES = (
-    Case("A text."),
-    Case("A text.", "A task.", "Another.", "Be fair.", (ContextDocument("One.", "Two"),)),
+    Item("A text."),
+    Item("A text.", "A task.", "Another.", "Be fair.", (ContextDocument("One.", "Two"),)),
 )
 
 
@@ -379,8 +378,8 @@ class Templated(Prompting):
         shown = replace(request, messages=(Message(role="user", content=content),))
         return super().read(completion, shown)
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        shown = () if self.examples is None else self.examples.for_case(case)
-        system, user = self.template.render(case, criterion, shown)
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        shown = () if self.examples is None else self.examples.for_item(item)
+        system, user = self.template.render(item, criterion, shown)
         messages = (Message(role="system", content=system), Message(role="user", content=user))
         return Request(messages, request_schema(criterion.question.verdict_schema))

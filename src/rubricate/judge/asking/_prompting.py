@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._prompts import PROMPT_VERSION
 from rubricate.judge.asking._replies import Reply, answer_of, read_reply
@@ -82,7 +82,7 @@ class Prompting:
 
     # One criterion
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
+    def request(self, item: Item, criterion: Criterion) -> Request:
         """What is sent: messages, and the schema of the reply."""
         raise NotImplementedError
 
@@ -97,30 +97,30 @@ class Prompting:
             f"object {self.form} and nothing else."
         )
 
-    def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
+    def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
         """The order of the answers, by their places; None for the criterion's own."""
         return None
 
-    def located(self, quote: str, case: Case) -> Evidence:
+    def located(self, quote: str, item: Item) -> Evidence:
         """Where a quote stands."""
-        return locate(quote, case.submission)
+        return locate(quote, item.submission)
 
-    # Keys: where `case_digest` gives none, they are made of the whole request
+    # Keys: where `item_digest` gives none, they are made of the whole request
 
-    def case_digest(self, case: Case) -> bytes | None:
-        """A hash of all that a request has of a case beside the criterion."""
+    def item_digest(self, item: Item) -> bytes | None:
+        """A hash of all that a request has of an item beside the criterion."""
         return None
 
-    def criterion_digest(self, case: Case, criterion: Criterion) -> bytes:
+    def criterion_digest(self, item: Item, criterion: Criterion) -> bytes:
         """A hash of all that a request has of a criterion, and of how its answer is taken."""
         return key_suffix(self.require_evidence, criterion)
 
     # Several criteria, where `criteria_per_call` is not 1
 
-    def group_request(self, case: Case, criteria: Sequence[Criterion]) -> Request:
+    def group_request(self, item: Item, criteria: Sequence[Criterion]) -> Request:
         """What is sent about several criteria, each by its number from 1."""
         raise NotImplementedError
 
-    def group_order(self, case: Case, criteria: Sequence[Criterion]) -> list[int]:
+    def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         """The places of the criteria of one request in the order in which they are asked about."""
         return list(range(len(criteria)))

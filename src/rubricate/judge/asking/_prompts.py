@@ -16,9 +16,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking._examples import Example
-from rubricate.judge.asking._neutral import NOTE, neutral_case
+from rubricate.judge.asking._neutral import NOTE, neutral_item
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Question
 
@@ -52,7 +52,7 @@ CODE_BYTES = 8
 
 
 def render(
-    case: Case,
+    item: Item,
     criterion: Criterion,
     examples: tuple[Example, ...] = (),
     fenced: bool = True,
@@ -62,7 +62,7 @@ def render(
 
     `order` is that of the criterion's answers, by their places; None for the criterion's own.
     """
-    system, material = prefix(case, False, examples, fenced)
+    system, material = prefix(item, False, examples, fenced)
     text, schema = suffix(criterion, order)
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
@@ -73,7 +73,7 @@ def render(
 
 @lru_cache(maxsize=256)
 def prefix(
-    case: Case,
+    item: Item,
     several: bool = False,
     examples: tuple[Example, ...] = (),
     fenced: bool = True,
@@ -83,12 +83,12 @@ def prefix(
 
     `choosing` is for verdicts of one token, without a reason.
     """
-    system = _system_part(case.guidelines, several, examples, fenced, choosing)
-    return sendable(system), sendable(_material_part(case, fenced))
+    system = _system_part(item.guidelines, several, examples, fenced, choosing)
+    return sendable(system), sendable(_material_part(item, fenced))
 
 
 def render_group(
-    case: Case,
+    item: Item,
     criteria: Sequence[Criterion],
     examples: tuple[Example, ...] = (),
     orders: Sequence[tuple[int, ...] | None] | None = None,
@@ -97,7 +97,7 @@ def render_group(
 
     `orders` are those of each criterion's answers.
     """
-    system, material = prefix(case, True, examples)
+    system, material = prefix(item, True, examples)
     text, schema = _group_part(tuple(criteria), None if orders is None else tuple(orders))
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
@@ -169,33 +169,33 @@ def _examples_tag(examples: tuple[Example, ...]) -> str:
     return code_for([text for e in examples for text in (e.prompt, e.submission)])
 
 
-def _material_part(case: Case, fenced: bool) -> str:
-    seen = neutral_case(case) if fenced else case
+def _material_part(item: Item, fenced: bool) -> str:
+    seen = neutral_item(item) if fenced else item
     text = _usual("material" if fenced else "unfenced").render(
-        tag=material_tag(case),
+        tag=material_tag(item),
         prompt=seen.prompt,
         context=seen.context,
         reference=seen.reference,
         submission=seen.submission,
     )
-    return text if seen is case else NOTE + text
+    return text if seen is item else NOTE + text
 
 
-def material_tag(case: Case) -> str:
-    """The code of the tags around a case's material."""
-    return code_for(texts_of(case))
+def material_tag(item: Item) -> str:
+    """The code of the tags around an item's material."""
+    return code_for(texts_of(item))
 
 
-def texts_of(case: Case) -> tuple[str, ...]:
-    """All of a case's material as a judge is shown it, with the note where that is another form."""
-    seen = neutral_case(case)
-    note = () if seen is case else (NOTE,)
+def texts_of(item: Item) -> tuple[str, ...]:
+    """All of an item's material as a judge is shown it, with the note if that is another form."""
+    seen = neutral_item(item)
+    note = () if seen is item else (NOTE,)
     return (*_own_texts(seen), *note)
 
 
-def _own_texts(case: Case) -> tuple[str, ...]:
-    documents = [text or "" for one in case.context for text in (one.title, one.text)]
-    return (case.prompt, *documents, case.reference or "", case.submission)
+def _own_texts(item: Item) -> tuple[str, ...]:
+    documents = [text or "" for one in item.context for text in (one.title, one.text)]
+    return (item.prompt, *documents, item.reference or "", item.submission)
 
 
 def code_for(texts: Iterable[str]) -> str:
@@ -233,11 +233,11 @@ def templates_digest(folder: str) -> bytes:
     return _digest(repr([(file.name, file.read_bytes()) for file in files]))
 
 
-def material_digest(case: Case, examples: tuple[Example, ...], fenced: bool) -> bytes:
+def material_digest(item: Item, examples: tuple[Example, ...], fenced: bool) -> bytes:
     """A hash of what `prefix` is made of, for keys."""
-    texts = (*(texts_of(case) if fenced else _own_texts(case)), case.guidelines or "")
+    texts = (*(texts_of(item) if fenced else _own_texts(item)), item.guidelines or "")
     lengths = [len(text) for text in texts]
-    absent = (case.reference is None, case.guidelines is None)
+    absent = (item.reference is None, item.guidelines is None)
     return _digest("".join((repr((fenced, examples, absent, lengths)), *texts)))
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
-from rubricate.dataset import RubricDataset
+from rubricate.dataset import Item, RubricDataset
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge
 from rubricate.judge.asking import Mode
 from rubricate.judge.builtin._classifier import Classifier
@@ -78,7 +77,7 @@ class BuiltinJudge(Judge):
         rows: list[Labelled] = []
         for index, name in enumerate(dataset.item_ids()):
             rubric, labels = dataset.get_item_rubric(index), dataset.items[index].ground_truth
-            case = Case(
+            item = Item(
                 dataset.items[index].submission,
                 dataset.get_item_prompt(index),
                 dataset.get_item_reference_submission(index),
@@ -87,29 +86,29 @@ class BuiltinJudge(Judge):
                 if not (criterion.needs_judge and _has_words(criterion)):
                     continue
                 if label is not None and criterion.value(str(label)) is not None:
-                    rows.append(Labelled(_inputs(case, criterion), str(label), group=name))
+                    rows.append(Labelled(_inputs(item, criterion), str(label), group=name))
         try:
             classifier, report = refit(rows, seed=seed)
         except ValueError as error:
             raise InputError(str(error)) from None
         return cls(classifier, report, mode=mode)
 
-    def key(self, case: Case, criterion: Criterion) -> str:
+    def key(self, item: Item, criterion: Criterion) -> str:
         identity: tuple[object, ...] = (__version__, self.classifier.identity)
         if self._mode == "probability":
             identity += (self._mode,)
-        content = repr((*identity, _inputs(case, criterion)))
+        content = repr((*identity, _inputs(item, criterion)))
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
         name = criterion.name
         if not _has_words(criterion):
             reason = (
                 "The answers are numbers that nothing is said about: there is nothing to compare."
             )
             return Verdict(name, "abstained", reason=reason, judge=self.name)
-        estimate = self.classifier.estimate(_inputs(case, criterion))
-        if (length := len(case.submission)) > LONGEST:
+        estimate = self.classifier.estimate(_inputs(item, criterion))
+        if (length := len(item.submission)) > LONGEST:
             read = f"Only the first {LONGEST:,} of its {length:,} characters were looked at."
             estimate = replace(estimate, reason=f"{estimate.reason} {read}")
         if estimate.label is None:
@@ -117,7 +116,7 @@ class BuiltinJudge(Judge):
         evidence: tuple[Evidence, ...] = ()
         if estimate.evidence is not None:
             start, end = estimate.evidence
-            evidence = (Evidence(case.submission[start:end], start, end),)
+            evidence = (Evidence(item.submission[start:end], start, end),)
         if self._mode == "probability":
             return self._with_probabilities(criterion, estimate, evidence)
         return Verdict(
@@ -160,7 +159,7 @@ def _has_words(criterion: Criterion) -> bool:
     )
 
 
-def _inputs(case: Case, criterion: Criterion) -> Inputs:
+def _inputs(item: Item, criterion: Criterion) -> Inputs:
     """What the classifier looks at."""
     options: tuple[Option, ...] = ()
     if criterion.labels != BINARY_LABELS:
@@ -170,10 +169,10 @@ def _inputs(case: Case, criterion: Criterion) -> Inputs:
             for label, value in ((label, criterion.value(label)) for label in criterion.labels)
         )
     return Inputs(
-        submission=case.submission[:LONGEST],
+        submission=item.submission[:LONGEST],
         requirement=criterion.requirement,
-        prompt=case.prompt,
-        reference=case.reference,
+        prompt=item.prompt,
+        reference=item.reference,
         options=options,
         ordinal=criterion.scale_type != "nominal",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking import locate
 from rubricate.judge.documents._outline import outline
 from rubricate.judge.documents._prompts import NOTHING_HERE
@@ -23,15 +23,15 @@ LEAST_FINDINGS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Case):
-    """A part of a document as a case of its own; `place` says which it is."""
+class Part(Item):
+    """A part of a document as an item of its own; `place` says which it is."""
 
     place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen(Case):
-    """What is seen of a document as a case of its own; `whole` is the document."""
+class Seen(Item):
+    """What is seen of a document as an item of its own; `whole` is the document."""
 
     whole: str = ""
 
@@ -69,15 +69,15 @@ class Document:
     def _text_of(self, chunk: Chunk) -> str:
         return self.text[chunk.start : chunk.end]
 
-    def part(self, place: int, case: Case) -> Part:
-        """A part as a case, with what belongs to the document."""
+    def part(self, place: int, item: Item) -> Part:
+        """A part as an item, with what belongs to the document."""
         chunk = self.chunks[place]
         return Part(
             self._text_of(chunk),
-            case.prompt,
-            case.reference,
-            case.guidelines,
-            case.context,
+            item.prompt,
+            item.reference,
+            item.guidelines,
+            item.context,
             place=self._place(chunk),
         )
 

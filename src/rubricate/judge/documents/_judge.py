@@ -14,8 +14,8 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge._case import Case
 from rubricate.judge._judge import Judge, hash_of
 from rubricate.judge._parts import part_answer
 from rubricate.judge.asking import ModelJudge, key_suffix, suffix, texts_of
@@ -104,35 +104,35 @@ class DocumentJudge(Judge):
 
     # One criterion
 
-    def key(self, case: Case, criterion: Criterion) -> str:
-        if not self.reads_in_parts(case.submission):
-            return self.whole.key(case, criterion)
+    def key(self, item: Item, criterion: Criterion) -> str:
+        if not self.reads_in_parts(item.submission):
+            return self.whole.key(item, criterion)
         digest = hashlib.blake2b(self._reader.identity, digest_size=16)
         asked = (self._seen.known_as, self._seen.shuffle, self._seen.turn)
         how = (DOCUMENT_PROMPTS, self.chunk_tokens, asked, criterion.tags)
         digest.update(repr(how).encode())
         text, schema = suffix(criterion)
-        for part in (*texts_of(case), case.guidelines or "", text, repr(schema)):
+        for part in (*texts_of(item), item.guidelines or "", text, repr(schema)):
             digest.update(b"\0" + part.encode("utf-8", "surrogatepass"))
         digest.update(key_suffix(self._seen.require_evidence, criterion))
         return digest.hexdigest()
 
-    async def judge(self, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        if not self.reads_in_parts(case.submission):
-            return await self.whole.judge(case, criterion, send)
-        document = document_of(case.submission, self.chunk_tokens, self._count)
+    async def judge(self, item: Item, criterion: Criterion, send: Send) -> Verdict:
+        if not self.reads_in_parts(item.submission):
+            return await self.whole.judge(item, criterion, send)
+        document = document_of(item.submission, self.chunk_tokens, self._count)
         spent = Usage()
         if is_about_the_whole(criterion):
-            seen = replace(case, submission=document.outline)
+            seen = replace(item, submission=document.outline)
             verdict = await self._kept(self._outline, seen, criterion, send)
             if verdict.status != "abstained":
                 return self._described(verdict, criterion, document, Usage(), None)
             spent = verdict.usage
         places = selected(document.relevance, criterion)
-        found = await self._read(document, places, case, criterion, send)
+        found = await self._read(document, places, item, criterion, send)
         if len(places) < len(document.chunks) and not any(map(bears, found.values())):
             others = [place for place in range(len(document.chunks)) if place not in found]
-            found |= await self._read(document, others, case, criterion, send)
+            found |= await self._read(document, others, item, criterion, send)
         spent = sum((finding.usage for finding in found.values()), spent)
         failed = [place for place in sorted(found) if found[place].status == "failed"]
         if failed:
@@ -140,12 +140,12 @@ class DocumentJudge(Judge):
         else:
             seen = Seen(
                 document.findings(found, self.chunk_tokens),
-                case.prompt,
-                case.reference,
-                case.guidelines,
-                case.context,
-                case.data,
-                whole=case.submission,
+                item.prompt,
+                item.reference,
+                item.guidelines,
+                item.context,
+                item.data,
+                whole=item.submission,
             )
             verdict = await self._findings.judge(seen, criterion, send)
         return self._described(verdict, criterion, document, spent, found)
@@ -154,21 +154,21 @@ class DocumentJudge(Judge):
         self,
         document: Document,
         places: Sequence[int],
-        case: Case,
+        item: Item,
         criterion: Criterion,
         send: Send,
     ) -> dict[int, Verdict]:
         """What stands in some parts, by their places."""
         question = question_about(criterion)
         reading = (
-            self._kept(self._reader, document.part(place, case), question, send) for place in places
+            self._kept(self._reader, document.part(place, item), question, send) for place in places
         )
         return dict(zip(places, await _together(reading), strict=True))
 
     @staticmethod
-    async def _kept(judge: ModelJudge, case: Case, criterion: Criterion, send: Send) -> Verdict:
-        key = judge.key(case, criterion)
-        return await part_answer(send, key, criterion, lambda: judge.judge(case, criterion, send))
+    async def _kept(judge: ModelJudge, item: Item, criterion: Criterion, send: Send) -> Verdict:
+        key = judge.key(item, criterion)
+        return await part_answer(send, key, criterion, lambda: judge.judge(item, criterion, send))
 
     def _unread(
         self, criterion: Criterion, failed: Sequence[int], found: dict[int, Verdict], parts: int
@@ -224,17 +224,17 @@ class DocumentJudge(Judge):
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         return self.whole.groups(criteria)
 
-    def keys(self, case: Case, criteria: Sequence[Criterion]) -> list[str]:
-        if not self.reads_in_parts(case.submission):
-            return self.whole.keys(case, criteria)
-        return [self.key(case, criterion) for criterion in criteria]
+    def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
+        if not self.reads_in_parts(item.submission):
+            return self.whole.keys(item, criteria)
+        return [self.key(item, criterion) for criterion in criteria]
 
     async def judge_group(
-        self, case: Case, criteria: Sequence[Criterion], send: Send
+        self, item: Item, criteria: Sequence[Criterion], send: Send
     ) -> list[Verdict]:
-        if not self.reads_in_parts(case.submission):
-            return await self.whole.judge_group(case, criteria, send)
-        return await _together(self.judge(case, criterion, send) for criterion in criteria)
+        if not self.reads_in_parts(item.submission):
+            return await self.whole.judge_group(item, criteria, send)
+        return await _together(self.judge(item, criterion, send) for criterion in criteria)
 
     async def aclose(self) -> None:
         await self.whole.aclose()

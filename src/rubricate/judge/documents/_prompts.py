@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking import (
     NOTE,
     code_for,
     neutral,
-    neutral_case,
+    neutral_item,
     request_schema,
     sendable,
     suffix,
@@ -32,30 +32,30 @@ LABELS = (RELEVANT, NOTHING_HERE)
 """What a reader may find in a part."""
 
 
-def render_part(case: Case, place: str, criterion: Criterion) -> Request:
+def render_part(item: Item, place: str, criterion: Criterion) -> Request:
     """The messages that ask what a part has on a criterion.
 
     Args:
-        case: the part as the submission, with what belongs to the document.
+        item: the part as the submission, with what belongs to the document.
         place: which part it is, and the headings above it.
         criterion: the criterion.
     """
-    return _request(*_part_prefix(case, place), *_finding_suffix(criterion))
+    return _request(*_part_prefix(item, place), *_finding_suffix(criterion))
 
 
 def render_whole(
-    case: Case, kind: str, criterion: Criterion, order: tuple[int, ...] | None = None
+    item: Item, kind: str, criterion: Criterion, order: tuple[int, ...] | None = None
 ) -> Request:
     """The messages that ask for a verdict on the whole.
 
     Args:
-        case: what is seen of the document, as the submission.
+        item: what is seen of the document, as the submission.
         kind: what that is: `findings` or `outline`.
         criterion: the criterion.
         order: the order of its answers; None for its own.
     """
-    system = sendable(_ours("whole_system").render(kind=kind, guidelines=case.guidelines))
-    return _request(system, _material("whole", case, kind=kind), *suffix(criterion, order))
+    system = sendable(_ours("whole_system").render(kind=kind, guidelines=item.guidelines))
+    return _request(system, _material("whole", item, kind=kind), *suffix(criterion, order))
 
 
 def _request(system: str, material: str, text: str, schema: dict[str, Any]) -> Request:
@@ -67,9 +67,9 @@ def _request(system: str, material: str, text: str, schema: dict[str, Any]) -> R
 
 
 @lru_cache(maxsize=64)
-def _part_prefix(case: Case, place: str) -> tuple[str, str]:
-    system = _ours("part_system").render(guidelines=case.guidelines)
-    return sendable(system), _material("part", case, place=place)
+def _part_prefix(item: Item, place: str) -> tuple[str, str]:
+    system = _ours("part_system").render(guidelines=item.guidelines)
+    return sendable(system), _material("part", item, place=place)
 
 
 @lru_cache(maxsize=1024)
@@ -79,18 +79,18 @@ def _finding_suffix(criterion: Criterion) -> tuple[str, dict[str, Any]]:
     return sendable(text), request_schema({"type": "string", "enum": list(LABELS)})
 
 
-def _material(name: str, case: Case, **more: str) -> str:
-    seen = neutral_case(case)
+def _material(name: str, item: Item, **more: str) -> str:
+    seen = neutral_item(item)
     shown = {key: neutral(text) for key, text in more.items()}
     text = _ours(name).render(
-        tag=code_for([*texts_of(case), *shown.values()]),
+        tag=code_for([*texts_of(item), *shown.values()]),
         prompt=seen.prompt,
         context=seen.context,
         reference=seen.reference,
         submission=seen.submission,
         **shown,
     )
-    return sendable(text if seen is case and shown == more else NOTE + text)
+    return sendable(text if seen is item and shown == more else NOTE + text)
 
 
 def _ours(name: str) -> Template:

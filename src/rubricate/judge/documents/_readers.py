@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rubricate.judge._case import Case
+from rubricate.dataset import Item
 from rubricate.judge.asking import Prompting, asking_confidence, locate, turned_order
 from rubricate.judge.documents._document import Part, Seen
 from rubricate.judge.documents._prompts import LABELS, render_part, render_whole
@@ -18,10 +18,10 @@ __all__ = ["PartPrompting", "WholePrompting", "question_about"]
 class PartPrompting(Prompting):
     """A model reads one part for a criterion: notes, quotes, and whether anything bears on it."""
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        assert isinstance(case, Part)
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        assert isinstance(item, Part)
         assert isinstance(criterion, PartQuestion)
-        return render_part(case, case.place, criterion.asked)
+        return render_part(item, item.place, criterion.asked)
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class WholePrompting(Prompting):
         """What keys have of it."""
         return "_ConfidentWholeJudge" if self.states_confidence else "_WholeJudge"
 
-    def order(self, case: Case, criterion: Criterion) -> tuple[int, ...] | None:
-        return turned_order(criterion, case, self.turn, self.shuffle)
+    def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
+        return turned_order(criterion, item, self.turn, self.shuffle)
 
-    def request(self, case: Case, criterion: Criterion) -> Request:
-        request = render_whole(case, self.kind, criterion, self.order(case, criterion))
+    def request(self, item: Item, criterion: Criterion) -> Request:
+        request = render_whole(item, self.kind, criterion, self.order(item, criterion))
         return asking_confidence(request) if self.states_confidence else request
 
-    def located(self, quote: str, case: Case) -> Evidence:
-        return locate(quote, case.whole if isinstance(case, Seen) else case.submission)
+    def located(self, quote: str, item: Item) -> Evidence:
+        return locate(quote, item.whole if isinstance(item, Seen) else item.submission)
 
 
 class PartQuestion(Criterion):
