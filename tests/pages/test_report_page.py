@@ -272,6 +272,7 @@ def test_it_is_light_or_dark_as_the_system_is_and_as_one_chooses(show):
     page.click("#theme")  # light
     page.keyboard.press("t")
     assert background(page) == dark
+    page.wait_for_timeout(300)  # what a page stores, another process of the browser writes down
     page.reload()
     page.wait_for_selector("body[data-ready]")
     assert background(page) == dark
