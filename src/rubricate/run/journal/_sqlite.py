@@ -38,6 +38,8 @@ _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
 _MOST = 1 << 18
 """Bytes of earlier exchanges that further ones under a key are put behind."""
+_PACKED_FROM = 4096
+"""Bytes of a text from which on it is packed."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -299,7 +301,12 @@ def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | 
 
 
 def _deflated(text: bytes) -> bytes:
-    """A text as zlib packs it, with memory after its length: 256 kB anew for each is dear."""
+    """A text in zlib's format; one of a few pages as it is, for packing it takes too long.
+
+    The memory is after its length: 256 kB anew for each is dear.
+    """
+    if len(text) < _PACKED_FROM:
+        return zlib.compress(text, 0)
     window = min(zlib.MAX_WBITS, max(9, len(text).bit_length()))
     packing = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 6))
     return packing.compress(text) + packing.flush()
