@@ -68,6 +68,24 @@ def test_a_sub_room_is_entered_by_its_door():
                 assert owner in path.parents, f"{path} goes past {owner}'s door to {module}"
 
 
+KINDS_OF_JUDGES = {
+    *("BuiltinJudge", "Cascade", "DocumentJudge", "ModelJudge", "Panel", "People"),
+    *("ProbabilityJudge", "RecordedJudge"),
+}
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_nobody_outside_its_room_asks_which_judge_it_has(path):
+    if path.relative_to(SOURCE).parts[0] == "judge":
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            asked = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
+            assert not asked & KINDS_OF_JUDGES, f"{path}:{node.lineno}: {ast.unparse(node)}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr"):
+            assert ast.unparse(node.args[0]) != "judge", f"{path}:{node.lineno}"
+
+
 def test_the_architecture_draws_every_room_and_no_other():
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
     drawing = page.split("```")[1]
