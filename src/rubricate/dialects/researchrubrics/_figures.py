@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate.dialects.researchrubrics._tasks import NOT_SATISFIED, SATISFIED
 from rubricate.errors import InputError
@@ -34,6 +34,7 @@ __all__ = [
     "lines_of",
 ]
 
+_T = TypeVar("_T")
 LABELS = (SATISFIED, NOT_SATISFIED)
 CONVENTIONS = (
     "F1 is macro-F1: the mean over the verdicts that either side gave; F1(0) counts a verdict that "
@@ -261,7 +262,7 @@ class Figures(Report):
 
     def sections(self) -> Iterator[Section]:
         """Compliance by report, axis, domain and system; differences, and agreement with people."""
-        yield _table_of_reports(self.reports)
+        yield _table(self.reports, _OF_REPORT)
         for heading, groups in (
             ("axis", self.axes),
             ("domain", self.domains),
@@ -269,13 +270,13 @@ class Figures(Report):
         ):
             if groups:
                 yield GAP
-                yield _table_of_groups(heading, groups)
+                yield _table(groups, {heading: lambda one: one.name, **_OF_GROUP})
         if self.differences:
             yield GAP
-            yield _table_of_differences(self.differences)
+            yield _table(self.differences, _OF_DIFFERENCE)
         if self.agreement:
             yield GAP
-            yield _table_of_agreement(self.agreement)
+            yield _table(self.agreement, _OF_AGREEMENT)
             yield say(CONVENTIONS, "quiet")
 
 
@@ -463,87 +464,44 @@ def _zero_f1(found: LabelAgreement) -> float | None:
 # How they are shown
 
 
-def _table_of_reports(reports: Iterable[ReportFigures]) -> Table:
+def _table(rows: Iterable[_T], columns: Mapping[str, Callable[[_T], str]]) -> Table:
+    """A table of a column of names and others of figures, by what each says of a row."""
+    heading, *others = columns
     return Table(
-        [
-            Column("report", is_text=True),
-            *numbers("domain", "compliance", "lowest", "highest", "judged", "missing"),
-        ],
-        [
-            Row(
-                [
-                    f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
-                    one.domain,
-                    figure(one.compliance.value, 3),
-                    figure(one.compliance.lowest, 3),
-                    figure(one.compliance.highest, 3),
-                    str(one.compliance.judged),
-                    str(one.compliance.missing),
-                ]
-            )
-            for one in reports
-        ],
+        [Column(heading, is_text=True), *numbers(*others)],
+        [Row([told(row) for told in columns.values()]) for row in rows],
     )
 
 
-def _table_of_groups(heading: str, groups: Iterable[GroupFigures]) -> Table:
-    return Table(
-        [
-            Column(heading, is_text=True),
-            *numbers("compliance [95 %]", "lowest", "highest", "reports", "without", "missing"),
-        ],
-        [
-            Row(
-                [
-                    one.name,
-                    str(one.mean),
-                    figure(one.lowest, 3),
-                    figure(one.highest, 3),
-                    str(one.reports),
-                    str(one.without),
-                    str(one.missing),
-                ]
-            )
-            for one in groups
-        ],
-    )
-
-
-def _table_of_differences(differences: Iterable[SystemDifference]) -> Table:
-    return Table(
-        [Column("difference", is_text=True), *numbers("by [95 %]", "p", "tasks")],
-        [
-            Row(
-                [
-                    f"{one.b} - {one.a}",
-                    str(one.comparison.bootstrapped),
-                    p_text(one.comparison.permutation.p_value),
-                    str(one.comparison.n),
-                ]
-            )
-            for one in differences
-        ],
-    )
-
-
-def _table_of_agreement(parts: Iterable[AgreementFigures]) -> Table:
-    return Table(
-        [
-            Column("with people", is_text=True),
-            *numbers("n", "F1 [95 %]", "F1(0)", "F1 by task", "F1(0) by task", "pooled kappa"),
-        ],
-        [
-            Row(
-                [
-                    one.name,
-                    str(one.agreement.n),
-                    str(one.macro_f1),
-                    figure(one.macro_f1_zero, 3),
-                    figure(one.macro_f1_by_task, 3),
-                    figure(one.macro_f1_zero_by_task, 3),
-                    str(one.pooled_kappa),
-                ]
-            )
-            for one in parts
-        ],
-    )
+_OF_REPORT: dict[str, Callable[[ReportFigures], str]] = {
+    "report": lambda one: f"{one.system}/{one.sample_id}" if one.system else one.sample_id,
+    "domain": lambda one: one.domain,
+    "compliance": lambda one: figure(one.compliance.value, 3),
+    "lowest": lambda one: figure(one.compliance.lowest, 3),
+    "highest": lambda one: figure(one.compliance.highest, 3),
+    "judged": lambda one: str(one.compliance.judged),
+    "missing": lambda one: str(one.compliance.missing),
+}
+_OF_GROUP: dict[str, Callable[[GroupFigures], str]] = {
+    "compliance [95 %]": lambda one: str(one.mean),
+    "lowest": lambda one: figure(one.lowest, 3),
+    "highest": lambda one: figure(one.highest, 3),
+    "reports": lambda one: str(one.reports),
+    "without": lambda one: str(one.without),
+    "missing": lambda one: str(one.missing),
+}
+_OF_DIFFERENCE: dict[str, Callable[[SystemDifference], str]] = {
+    "difference": lambda one: f"{one.b} - {one.a}",
+    "by [95 %]": lambda one: str(one.comparison.bootstrapped),
+    "p": lambda one: p_text(one.comparison.permutation.p_value),
+    "tasks": lambda one: str(one.comparison.n),
+}
+_OF_AGREEMENT: dict[str, Callable[[AgreementFigures], str]] = {
+    "with people": lambda one: one.name,
+    "n": lambda one: str(one.agreement.n),
+    "F1 [95 %]": lambda one: str(one.macro_f1),
+    "F1(0)": lambda one: figure(one.macro_f1_zero, 3),
+    "F1 by task": lambda one: figure(one.macro_f1_by_task, 3),
+    "F1(0) by task": lambda one: figure(one.macro_f1_zero_by_task, 3),
+    "pooled kappa": lambda one: str(one.pooled_kappa),
+}
