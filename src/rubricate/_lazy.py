@@ -7,7 +7,8 @@ A door (`__init__.py`) imports its names for type checkers alone, and lists them
     else:
         __getattr__, __dir__ = lazy_door(__name__)
 
-Where each name comes from is read from those imports, so that it is written once.
+Where each name comes from is read from those imports, so that it is written once. A door calls this
+itself: it is its own code that is read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from types import CodeType
 from typing import Any
 
 __all__ = ["lazy_door"]
@@ -27,13 +29,11 @@ def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
     Args:
         door: the module's name; in its `if TYPE_CHECKING` it says `from MODULE import NAME`.
     """
-    module = sys.modules[door]
+    module, code = sys.modules[door], sys._getframe(1).f_code
 
     @cache
     def homes() -> dict[str, str]:
-        from inspect import getsource
-
-        return _imports_for_types(getsource(module))
+        return _imported(code)
 
     def load(name: str) -> Any:
         home = None if name.startswith("_") else homes().get(name)
@@ -46,15 +46,17 @@ def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
     return load, lambda: sorted(module.__all__)
 
 
-def _imports_for_types(source: str) -> dict[str, str]:
-    """Each name that a module imports in `if TYPE_CHECKING`, and the module that it is in."""
-    import ast  # late, as `inspect` is: importing the package loads neither
+def _imported(code: CodeType) -> dict[str, str]:
+    """Each name that a module's code imports from another one, executed or not, and from which.
 
-    return {
-        alias.name: imported.module or ""
-        for block in ast.parse(source).body
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-        for imported in block.body
-        if isinstance(imported, ast.ImportFrom)
-        for alias in imported.names
-    }
+    It is the compiled code, since the source need not be there (in a frozen application).
+    """
+    import dis  # late: importing the package does not load it
+
+    found, home = {}, ""
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            home = step.argval
+        elif step.opname == "IMPORT_FROM":
+            found[step.argval] = home
+    return found
