@@ -12,10 +12,10 @@ from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 from rubricate.run._computed import CODE
 from rubricate.run._plan import Plan
 
-__all__ = ["Asked", "Bench", "Calibrate", "Call", "JudgedItem"]
+__all__ = ["Asked", "Calibrate", "Call", "JudgedItem", "Stages"]
 
-Group = tuple[list[Criterion], list[str]]
-"""Criteria that are asked about together, and their names."""
+Group = list[Criterion]
+"""Criteria that are asked about together."""
 NOT_RUN = Failure("not_run", "the run ended before this was judged")
 
 
@@ -37,21 +37,20 @@ class Calibrate(Protocol):
 
 
 class Asked(NamedTuple):
-    """A criterion to be judged, its name, and the key of the answer."""
+    """A criterion to be judged, and the key of the answer."""
 
     criterion: Criterion
-    name: str
     key: str
 
 
 class Call(NamedTuple):
     """The criteria of an item that a judge is asked about together, mostly one.
 
-    `seat` is the judge's place on the bench, and `suffix` what the keys of its replicate end in.
-    `failed_before` says that it failed in an earlier run.
+    `voter` is the judge's index among all of the run, and `suffix` what the keys of its replicate
+    end in. `failed_before` says that it failed in an earlier run.
     """
 
-    seat: int
+    voter: int
     judge: Judge
     suffix: str
     asked: list[Asked]
@@ -73,12 +72,12 @@ class Call(NamedTuple):
 class JudgedItem:
     """An item at an index of its dataset, and its verdicts by criterion name.
 
-    `votes` are those of several judges so far, by criterion name and the judge's seat. `alike` are
-    the seats without a vote on a criterion, by its name: their judge would be asked what another
-    is asked already, in the same words. `escalated` are the criteria that go on to the next stage
-    of a cascade, by its place. `followers` are the calls that wait for the first one to the same
-    judge, by its seat; `led` are the seats whose first call has ended.
-    `keys` are the journal's keys of all judgements so far, as `votes`.
+    `votes` are those of several judges so far, by criterion name and voter. `alike` are the voters
+    without a vote on a criterion, by its name: they would be asked what another is asked already,
+    in the same words. `escalated` are the criteria that go on to the next stage of a cascade, by
+    its index. `followers` are the calls that wait for the first one to the same voter; `led` are
+    the voters whose first call has ended. `keys` are the journal's keys of all judgements so far,
+    as `votes`.
     """
 
     item: Item
@@ -98,26 +97,26 @@ class JudgedItem:
         """
         first: list[Call] = []
         for call in calls:
-            if not call.needs_judge or call.seat in self.led:
+            if not call.needs_judge or call.voter in self.led:
                 first.append(call)
-            elif call.seat in self.followers:
-                self.followers[call.seat].append(call)
+            elif call.voter in self.followers:
+                self.followers[call.voter].append(call)
             else:
-                self.followers[call.seat] = []
+                self.followers[call.voter] = []
                 first.append(call)
         return first
 
     def leads(self, call: Call) -> bool:
         """Whether others wait, or may come to wait, for a call."""
-        return call.needs_judge and call.seat in self.followers
+        return call.needs_judge and call.voter in self.followers
 
-    def follow(self, seat: int) -> list[Call]:
+    def follow(self, voter: int) -> list[Call]:
         """The calls to a judge that have waited for the first one, which has ended."""
-        self.led.add(seat)
-        return self.followers.pop(seat, [])
+        self.led.add(voter)
+        return self.followers.pop(voter, [])
 
 
-class Bench:
+class Stages:
     """The judges of a run: one, those of a panel, or those of a cascade's stages.
 
     Those of a stage all judge what needs a judge; those of the next one, what did not stand.
@@ -144,18 +143,18 @@ class Bench:
         self._grouped_rubric: Rubric | None = None
         self._grouped: dict[int, list[Group]] = {}
         self._stage_of: list[int] = []
-        self._seats: list[range] = []
+        self._voters: list[range] = []
         self._calibrated = [
             calibrate is not None and calibrate.fits(one.judge) for one in self._members
         ]
-        for place, stage in enumerate(self._stages):
+        for index, stage in enumerate(self._stages):
             first = len(self._stage_of)
-            self._stage_of += [place] * len(stage.members)
-            self._seats.append(range(first, len(self._stage_of)))
+            self._stage_of += [index] * len(stage.members)
+            self._voters.append(range(first, len(self._stage_of)))
 
     def judgements(self, plan: Plan) -> int:
         """How many judgements a plan takes, of a cascade those of the first stage."""
-        return plan.verdicts + plan.asked * (len(self._seats[0]) - 1)
+        return plan.verdicts + plan.asked * (len(self._voters[0]) - 1)
 
     def most_judgements(self, plan: Plan) -> int:
         """How many judgements a plan takes where everything goes on to the last stage."""
@@ -166,17 +165,17 @@ class Bench:
         return self._judge.note if self._asks else None
 
     @property
-    def stages(self) -> int:
+    def count(self) -> int:
         """How many stages there are, 1 without a cascade."""
         return len(self._stages)
 
-    def stage_of(self, seat: int) -> int:
-        """The place of the stage that a seat belongs to, from 0."""
-        return self._stage_of[seat]
+    def stage_of(self, voter: int) -> int:
+        """The index of the stage that a voter belongs to."""
+        return self._stage_of[voter]
 
-    def may_escalate(self, seat: int) -> bool:
-        """Whether what the judge at a seat says can take further calls."""
-        return self._stage_of[seat] < len(self._stages) - 1
+    def may_escalate(self, voter: int) -> bool:
+        """Whether what a voter says can take further calls."""
+        return self._stage_of[voter] < len(self._stages) - 1
 
     def calls(
         self, item: JudgedItem, stage: int = 0, names: Collection[str] | None = None
@@ -190,80 +189,79 @@ class Bench:
         """
         shown, rubric = item.item, item.item.rubric
         calls: list[Call] = []
-        for seat in self._seats[stage]:
-            member = self._members[seat]
+        for voter in self._voters[stage]:
+            member = self._members[voter]
             judge, suffix = member.judge, member.suffix
-            for criteria, called in self._groups(rubric, seat):
+            for criteria in self._groups(rubric, voter):
                 if len(criteria) == 1:
-                    criterion, name = criteria[0], called[0]
-                    if names is not None and name not in names:
+                    criterion = criteria[0]
+                    if names is not None and criterion.name not in names:
                         continue
                     if criterion.needs_judge:
                         key = judge.key(shown, criterion) + suffix
-                        calls.append(Call(seat, judge, suffix, [Asked(criterion, name, key)]))
+                        calls.append(Call(voter, judge, suffix, [Asked(criterion, key)]))
                     else:
                         key = CODE.key(shown, criterion)
-                        calls.append(Call(seat, CODE, "", [Asked(criterion, name, key)]))
+                        calls.append(Call(voter, CODE, "", [Asked(criterion, key)]))
                     continue
                 keys = judge.keys(shown, criteria)
                 asked = [
-                    Asked(criterion, name, key + suffix)
-                    for criterion, name, key in zip(criteria, called, keys, strict=True)
-                    if names is None or name in names
+                    Asked(criterion, key + suffix)
+                    for criterion, key in zip(criteria, keys, strict=True)
+                    if names is None or criterion.name in names
                 ]
                 if asked:
-                    calls.append(Call(seat, judge, suffix, asked))
-        return calls if len(self._seats[stage]) == 1 else _each_once(item, calls)
+                    calls.append(Call(voter, judge, suffix, asked))
+        return calls if len(self._voters[stage]) == 1 else _each_once(item, calls)
 
-    def _groups(self, rubric: Rubric, seat: int) -> list[Group]:
-        """The criteria that the judge at a seat is asked about together, with their names."""
+    def _groups(self, rubric: Rubric, voter: int) -> list[Group]:
+        """The criteria that a voter is asked about together."""
         if rubric is not self._grouped_rubric:  # most often all items have the same
             self._grouped_rubric, self._grouped = rubric, {}
-        found = self._grouped.get(seat)
+        found = self._grouped.get(voter)
         if found is None:
-            criteria, names = list(rubric), rubric.names
-            asked = [place for place, one in enumerate(criteria) if one.needs_judge]
-            judge = self._members[seat].judge
+            criteria = list(rubric)
+            asked = [index for index, one in enumerate(criteria) if one.needs_judge]
+            judge = self._members[voter].judge
             groups = [
-                [asked[place] for place in group]
-                for group in judge.groups([criteria[place] for place in asked])
+                [asked[index] for index in group]
+                for group in judge.groups([criteria[index] for index in asked])
             ]
-            if not seat:  # what is computed is computed once, beside what the first is asked
-                groups += [[place] for place, one in enumerate(criteria) if not one.needs_judge]
-            found = self._grouped[seat] = [
-                ([criteria[place] for place in group], [names[place] for place in group])
-                for group in sorted(groups)
+            if not voter:  # what is computed is computed once, beside what the first is asked
+                groups += [[index] for index, one in enumerate(criteria) if not one.needs_judge]
+            found = self._grouped[voter] = [
+                [criteria[index] for index in group] for group in sorted(groups)
             ]
         return found
 
-    def take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
+    def take(self, item: JudgedItem, voter: int, asked: Asked, verdict: Verdict) -> None:
         """Note a judgement; the last one of a stage on a criterion has its votes counted.
 
         What comes of it stands, or is noted in `item.escalated`.
         """
-        if self._calibrated[seat] and self._calibrate is not None:
+        if self._calibrated[voter] and self._calibrate is not None:
             verdict = self._calibrate(asked.criterion, verdict)
-        item.keys.setdefault(asked.name, {})[seat] = asked.key
+        item.keys.setdefault(asked.criterion.name, {})[voter] = asked.key
         if len(self._members) == 1 or not asked.criterion.needs_judge:
-            item.verdicts[asked.name] = verdict
+            item.verdicts[asked.criterion.name] = verdict
             return
-        votes = item.votes.setdefault(asked.name, {})
-        votes[seat] = verdict
-        place = self._stage_of[seat]
-        stage, seats = self._stages[place], self._seats[place]
-        alike = item.alike.get(asked.name, ())
-        if any(one not in votes and one not in alike for one in seats):
+        votes = item.votes.setdefault(asked.criterion.name, {})
+        votes[voter] = verdict
+        index = self._stage_of[voter]
+        stage, voters = self._stages[index], self._voters[index]
+        alike = item.alike.get(asked.criterion.name, ())
+        if any(one not in votes and one not in alike for one in voters):
             return
-        if any(one in votes and votes[one].error == NOT_RUN for one in seats):
-            item.verdicts[asked.name] = self.not_run(asked.name, votes)
+        if any(one in votes and votes[one].error == NOT_RUN for one in voters):
+            item.verdicts[asked.criterion.name] = self.not_run(asked.criterion.name, votes)
             return
-        counted = stage.judge.verdict(asked.criterion, [votes.get(one) for one in seats])
+        counted = stage.judge.verdict(asked.criterion, [votes.get(one) for one in voters])
         if len(self._stages) > 1:
             if not stage.stands(counted):
-                item.escalated.setdefault(place + 1, []).append(asked.name)
+                item.escalated.setdefault(index + 1, []).append(asked.criterion.name)
                 return
-            counted = self._judge.at_stage(place, counted, self._named(votes))
-        item.verdicts[asked.name] = counted
+            counted = self._judge.at_stage(index, counted, self._named(votes))
+        item.verdicts[asked.criterion.name] = counted
 
     def escalations(self, item: JudgedItem, *, waits: bool = True) -> list[Call]:
         """The calls for what of an item goes on to its next stage; asked for once.
@@ -280,8 +278,8 @@ class Bench:
     def _is_awaited(self, item: JudgedItem, stage: int, names: Collection[str]) -> bool:
         """Whether more criteria may come to a stage that asks about several at once."""
         rubric = item.item.rubric
-        groups = (group for seat in self._seats[stage] for group in self._groups(rubric, seat))
-        return any(len(called) > 1 for _, called in groups) and any(
+        groups = (group for voter in self._voters[stage] for group in self._groups(rubric, voter))
+        return any(len(group) > 1 for group in groups) and any(
             one.needs_judge and one.name not in item.verdicts and one.name not in names
             for one in rubric
         )
@@ -293,7 +291,9 @@ class Bench:
 
     def _named(self, votes: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
         """Verdicts in their judges' order, under their judges' names."""
-        return tuple(replace(votes[seat], judge=self._members[seat].name) for seat in sorted(votes))
+        return tuple(
+            replace(votes[voter], judge=self._members[voter].name) for voter in sorted(votes)
+        )
 
 
 def _each_once(item: JudgedItem, calls: list[Call]) -> list[Call]:
@@ -303,10 +303,10 @@ def _each_once(item: JudgedItem, calls: list[Call]) -> list[Call]:
     for call in calls:
         left: list[Asked] = []
         for asked in call.asked:
-            if (asked.name, asked.key) in keys:
-                item.alike.setdefault(asked.name, set()).add(call.seat)
+            if (asked.criterion.name, asked.key) in keys:
+                item.alike.setdefault(asked.criterion.name, set()).add(call.voter)
             else:
-                keys.add((asked.name, asked.key))
+                keys.add((asked.criterion.name, asked.key))
                 left.append(asked)
         if left:
             once.append(call._replace(asked=left))

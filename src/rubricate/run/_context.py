@@ -127,7 +127,7 @@ class Context(Judgement):
         async with run.locks.of(key):
             record = run.answers.known([key]).records.get(key)
             if record is not None and record["status"] != "failed":
-                verdict = verdict_from_record(record, criterion, name)
+                verdict = verdict_from_record(record, criterion)
                 progress.parts_known += 1
                 progress.saved += verdict.usage
                 self._known += verdict.usage

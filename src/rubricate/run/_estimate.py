@@ -17,7 +17,7 @@ from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
-from rubricate.run._calls import Asked, Bench, Calibrate, Call, JudgedItem
+from rubricate.run._calls import Asked, Calibrate, Call, JudgedItem, Stages
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, MemoryJournal, SQLiteJournal, verdict_from_record
@@ -154,7 +154,7 @@ class _Counting:
         """What is known of a part of a judgement, else something in its place."""
         record = self._answers.known([key]).records.get(key)
         if record is not None and record["status"] != "failed":
-            return verdict_from_record(record, criterion, criterion.name)
+            return verdict_from_record(record, criterion)
         await ask()
         return Verdict(criterion.name, "judged", reason=NOTES)
 
@@ -171,7 +171,7 @@ async def estimate(
     journal = None if options.fresh else _existing(options.run_dir, JOURNAL_NAME)
     cache = _existing(options.cache, CACHE_NAME)
     plan = Plan(dataset, options.limit, allow_code=options.allow_code)
-    bench, documents = Bench(judge, calibrate), DocumentWork()
+    stages, documents = Stages(judge, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
         own = MemoryJournal() if journal is None else SQLiteJournal(journal)
@@ -184,13 +184,13 @@ async def estimate(
             if given.unreadable is not None:
                 continue
             item = JudgedItem(given, index)
-            calls = bench.calls(item)
+            calls = stages.calls(item)
             further -= sum(map(len, item.alike.values()))
             open_at: dict[str, int] = {}
             while calls:
                 for call, left, found in _looked_up(calls, answers, only_failed):
                     for asked, verdict in found:
-                        bench.take(item, call.seat, asked, verdict)
+                        stages.take(item, call.voter, asked, verdict)
                         known += 1
                     if left and _is_new(left, counted):
                         judged = await call.judge.judge_group(
@@ -198,12 +198,12 @@ async def estimate(
                         )
                         for verdict in judged:
                             documents.add(verdict)
-                    open_at |= {asked.name: bench.stage_of(call.seat) for asked in left}
-                calls = bench.escalations(item, waits=False)
+                    open_at |= {asked.criterion.name: stages.stage_of(call.voter) for asked in left}
+                calls = stages.escalations(item, waits=False)
                 further += sum(len(call.asked) for call in calls)
-            for stage in range(1, bench.stages):
+            for stage in range(1, stages.count):
                 names = [name for name, at in open_at.items() if at < stage]
-                calls = bench.calls(item, stage, names)
+                calls = stages.calls(item, stage, names)
                 for call, left, _ in _looked_up(calls, answers, only_failed):
                     if left and _is_new(left, counted):
                         criteria = _criteria(left)
@@ -215,7 +215,7 @@ async def estimate(
     priced = low.cost is not None and high.cost is not None
     return RunEstimate(
         plan.items,
-        bench.judgements(plan) + further,
+        stages.judgements(plan) + further,
         known,
         sure.models.total(),
         sure.models.total() + possible.models.total(),
@@ -238,7 +238,7 @@ def _looked_up(
         for asked in call.asked:
             record = records.get(asked.key)
             if record is not None and record["status"] != "failed":
-                verdict = verdict_from_record(record, asked.criterion, asked.name)
+                verdict = verdict_from_record(record, asked.criterion)
                 found.append((asked, verdict))
             elif asked.criterion.needs_judge and (record is not None or not only_failed):
                 left.append(asked)

@@ -16,7 +16,7 @@ from rubricate._sync import running_loop
 from rubricate.dataset import Item
 from rubricate.judge import Send, keyed
 from rubricate.rubric import Failure, Usage, Verdict
-from rubricate.run._calls import NOT_RUN, Asked, Bench, Call, JudgedItem
+from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
 from rubricate.run._kept import Kept
@@ -56,7 +56,7 @@ class Execution:
 
     Args:
         plan: the items.
-        bench: who judges.
+        stages: who judges.
         answers: what is known, and where answers are kept.
         sender: how the judge reaches models.
         concurrency: how many calls, and parts of calls, are in flight at most.
@@ -77,7 +77,7 @@ class Execution:
     def __init__(
         self,
         plan: Plan,
-        bench: Bench,
+        stages: Stages,
         answers: Answers,
         sender: Sender,
         *,
@@ -93,7 +93,7 @@ class Execution:
     ) -> None:
         self.not_run = 0
         self._items = enumerate(plan)
-        self._bench = bench
+        self._stages = stages
         self._answers = answers
         self._sender = sender
         self._spending = Spending(budget.max_cost, progress)
@@ -114,7 +114,7 @@ class Execution:
             locks=Locks(),
         )
         self._concurrency = concurrency
-        self._first_workers = min(concurrency, bench.most_judgements(plan))
+        self._first_workers = min(concurrency, stages.most_judgements(plan))
         self._workers: set[asyncio.Task[None]] = set()
         self._begin: Callable[[int], None] = lambda more: None
         self._aside = 0  # calls that wait to be sent again
@@ -183,13 +183,13 @@ class Execution:
         for name in item.item.rubric.names:
             if name not in item.verdicts:
                 self.not_run += 1
-                item.verdicts[name] = self._bench.not_run(name, item.votes.get(name))
+                item.verdicts[name] = self._stages.not_run(name, item.votes.get(name))
                 self._tell(item, name)
         return item
 
     def _opened(self, item: JudgedItem) -> list[Call]:
         """The calls that an item takes, once the verdicts that are known are taken."""
-        calls = self._bench.calls(item)
+        calls = self._stages.calls(item)
         if item.alike:
             self._progress.total -= sum(map(len, item.alike.values()))
         return self._unknown(item, calls)
@@ -210,16 +210,18 @@ class Execution:
             for asked in call.asked:
                 record = known.get(asked.key)
                 if record is None and self._only_failed:
-                    not_run = Verdict(asked.name, "failed", error=NOT_RUN, judge=call.judge.name)
-                    self._take(item, call.seat, asked, not_run)
+                    not_run = Verdict(
+                        asked.criterion.name, "failed", error=NOT_RUN, judge=call.judge.name
+                    )
+                    self._take(item, call.voter, asked, not_run)
                     progress.done += 1
                 elif record is None or record["status"] == "failed":
                     left.append(asked)
                     if record is not None:
                         failed.add(asked.key)
                 else:
-                    verdict = verdict_from_record(record, asked.criterion, asked.name)
-                    self._take(item, call.seat, asked, verdict)
+                    verdict = verdict_from_record(record, asked.criterion)
+                    self._take(item, call.voter, asked, verdict)
                     progress.count(verdict)
                     progress.cached += asked.key in cached
                     progress.resumed += asked.key not in cached
@@ -246,17 +248,17 @@ class Execution:
 
     def _escalated(self, item: JudgedItem) -> list[Call]:
         """The calls that what was taken last makes needed at a further stage of a cascade."""
-        calls = self._bench.escalations(item) if item.escalated else []
+        calls = self._stages.escalations(item) if item.escalated else []
         if not calls:
             return []
         self._progress.total += sum(len(call.asked) for call in calls)
         return self._unknown(item, calls)
 
-    def _take(self, item: JudgedItem, seat: int, asked: Asked, verdict: Verdict) -> None:
+    def _take(self, item: JudgedItem, voter: int, asked: Asked, verdict: Verdict) -> None:
         """Note a judgement, and tell of the verdict if it is complete."""
-        self._bench.take(item, seat, asked, verdict)
-        if self._tells and asked.name in item.verdicts:
-            self._tell(item, asked.name)
+        self._stages.take(item, voter, asked, verdict)
+        if self._tells and asked.criterion.name in item.verdicts:
+            self._tell(item, asked.criterion.name)
 
     def _tell(self, item: JudgedItem, name: str) -> None:
         verdict = item.verdicts[name]
@@ -379,7 +381,7 @@ class Execution:
             item, call = found
             if call is not None:
                 leads = self._leader_first and item.leads(call)
-                make = self._led if leads or self._bench.may_escalate(call.seat) else self._made
+                make = self._led if leads or self._stages.may_escalate(call.voter) else self._made
                 if not await make(item, call):
                     return
             if len(item.verdicts) == len(item.item.rubric):
@@ -396,7 +398,7 @@ class Execution:
         finally:
             self._leaders -= 1
             if item.leads(call):
-                self._ready.extend((item, one) for one in item.follow(call.seat))
+                self._ready.extend((item, one) for one in item.follow(call.voter))
             self._more.set()
             self._more.clear()
 
@@ -457,9 +459,11 @@ class Execution:
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
         for one, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
-            if verdict.criterion != one.name:  # a criterion without a name of its own
-                verdict = replace(judged, criterion=one.name)
-            self._take(item, call.seat, one, verdict)
+            if (
+                verdict.criterion != one.criterion.name
+            ):  # a judge of one's own may call it otherwise
+                verdict = replace(judged, criterion=one.criterion.name)
+            self._take(item, call.voter, one, verdict)
             self._answers.put(
                 one.key,
                 verdict_record(verdict),

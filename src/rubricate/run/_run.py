@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rubricate.dataset import Gradable
 from rubricate.judge import Judge, People
 from rubricate.rubric import Scoring
-from rubricate.run._calls import Bench, Calibrate, JudgedItem
+from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, OnVerdict
 from rubricate.run._options import RunOptions
@@ -79,8 +79,8 @@ async def run(
     begin = time.perf_counter()
     plan = Plan(dataset, options.limit, allow_code=options.allow_code)
     scoring, limits, folder = part(Scoring, options), part(Limits, options), storage.folder
-    bench = Bench(judge, calibrate, asks=plan.asked > 0)
-    progress = Progress(total=bench.judgements(plan))
+    stages = Stages(judge, calibrate, asks=plan.asked > 0)
+    progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
     people = judge.people
     on_progress = options.on_progress or (lambda progress: None)
@@ -134,10 +134,10 @@ async def run(
             )
         )
         results = stack.enter_context(folder.begin(plan)) if folder else None
-        span = RunSpan(bench.name, dataset.name, progress.total)
+        span = RunSpan(stages.name, dataset.name, progress.total)
         execution = Execution(
             plan,
-            bench,
+            stages,
             answers,
             sender,
             concurrency=limits.concurrency,
@@ -174,8 +174,8 @@ async def run(
             listeners.on_end(
                 span.end(
                     Outcome(
-                        judge=bench.name,
-                        note=bench.note,
+                        judge=stages.name,
+                        note=stages.note,
                         fingerprint=_fingerprint(judge, calibrate),
                         calibration=None if calibrate is None else calibrate.reference,
                         prompt_version=judge.prompt_version,
@@ -192,7 +192,7 @@ async def run(
                         partial=scoring.partial,
                         length_penalty=scoring.penalty,
                         judges=tuple(dict.fromkeys(judge.voters)),
-                        stages=judge.stages if bench.stages > 1 else (),
+                        stages=judge.stages if stages.count > 1 else (),
                         aggregation=judge.aggregation,
                         weights=judge.weights if held is None else held.panel.weights,
                         run_dir=folder.path if folder else None,

@@ -59,7 +59,7 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
     return record
 
 
-def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str) -> Verdict:
+def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict:
     """The verdict that a journal's record stands for, valued by the criterion as it is now."""
     label, answer, probability = record["label"], record.get("answer"), record.get("probability")
     status, value, detail, error = record["status"], None, None, record.get("error")
@@ -75,7 +75,7 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion, name: str)
         detail = {**(detail or {}), **kept}
     quotes = record.get("evidence")
     return Verdict(
-        name,
+        criterion.name,
         status,
         label,
         value,

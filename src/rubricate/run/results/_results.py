@@ -95,7 +95,7 @@ class ItemResult:
         """Build an item's result from its verdicts.
 
         `author` is the model that wrote the submission; `keys` are those of the journal by
-        criterion name and the judge's seat.
+        criterion name and voter.
         """
         rubric, names, data = item.rubric, item.rubric.names, item.data
         labels = item.labels()
@@ -125,7 +125,7 @@ class ItemResult:
             _warnings(own, criteria, author),
             _annotations(data) if data.annotations else {},
             _short(data.metadata) if data.metadata else {},
-            {name: [at[seat] for seat in sorted(at)] for name, at in (keys or {}).items()},
+            {name: [at[voter] for voter in sorted(at)] for name, at in (keys or {}).items()},
         )
 
     def _repr_html_(self) -> str:
