@@ -63,7 +63,7 @@ def test_labels_of_some_items_correct_the_mean_of_all(run: Path, rubricate: Any)
     assert found["effective_labels"] > 60
     assert report["score"]["labelled"] == 40
     shown = " ".join(rubricate("trust", "ppi", "run").stdout.split())
-    for word in ("PPI++", "Rogan-Gladen", "effective n", "200 items, 40 of them labelled"):
+    for word in ("PPI++", "Rogan-Gladen", "n eff", "200 items, 40 of them labelled"):
         assert word in shown
 
 

@@ -1,4 +1,4 @@
-"""What four runs say, in every form that has readers: JSON, terminal text, the page, tables.
+"""What runs say, in every form that has readers: JSON, terminal text, the page, tables.
 
 The files in the folders beside this one are what the commands gave. Where a change means them to
 change (a word, a figure), renew them and read the diff:
@@ -71,6 +71,8 @@ class Equal:
             f"rubricate {__version__}", "rubricate VERSION"
         )
         text = re.sub(r"\b[0-9a-f]{32}\b", self._key, text)
+        text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", text)
+        text = re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "TIME", text)
         text = re.sub(r"\d{8}_\d{6}(-\d+)?", "DATE_TIME", text)
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME", text)
         text = re.sub(r"^(seconds +)[\d.]+|\b[\d.]+ s$", r"\1SECONDS", text, flags=re.MULTILINE)
@@ -297,6 +299,38 @@ def test_rubrics_of_single_items_in_probability_mode(rubricate, snapshots, tmp_p
     with_equal_times(tmp_path / "run")
     found = views(rubricate, tmp_path, {**FORMS, "page": ("report", "run", "-o", "out.html")})
     snapshots("probability", {"grade.txt": Equal(tmp_path).text(told), **found})
+
+
+def test_what_can_be_said_of_runs_and_judges(
+    rubricate, snapshots, shipped_example, endpoint, tmp_path
+):
+    physics, equal = shipped_example("physics.json"), Equal(tmp_path)
+    (tmp_path / "rubric.yaml").write_text("- {name: speed, requirement: Gives 300000 kilometres}")
+    (tmp_path / "old.txt").write_text("Some 300000 kilometres a second.")
+    (tmp_path / "new.txt").write_text("Fast.")
+    for run, more in (("run", ()), ("twice", ("--replicates", "2", "--limit", "9"))):
+        rubricate("grade", physics, "--judge", "builtin", "--run-dir", run, "--no-cache", *more)
+    commands = {
+        "ppi": ("trust", "ppi", "run"),
+        "calibrate": ("trust", "calibrate", "run", "-o", "map.json"),
+        "cascade": ("trust", "cascade", "run"),
+        "certify": ("trust", "certify", "run", "-o", "certificate.json"),
+        "replay": ("trust", "replay", shipped_example("ttcw.json")),
+        "variance": ("trust", "variance", "twice"),
+        "redteam": ("redteam", "--judge", "builtin", "--limit", "2", "--run-dir", "attacked"),
+        "compare-pair": (
+            *("compare-pair", "old.txt", "new.txt", "--rubric", "rubric.yaml"),
+            *("--judge", "m", "--base-url", endpoint.url, "--run-dir", "pair"),
+        ),
+    }
+    found = {}
+    for name, arguments in commands.items():
+        for more in ((), ("--json",)):
+            done = rubricate(*arguments, *more)
+            assert done.returncode in (0, 2), done.stderr
+            text = equal.json(json.loads(done.stdout)) if more else equal.text(done.stdout)
+            found[f"{name}{'-json' * len(more)}.txt"] = text
+    snapshots("trust", found)
 
 
 def test_research_reports(rubricate, snapshots, shipped_example, tmp_path):

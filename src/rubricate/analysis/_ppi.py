@@ -71,7 +71,7 @@ class PPIReport(Report):
                 Column("", is_text=True),
                 *numbers("n"),
                 *numbers("judge", "labels", "PPI++", "Rogan-Gladen", least=11),
-                *numbers("effective n"),
+                *numbers("n eff"),
             ],
             [
                 Row(_cells(name, found), "" if place else "strong")
@@ -96,7 +96,8 @@ class PPIReport(Report):
         yield say(
             f"Intervals: {percent(self.confidence)}, by {by}. All but the judge's own mean, which "
             "is of all items, need labels of a random sample (n of them); items that the judge did "
-            "not decide are left out. Effective n: how many labels alone are as sure as PPI++.",
+            "not decide are left out. n eff, the effective n: how many labels alone are as sure "
+            "as PPI++.",
             "quiet",
         )
 
