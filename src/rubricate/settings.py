@@ -150,7 +150,9 @@ class Settings:
     def __post_init__(self) -> None:
         own: type = type(self)
         for one in options_of(own).values():
-            _check_type(one, getattr(self, one.name))
+            value = getattr(self, one.name)
+            if value is not one.default:
+                _check_type(one, value)
         for kind in own.__mro__:
             check = vars(kind).get("check")
             if check is not None:
@@ -169,9 +171,14 @@ def made(kind: Callable[..., _T], given: Mapping[str, Any]) -> _T:
 
 
 def part(kind: type[_T], options: object) -> _T:
-    """The value of a class made of the options that another one has of it."""
+    """The value of a class made of the options that another one has of it, and has checked."""
     own: type = kind
-    return kind(**{one: getattr(options, one) for one in _names(own) if hasattr(options, one)})
+    if not isinstance(options, own):
+        return kind(**{one: getattr(options, one) for one in _names(own) if hasattr(options, one)})
+    value = object.__new__(kind)
+    for one in _names(own):
+        object.__setattr__(value, one, getattr(options, one))
+    return value
 
 
 @cache
