@@ -23,7 +23,7 @@ from rubricate.dialects.researchrubrics import (
     DEFAULT_MODEL,
     DEFAULT_TASKS,
     Batch,
-    Reports,
+    ResearchReports,
     ResultLines,
     RubricEvaluator,
     find_reports,
@@ -122,7 +122,7 @@ def reports_command(settings: ReportSettings) -> int:
 
 async def _graded(
     settings: ReportSettings,
-    reports: Reports,
+    reports: ResearchReports,
     evaluator: RubricEvaluator,
     output: ResultLines,
     common: dict[str, Any],
@@ -172,7 +172,7 @@ def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
     return run_dir_for(settings.run_dir, f"reports-{data.strip('-')}-{judge}", names, named)
 
 
-def _list_unmatched(reports: Reports, notes: Any) -> None:
+def _list_unmatched(reports: ResearchReports, notes: Any) -> None:
     """Say which tasks have no report, which files no task, and what cannot be read as it is."""
     for system, missing in reports.without_report.items():
         if missing:
@@ -197,7 +197,7 @@ def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
     notes.print(f"{what}: {shown}{more}")
 
 
-def _show(batch: Batch, reports: Reports, output: Path, settings: ReportSettings) -> None:
+def _show(batch: Batch, reports: ResearchReports, output: Path, settings: ReportSettings) -> None:
     summary = batch.summary
     if settings.json_output:
         usage = summary.usage.model_dump()

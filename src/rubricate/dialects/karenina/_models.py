@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import field_validator, model_validator
 
 from rubricate._documents import did_you_mean
-from rubricate.dialects.karenina._settings import Settings
+from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.judge.models import PROVIDERS
@@ -22,7 +22,7 @@ _ALIASES = {"google_genai": "gemini", "google": "gemini", "mistralai": "mistral"
 """Other names of providers that the engine knows."""
 
 
-class ModelConfig(Settings):
+class ModelConfig(SettingsDocument):
     """A model, by provider and name. The engine's own client reaches it; the provider's API key
     comes from the environment (`OPENAI_API_KEY`, ...), and `OPENAI_BASE_URL` moves `openai`.
 

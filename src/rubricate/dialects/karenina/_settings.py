@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError, model_validator
 from rubricate._documents import Document, input_error
 from rubricate.errors import InputError
 
-__all__ = ["Settings"]
+__all__ = ["SettingsDocument"]
 
 
-class Settings(Document):
+class SettingsDocument(Document):
     """Named settings. One that is not known must be off (False, None, empty): it is kept, and has
     no effect; one that is on is an error, since nothing here would heed it.
 
@@ -36,7 +36,7 @@ class Settings(Document):
         return f"{cls.__name__} '{name}'" if isinstance(name, str) else cls.__name__
 
     @model_validator(mode="after")
-    def _unknown_settings_are_off(self) -> Settings:
+    def _unknown_settings_are_off(self) -> SettingsDocument:
         for name, value in (self.model_extra or {}).items():
             if value:
                 raise InputError(f"there is no setting '{name}' here; leave it out")

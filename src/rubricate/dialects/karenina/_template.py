@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from rubricate.dialects.karenina._settings import Settings
+from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, read_object
 
@@ -26,7 +26,7 @@ Comparison = Literal["exact", "normalized", "number", "boolean", "set"]
 _STRIPPED = ".,;:!?'\"()[]“”‘’"
 
 
-class TemplateField(Settings):
+class TemplateField(SettingsDocument):
     """One thing to be extracted from an answer."""
 
     name: str
@@ -132,7 +132,7 @@ class TemplateField(Settings):
         return {**data, **(self.model_extra or {})}
 
 
-class Template(Settings):
+class Template(SettingsDocument):
     """What to extract from an answer; it is correct where every field is right.
 
     Template(fields=[TemplateField(name="count", comparison="number", expected=46)])

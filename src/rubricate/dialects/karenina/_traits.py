@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import did_you_mean, validate
-from rubricate.dialects.karenina._settings import Settings
+from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.errors import InputError
 from rubricate.rubric import (
@@ -40,7 +40,7 @@ TraitKind = Literal["score", "binary", "regex", "metric", "stored"]
 """How a trait's outcome reads: a score, yes or no, a pattern's yes or no, metrics, or none."""
 
 
-class Trait(Settings):
+class Trait(SettingsDocument):
     """What the kinds of traits have in common."""
 
     name: str

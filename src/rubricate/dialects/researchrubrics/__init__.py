@@ -12,10 +12,10 @@ from rubricate.dialects.researchrubrics._batch import (
     evaluate_reports_batch,
 )
 from rubricate.dialects.researchrubrics._figures import (
-    AgreementFigures,
     Compliance,
     Figures,
     GroupFigures,
+    HumanAgreement,
     Line,
     ReportFigures,
     SystemDifference,
@@ -25,7 +25,11 @@ from rubricate.dialects.researchrubrics._figures import (
     figures,
     lines_of,
 )
-from rubricate.dialects.researchrubrics._reports import Report, Reports, find_reports
+from rubricate.dialects.researchrubrics._reports import (
+    ResearchReport,
+    ResearchReports,
+    find_reports,
+)
 from rubricate.dialects.researchrubrics._results import (
     ResultLines,
     calculate_compliance_score,
@@ -54,15 +58,15 @@ __all__ = [
     "DEFAULT_TASKS",
     "MAX_CONCURRENT",
     "MAX_RETRIES",
-    "AgreementFigures",
     "Batch",
     "Compliance",
     "Figures",
     "GroupFigures",
+    "HumanAgreement",
     "Line",
-    "Report",
     "ReportFigures",
-    "Reports",
+    "ResearchReport",
+    "ResearchReports",
     "ResultLines",
     "RubricEvaluator",
     "SystemDifference",

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
 __all__ = [
-    "AgreementFigures",
     "Compliance",
     "Figures",
     "GroupFigures",
+    "HumanAgreement",
     "Line",
     "ReportFigures",
     "SystemDifference",
@@ -212,7 +212,7 @@ class SystemDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementFigures:
+class HumanAgreement:
     """How far the verdicts agree with people's; `Partially Satisfied` counts as not satisfied.
 
     Attributes:
@@ -254,7 +254,7 @@ class Figures(Report):
     domains: tuple[GroupFigures, ...]
     systems: tuple[GroupFigures, ...]
     differences: tuple[SystemDifference, ...]
-    agreement: tuple[AgreementFigures, ...]
+    agreement: tuple[HumanAgreement, ...]
 
     @property
     def title(self) -> str:
@@ -404,7 +404,7 @@ def _by_criterion(lines: Sequence[Line]) -> dict[tuple[str, float, int], Line]:
     return found
 
 
-def agreement_figures(lines: Sequence[Line]) -> tuple[AgreementFigures, ...]:
+def agreement_figures(lines: Sequence[Line]) -> tuple[HumanAgreement, ...]:
     """Agreement with the human verdicts in the lines: over all, then by axis."""
     labelled = [line for line in lines if line.human is not None]
     if not labelled:
@@ -416,7 +416,7 @@ def agreement_figures(lines: Sequence[Line]) -> tuple[AgreementFigures, ...]:
     return tuple(parts)
 
 
-def _agreement(name: str, lines: Sequence[Line]) -> AgreementFigures:
+def _agreement(name: str, lines: Sequence[Line]) -> HumanAgreement:
     whole = _label_agreement(lines)
     by_task: dict[str, list[Line]] = {}
     for line in lines:
@@ -424,7 +424,7 @@ def _agreement(name: str, lines: Sequence[Line]) -> AgreementFigures:
     each = [_label_agreement(of_task, intervals=False) for of_task in by_task.values()]
     each = [one for one in each if one.n]
     defined = [one.figures["macro_f1"].value for one in each]
-    return AgreementFigures(
+    return HumanAgreement(
         name,
         len(each),
         whole,
@@ -496,7 +496,7 @@ _OF_DIFFERENCE: dict[str, Callable[[SystemDifference], str]] = {
     "p": lambda one: p_text(one.comparison.permutation.p_value),
     "tasks": lambda one: str(one.comparison.n),
 }
-_OF_AGREEMENT: dict[str, Callable[[AgreementFigures], str]] = {
+_OF_AGREEMENT: dict[str, Callable[[HumanAgreement], str]] = {
     "with people": lambda one: one.name,
     "n": lambda one: str(one.agreement.n),
     "F1 [95 %]": lambda one: str(one.macro_f1),

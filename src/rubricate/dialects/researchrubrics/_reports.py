@@ -20,11 +20,11 @@ from rubricate.dataset import (
 from rubricate.dialects.researchrubrics._tasks import Task, label_of
 from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["Report", "Reports", "find_reports"]
+__all__ = ["ResearchReport", "ResearchReports", "find_reports"]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ResearchReport:
     """One report.
 
     Attributes:
@@ -41,7 +41,7 @@ class Report:
     path: Path
 
 
-class Reports:
+class ResearchReports:
     """Reports as a dataset that can be graded; their files are read when they are needed.
 
     Args:
@@ -58,7 +58,7 @@ class Reports:
 
     def __init__(
         self,
-        reports: Iterable[Report],
+        reports: Iterable[ResearchReport],
         name: str | None = None,
         *,
         cache: Path | None = None,
@@ -94,7 +94,7 @@ class Reports:
             for report in list(self.reports.values())[:limit]:
                 yield self._item(report, converter)
 
-    def _item(self, report: Report, converter: Converter) -> Item:
+    def _item(self, report: ResearchReport, converter: Converter) -> Item:
         task = report.task
         text = self._text(report, converter)
         metadata: dict[str, Any] = {"sample_id": task.sample_id, "domain": task.domain}
@@ -120,7 +120,7 @@ class Reports:
             item, task.rubric, id=report.id, prompt=task.prompt, reference=None, unreadable=why
         )
 
-    def _text(self, report: Report, converter: Converter) -> str:
+    def _text(self, report: ResearchReport, converter: Converter) -> str:
         """The report's text; empty where it cannot be read, which is tried once."""
         if report.id in self.unreadable:
             return ""
@@ -138,7 +138,7 @@ class Reports:
 
 def find_reports(
     folders: Mapping[str, str | Path], tasks: Sequence[Task], *, cache: Path | None = None
-) -> Reports:
+) -> ResearchReports:
     """Find the reports of tasks by their names.
 
     Args:
@@ -149,7 +149,7 @@ def find_reports(
     Raises:
         InputError: there is no such folder, no report of any task in it, or two of one task.
     """
-    reports: list[Report] = []
+    reports: list[ResearchReport] = []
     without_report: dict[str, list[str]] = {}
     without_task: list[Path] = []
     for system, folder in folders.items():
@@ -169,9 +169,9 @@ def find_reports(
             path = found[task.sample_id]
             if path is not None:
                 name = f"{system}/{task.sample_id}" if system else task.sample_id
-                reports.append(Report(name, system, task, path))
+                reports.append(ResearchReport(name, system, task, path))
     only = next(iter(folders.values())) if len(folders) == 1 else "reports"
-    return Reports(
+    return ResearchReports(
         reports,
         user_path(only).resolve().name,
         cache=cache,

@@ -14,7 +14,7 @@ import orjson
 from rubricate._documents import parse_json_lines, read_text
 from rubricate._files import user_path
 from rubricate.dialects.researchrubrics._figures import Compliance, Line, compliance, lines_of
-from rubricate.dialects.researchrubrics._reports import Report
+from rubricate.dialects.researchrubrics._reports import ResearchReport
 from rubricate.dialects.researchrubrics._tasks import TaskCriterion, verdict_of_label
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict, confidence
@@ -60,7 +60,9 @@ class UnknownCost:
 UNKNOWN_COST = UnknownCost()
 
 
-def result_line(report: Report, criterion: TaskCriterion, verdict: Verdict) -> dict[str, Any]:
+def result_line(
+    report: ResearchReport, criterion: TaskCriterion, verdict: Verdict
+) -> dict[str, Any]:
     """One line: the page's fields, and more behind them.
 
     `confidence` is the core's (`rubricate.rubric.confidence`): the judge's probability for its

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate._files import user_path
 from rubricate.dialects.researchrubrics._figures import Figures, Line, compliance, figures, lines_of
-from rubricate.dialects.researchrubrics._reports import Report, Reports
+from rubricate.dialects.researchrubrics._reports import ResearchReport, ResearchReports
 from rubricate.dialects.researchrubrics._results import UNKNOWN_COST, ResultLines, result_line
 from rubricate.dialects.researchrubrics._tasks import DEFAULT_TASKS, check_grading, read_tasks
 from rubricate.errors import InputError, MissingExtraError, RunStopped
@@ -121,7 +121,7 @@ class RubricEvaluator:
 
     async def grade(
         self,
-        reports: Reports,
+        reports: ResearchReports,
         output: ResultLines | None = None,
         *,
         keep_rows: bool = False,
@@ -193,7 +193,7 @@ class RubricEvaluator:
         if path.stem not in known:
             raise InputError(f"no task has the sample_id '{path.stem}' in {tasks}", file=path)
         task = known[path.stem]
-        reports = Reports([Report(path.stem, "", task, path)], path.stem)
+        reports = ResearchReports([ResearchReport(path.stem, "", task, path)], path.stem)
         batch = await self.grade(reports, keep_rows=True, **options)
         if batch.summary.stopped is not None:
             raise RunStopped(batch.summary.stopped)

@@ -16,7 +16,7 @@ from rubricate.judge.builtin._inputs import (
     Classification,
     Inputs,
     Option,
-    Target,
+    SoughtText,
     is_blank,
     option_text,
     question,
@@ -201,7 +201,7 @@ class Classifier:
             return contradicting[0], share / len(contradicting)
         return others[0], (1.0 - share) / len(others)
 
-    def _by_option_texts(self, inputs: Inputs, asked: Target) -> Classification:
+    def _by_option_texts(self, inputs: Inputs, asked: SoughtText) -> Classification:
         """Choose between options without an order by what their texts say."""
         if is_blank(inputs.submission):
             return Classification(
@@ -265,7 +265,7 @@ def is_contradiction(option: Option) -> bool:
     return any(word in option_text(option).lower() for word in _CONTRADICTION)
 
 
-def _words(match: Match, asked: Target) -> str:
+def _words(match: Match, asked: SoughtText) -> str:
     """The reason: how many of the words looked for appear, and which do not."""
     total = len(match.found) + len(match.missing)
     whose = {"reference": "reference", "option": "option"}.get(asked.source, "criterion")

@@ -63,7 +63,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SoughtText:
     """What to look for, or why not."""
 
     text: str = ""
@@ -190,7 +190,7 @@ def content(text: Text, leave_out: frozenset[str]) -> list[str]:
 
 def question(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
-) -> Target:
+) -> SoughtText:
     """Find what carries the content of a criterion.
 
     A binary criterion is looked for in its requirement, unless the requirement only asks to compare
@@ -204,7 +204,7 @@ def question(
 
 def _question(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool
-) -> Target:
+) -> SoughtText:
     text = analyse(requirement)
     asked = content(text, REPORTING | QUALITY | COMPARING)
     worded = [root for root in asked if not root[0].isdigit()]
@@ -214,12 +214,12 @@ def _question(
     rest = [root for root in worded if root not in FORM]
     if form and (not rest or (len(form) >= 0.7 * len(rest) and not names_content)):
         words = ", ".join(text.surface[root] for root in form[:3])
-        return Target(
+        return SoughtText(
             abstention=f"The criterion is about form ({words}), which matching words cannot see."
         )
     evaluates = 2 * (len(quality) + len(form)) >= len(rest) > 0 and not names_content
     if evaluates and not options and not reference:
-        return Target(abstention=_nothing_named(text))
+        return SoughtText(abstention=_nothing_named(text))
     has_reference = bool(reference and content(analyse(reference), frozenset()))
     generic = not asked or _ASKS_FOR_REFERENCE.search(requirement) is not None
     if options:
@@ -227,14 +227,14 @@ def _question(
             requirement, reference if has_reference else None, options, ordinal, bool(asked)
         )
     if has_reference and generic:
-        return Target(text=reference or "", source="reference")
+        return SoughtText(text=reference or "", source="reference")
     if not asked:
-        return Target(abstention=_nothing_named(text))
+        return SoughtText(abstention=_nothing_named(text))
     clauses = [
         requirement[sentence.start : sentence.end] for sentence in text.sentences if sentence.stems
     ]
     absence = all(map(excludes, clauses))
-    return Target(text=requirement, source="criterion", absence=absence)
+    return SoughtText(text=requirement, source="criterion", absence=absence)
 
 
 _question_of_short = lru_cache(maxsize=512)(_question)
@@ -253,32 +253,34 @@ def _nothing_named(text: Text) -> str:
 
 def _choice(
     requirement: str, reference: str | None, options: tuple[Option, ...], ordinal: bool, asked: bool
-) -> Target:
+) -> SoughtText:
     live = [option for option in options if not option.na]
     values = {option.value for option in live}
     if len(live) < 2:
-        return Target(abstention="The criterion has fewer than two options to choose between.")
+        return SoughtText(abstention="The criterion has fewer than two options to choose between.")
     if not ordinal or None in values or len(values) < 2:
         return _unordered(live)
     best = max(live, key=lambda option: option.value or 0.0).description or ""
     if reference:
-        return Target(text=reference, source="reference")
+        return SoughtText(text=reference, source="reference")
     if asked and len(live) <= MOST_LEVELS:
-        return Target(text=requirement, source="criterion")
+        return SoughtText(text=requirement, source="criterion")
     if content(analyse(best), SCALE):
-        return Target(text=best, source="option")
+        return SoughtText(text=best, source="option")
     if asked:
         reason = f"The criterion asks for one of {len(live)} degrees, which words do not tell"
     else:
         reason = "Neither the criterion nor its options name content to look for"
-    return Target(abstention=f"{reason}, and there is no reference.")
+    return SoughtText(abstention=f"{reason}, and there is no reference.")
 
 
-def _unordered(live: list[Option]) -> Target:
+def _unordered(live: list[Option]) -> SoughtText:
     described = [frozenset(content(analyse(option_text(option)), SCALE)) for option in live]
     if sum(map(bool, described)) >= len(live) - 1 and len(set(described)) == len(live):
-        return Target(options=tuple(live), source="option")
-    return Target(abstention="The options have no order, and their texts do not tell them apart.")
+        return SoughtText(options=tuple(live), source="option")
+    return SoughtText(
+        abstention="The options have no order, and their texts do not tell them apart."
+    )
 
 
 def option_text(option: Option) -> str:
