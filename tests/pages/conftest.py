@@ -1,4 +1,8 @@
-"""A real browser, headless; one for all files of this folder."""
+"""A real browser, headless.
+
+Each file has one of its own: as long as it is open, its driver's event loop counts as running in
+this thread, and tests of other folders that the same worker takes could run none of theirs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ def missing(why: str) -> None:
     pytest.skip(why)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
