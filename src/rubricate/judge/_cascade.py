@@ -85,14 +85,14 @@ class Cascade(Judge):
         """
         return all(stage.goes_on_without(lost) for stage in self._stages[:-1])
 
-    def at_stage(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
+    def at_stage(self, index: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
         return replace(
             found,
-            judge=self._stages[place].name,
+            judge=self._stages[index].name,
             usage=Usage.total(vote.usage for vote in votes),
             resumed=all(vote.resumed for vote in votes),
             votes=tuple(votes),
-            stage=place + 1,
+            stage=index + 1,
         )
 
     def fingerprint(self) -> str | None:

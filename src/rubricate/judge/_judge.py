@@ -87,8 +87,8 @@ class Judge:
     # Several criteria of an item in one request
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
-        """The places of the criteria that go together; each criterion is in one group."""
-        return [[place] for place in range(len(criteria))]
+        """The indexes of the criteria that go together; each criterion is in one group."""
+        return [[index] for index in range(len(criteria))]
 
     def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
         """The journal's keys of a group's criteria, in its order."""
@@ -131,8 +131,8 @@ class Judge:
         assert vote is not None
         return vote
 
-    def at_stage(self, place: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
-        """The verdict of the stage at `place` (from 0), with all votes that were asked for."""
+    def at_stage(self, index: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
+        """The verdict of the stage at `index` (from 0), with all votes that were asked for."""
         return found
 
     def weighted(self, weights: Mapping[str, float]) -> Judge:

@@ -136,7 +136,7 @@ class Asking(OwnPrompt):
     )
     correct_prior: bool = option(
         True,
-        "Correct probabilities by those of a question without content (contextual calibration).",
+        "Correct probabilities by those of a content-free question (contextual calibration).",
         more="For probability mode.",
         group="How they are asked",
         says_to=MODELS,

@@ -214,8 +214,8 @@ def _turns(judge: Judge, name: str, permutations: int) -> list[tuple[Judge, str]
 def _names(judges: Sequence[Judge]) -> list[str]:
     """The judges' names, with a number behind a name that another judge has too."""
     names: list[str] = []
-    for place, judge in enumerate(judges):
-        same = [other for other in judges[:place] if other.name == judge.name]
+    for index, judge in enumerate(judges):
+        same = [other for other in judges[:index] if other.name == judge.name]
         if any(_answers_alike(judge, other) for other in same):
             raise InputError(
                 f"the judge {judge.name} stands twice: to ask one several times, give replicates"

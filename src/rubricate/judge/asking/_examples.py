@@ -200,7 +200,7 @@ class _Texts:
         return {word: weight / length for word, weight in weights.items()}
 
     def nearest(self, text: str, allowed: Sequence[int], count: int) -> list[int]:
-        """The places of the texts most like `text`, the likest last, next to what is graded."""
+        """The indexes of the texts most like `text`, the likest last, next to what is graded."""
         wanted = self._vector(Counter(_words(text)))
 
         def likeness(index: int) -> float:

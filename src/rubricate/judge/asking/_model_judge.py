@@ -170,19 +170,20 @@ class ModelJudge(Judge):
 
     def groups(self, criteria: Sequence[Criterion]) -> list[list[int]]:
         size = self.prompting.criteria_per_call
-        places = range(len(criteria))
+        indexes = range(len(criteria))
         step = max(1, len(criteria)) if size == "all" else int(size)
-        return [list(places[start : start + step]) for start in places[::step]]
+        return [list(indexes[start : start + step]) for start in indexes[::step]]
 
     def keys(self, item: Item, criteria: Sequence[Criterion]) -> list[str]:
         if len(criteria) == 1:
             return [self.key(item, criteria[0])]
         prompting = self.prompting
-        places = prompting.group_order(item, criteria)
-        key = self._key_of(prompting.group_request(item, [criteria[place] for place in places]))
+        indexes = prompting.group_order(item, criteria)
+        key = self._key_of(prompting.group_request(item, [criteria[index] for index in indexes]))
+        required = prompting.require_evidence
         return [
-            f"{key}-{places.index(place) + 1}{key_suffix(prompting.require_evidence, one).decode()}"
-            for place, one in enumerate(criteria)
+            f"{key}-{indexes.index(index) + 1}{key_suffix(required, one).decode()}"
+            for index, one in enumerate(criteria)
         ]
 
     async def judge_group(
@@ -193,47 +194,47 @@ class ModelJudge(Judge):
         if len(criteria) == 1:
             return [await self.judge(item, criteria[0], send)]
         prompting = self.prompting
-        places = prompting.group_order(item, criteria)
-        group = _Group(places)
+        indexes = prompting.group_order(item, criteria)
+        group = _Group(indexes)
         for _ in range(1 + self._reasks):
             left = group.left()
             if not left:
                 break
-            request = prompting.group_request(item, [criteria[place] for place in left])
+            request = prompting.group_request(item, [criteria[index] for index in left])
             if group.wrong:
-                request = _with_corrections(request, [group.wrong[place] for place in left])
+                request = _with_corrections(request, [group.wrong[index] for index in left])
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
                 group.took(left, Usage(requests=error.requests))
-                for place in left:
-                    failure = failure_of(error, group.wrong.get(place, ""))
-                    failed = self._failed(criteria[place], *failure, group.spent[place])
-                    group.found[place] = failed
+                for index in left:
+                    failure = failure_of(error, group.wrong.get(index, ""))
+                    failed = self._failed(criteria[index], *failure, group.spent[index])
+                    group.found[index] = failed
                 break
             group.took(left, completion.usage)
-            for place, reply in zip(left, _replies(completion, request, len(left)), strict=True):
-                criterion = criteria[place]
+            for index, reply in zip(left, _replies(completion, request, len(left)), strict=True):
+                criterion = criteria[index]
                 try:
                     if isinstance(reply, UnreadableReply):
                         raise reply
                     reading = criterion.read(reply.answer)
                 except UnreadableReply as error:
-                    group.unreadable(place, str(error))
+                    group.unreadable(index, str(error))
                 else:
-                    found = self._verdict(item, criterion, reply, reading, group.spent[place])
+                    found = self._verdict(item, criterion, reply, reading, group.spent[index])
                     required = prompting.require_evidence
                     group.came(
-                        place, found, unsupported(required, criterion, reading, found.evidence)
+                        index, found, unsupported(required, criterion, reading, found.evidence)
                     )
-        for place in group.left():
-            group.found[place] = group.lacking(place) or self._failed(
-                criteria[place], "unreadable_reply", group.wrong[place], group.spent[place]
+        for index in group.left():
+            group.found[index] = group.lacking(index) or self._failed(
+                criteria[index], "unreadable_reply", group.wrong[index], group.spent[index]
             )
-        verdicts = [group.found[place] for place in range(len(criteria))]
+        verdicts = [group.found[index] for index in range(len(criteria))]
         if prompting.shuffle is None:
             return verdicts
-        asked = [criteria[place] for place in places]
+        asked = [criteria[index] for index in indexes]
         names = {"criteria": [one.title for one in asked]}
         return [
             one if one.status == "failed" else replace(one, order={**(one.order or {}), **names})
@@ -245,45 +246,45 @@ class ModelJudge(Judge):
 
 
 class _Group:
-    """What has come of a group so far, by the criteria's places, in the order of asking."""
+    """What has come of a group so far, by the criteria's indexes, in the order of asking."""
 
-    def __init__(self, places: Sequence[int]) -> None:
-        self._places = places
+    def __init__(self, indexes: Sequence[int]) -> None:
+        self._indexes = indexes
         self.found: dict[int, Verdict] = {}
         self.wrong: dict[int, str] = {}
         self._unsupported: dict[int, Verdict] = {}
         self._times: Counter[int] = Counter()
-        self.spent = [Usage()] * len(places)
+        self.spent = [Usage()] * len(indexes)
 
-    def came(self, place: int, verdict: Verdict, wrong: str) -> None:
+    def came(self, index: int, verdict: Verdict, wrong: str) -> None:
         """Take a verdict, unless something is wrong with its quotes."""
         if wrong:
-            self.wrong[place], self._unsupported[place] = wrong, verdict
-            self._times[place] += 1
+            self.wrong[index], self._unsupported[index] = wrong, verdict
+            self._times[index] += 1
             return
-        times = self._times[place]
-        self.found[place] = asked_again(verdict, times) if times else verdict
+        times = self._times[index]
+        self.found[index] = asked_again(verdict, times) if times else verdict
 
-    def unreadable(self, place: int, wrong: str) -> None:
+    def unreadable(self, index: int, wrong: str) -> None:
         """Note what is wrong with an answer that is none."""
-        self.wrong[place] = wrong
-        self._unsupported.pop(place, None)
+        self.wrong[index] = wrong
+        self._unsupported.pop(index, None)
 
-    def lacking(self, place: int) -> Verdict | None:
-        """The last answer of a place, if it is one whose quotes are wrong, abstaining for that."""
-        verdict = self._unsupported.get(place)
+    def lacking(self, index: int) -> Verdict | None:
+        """The last answer of an index, if it is one whose quotes are wrong, abstaining for that."""
+        verdict = self._unsupported.get(index)
         if verdict is None:
             return None
-        return asked_again(verdict, self._times[place] - 1, self.wrong[place])
+        return asked_again(verdict, self._times[index] - 1, self.wrong[index])
 
     def left(self) -> list[int]:
-        """The places that have no verdict yet."""
-        return [place for place in self._places if place not in self.found]
+        """The indexes that have no verdict yet."""
+        return [index for index in self._indexes if index not in self.found]
 
-    def took(self, places: Sequence[int], usage: Usage) -> None:
+    def took(self, indexes: Sequence[int], usage: Usage) -> None:
         """Share out what a call took among the criteria that it was about."""
-        for place, part in zip(places, usage.split(len(places)), strict=True):
-            self.spent[place] += part
+        for index, part in zip(indexes, usage.split(len(indexes)), strict=True):
+            self.spent[index] += part
 
 
 def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tuple[Evidence, ...]:

@@ -40,7 +40,7 @@ def check_permutations(given: int) -> int:
 def answer_order(
     question: Question, item: Item, turn: int = 0, seed: int | None = None
 ) -> tuple[int, ...]:
-    """The places of a question's answers in the order in which they are shown.
+    """The indexes of a question's answers in the order in which they are shown.
 
     Args:
         question: what is asked.
@@ -48,14 +48,14 @@ def answer_order(
         turn: which of the orders, from 0.
         seed: draws the order that the turns begin with. Default: the criterion's own.
     """
-    places = range(len(question.answers))
-    decided = [place for place in places if question.answers[place].label != ABSTENTION]
-    undecided = [place for place in places if place not in decided]
+    indexes = range(len(question.answers))
+    decided = [index for index in indexes if question.answers[index].label != ABSTENTION]
+    undecided = [index for index in indexes if index not in decided]
     start = turn // 2
     if seed is not None and decided:
         chance = _chance(seed, item, question.requirement)
         chance.shuffle(decided)
-        start += chance.randrange(len(places))
+        start += chance.randrange(len(indexes))
     if turn % 2:
         decided.reverse()
     order = decided + undecided
@@ -75,14 +75,14 @@ def turned_order(
 def shown_order(criterion: Criterion, order: Sequence[int]) -> dict[str, Any]:
     """An order as a verdict keeps it."""
     answers = criterion.question.answers
-    return {"answers": [answers[place].label for place in order]}
+    return {"answers": [answers[index].label for index in order]}
 
 
 def criteria_order(criteria: Sequence[Criterion], item: Item, seed: int) -> list[int]:
-    """The places of the criteria of one call, drawn by a seed."""
-    places = list(range(len(criteria)))
-    _chance(seed, item, *(criterion.requirement for criterion in criteria)).shuffle(places)
-    return places
+    """The indexes of the criteria of one call, drawn by a seed."""
+    indexes = list(range(len(criteria)))
+    _chance(seed, item, *(criterion.requirement for criterion in criteria)).shuffle(indexes)
+    return indexes
 
 
 def _chance(seed: int, item: Item, *about: str) -> random.Random:

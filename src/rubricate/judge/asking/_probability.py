@@ -1,10 +1,9 @@
 """A language model that is asked for the verdict alone, and how probable each verdict is.
 
-The verdict is one token, and its probabilities are the model's own (logprobs). Two corrections are
-made: for the place of an option, by asking in several orders and averaging; and for the model's
-liking of an option whatever the question, by what it says of a question without content
-(contextual calibration: Zhao et al. 2021, "Calibrate Before Use"). Where a model gives no
-probabilities, they are the shares of sampled replies.
+The verdict is one token, and its probabilities are the model's own (logprobs). Two biases are
+corrected: that of position, by asking in several orders and averaging; and that of labels, by what
+the model says of a content-free question (contextual calibration: Zhao et al. 2021, "Calibrate
+Before Use"). Where a model gives no probabilities, they are the shares of sampled replies.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ LEAST = 0.5
 """The share of the probability that the options must hold for a reply to be readable."""
 FLOOR = 0.1
 """The least that the prior of an option counts as, in even shares: what a model hardly ever says
-without content is not to be blown up."""
+of a content-free question is not to be blown up."""
 MOST_NOTES = 3
 """How many causes of sampling a note names."""
 DIGITS = 6
@@ -85,7 +84,7 @@ class ProbabilityJudge(ModelJudge):
         model: the model.
         permutations: in how many orders of the options it is asked; their probabilities are
             averaged. Two are the rubric's own order and its reverse.
-        correct_prior: whether probabilities are corrected by those of a question without content,
+        correct_prior: whether probabilities are corrected by those of a content-free question,
             which is asked once for each set of options and order. Only those that the model itself
             gives are.
         samples: how many replies are drawn in each order, where the model gives no probabilities.
@@ -202,7 +201,7 @@ class ProbabilityJudge(ModelJudge):
         sampled: bool = False,
     ) -> _View:
         """What the model says when the answers stand in one order; `sampled`: in replies alone."""
-        answers = [question.answers[place] for place in order]
+        answers = [question.answers[index] for index in order]
         labels = [answer.label for answer in answers]
         request = render_choice(item, question, order, self._shown(item), criterion.note)
         said = await self._said(request, answers, send, sampled)
@@ -210,21 +209,21 @@ class ProbabilityJudge(ModelJudge):
         prior = None
         if self._correct_prior and said.obtained == "logprobs":
             prior = await self._prior(item, question, order, send)
-        # What has no value (CANNOT_ASSESS, N/A) is the right answer to a question without content.
+        # What has no value (CANNOT_ASSESS, N/A) is the right answer to a content-free question.
         valued = [label for label in labels if criterion.status(label) == "judged"]
         return _View(by_label, said, prior, corrected(by_label, prior or {}, valued))
 
     async def _prior(
         self, item: Item, question: Question, order: tuple[int, ...], send: _Counting
     ) -> dict[str, float] | None:
-        """What the model says of a question without content; the same for all items."""
+        """What the model says of a content-free question; the same for all items."""
         free = Item(CONTENT_FREE, CONTENT_FREE, guidelines=item.guidelines)
         empty = content_free(question)
         request = render_choice(free, empty, order, self._shown(free))
         about = "\0".join(message["content"] for message in request.messages)
         if about not in self._priors:
             try:
-                answers = [empty.answers[place] for place in order]
+                answers = [empty.answers[index] for index in order]
                 said = await self._said(request, answers, send, False)
             except UnreadableReply as error:
                 raise UnreadableReply(
@@ -402,7 +401,7 @@ def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
 def corrected(
     shares: Mapping[str, float], prior: Mapping[str, float], valued: Sequence[str]
 ) -> dict[str, float]:
-    """Probabilities corrected by what a model says of a question without content.
+    """Probabilities corrected by what a model says of a content-free question.
 
     Each is divided by its prior, and the result scaled to the sum of before: the diagonal form of
     contextual calibration (Zhao et al. 2021). Only `valued` labels are corrected, among each other;
@@ -410,7 +409,7 @@ def corrected(
 
     Args:
         shares: probability by label.
-        prior: the same for the question without content; empty for no correction.
+        prior: the same for the content-free question; empty for no correction.
         valued: the labels that are corrected. A prior among them counts as a tenth of an even share
             at least.
     """

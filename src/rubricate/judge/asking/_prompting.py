@@ -98,7 +98,7 @@ class Prompting:
         )
 
     def order(self, item: Item, criterion: Criterion) -> tuple[int, ...] | None:
-        """The order of the answers, by their places; None for the criterion's own."""
+        """The order of the answers, by their indexes; None for the criterion's own."""
         return None
 
     def located(self, quote: str, item: Item) -> Evidence:
@@ -122,5 +122,5 @@ class Prompting:
         raise NotImplementedError
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
-        """The places of the criteria of one request in the order in which they are asked about."""
+        """The indexes of the criteria of one request in the order in which they are asked about."""
         return list(range(len(criteria)))

@@ -60,7 +60,7 @@ def render(
 ) -> Request:
     """The messages that ask a model about one criterion, and the schema of its reply.
 
-    `order` is that of the criterion's answers, by their places; None for the criterion's own.
+    `order` is that of the criterion's answers, by their indexes; None for the criterion's own.
     """
     system, material = prefix(item, False, examples, fenced)
     text, schema = suffix(criterion, order)

@@ -128,13 +128,13 @@ class DocumentJudge(Judge):
             if verdict.status != "abstained":
                 return self._described(verdict, criterion, document, Usage(), None)
             spent = verdict.usage
-        places = selected(document.relevance, criterion)
-        found = await self._read(document, places, item, criterion, send)
-        if len(places) < len(document.chunks) and not any(map(bears, found.values())):
-            others = [place for place in range(len(document.chunks)) if place not in found]
+        indexes = selected(document.relevance, criterion)
+        found = await self._read(document, indexes, item, criterion, send)
+        if len(indexes) < len(document.chunks) and not any(map(bears, found.values())):
+            others = [index for index in range(len(document.chunks)) if index not in found]
             found |= await self._read(document, others, item, criterion, send)
         spent = sum((finding.usage for finding in found.values()), spent)
-        failed = [place for place in sorted(found) if found[place].status == "failed"]
+        failed = [index for index in sorted(found) if found[index].status == "failed"]
         if failed:
             verdict = self._unread(criterion, failed, found, len(document.chunks))
         else:
@@ -153,17 +153,18 @@ class DocumentJudge(Judge):
     async def _read(
         self,
         document: Document,
-        places: Sequence[int],
+        indexes: Sequence[int],
         item: Item,
         criterion: Criterion,
         send: Send,
     ) -> dict[int, Verdict]:
-        """What stands in some parts, by their places."""
+        """What stands in some parts, by their indexes."""
         question = question_about(criterion)
         reading = (
-            self._kept(self._reader, document.part(place, item), question, send) for place in places
+            self._kept(self._reader, document.part(index, item), question, send)
+            for index in indexes
         )
-        return dict(zip(places, await _together(reading), strict=True))
+        return dict(zip(indexes, await _together(reading), strict=True))
 
     @staticmethod
     async def _kept(judge: ModelJudge, item: Item, criterion: Criterion, send: Send) -> Verdict:
@@ -175,7 +176,7 @@ class DocumentJudge(Judge):
     ) -> Verdict:
         """The verdict where what stands in a part is not known."""
         error = found[failed[0]].error or Failure("server", "no answer")
-        which = ", ".join(str(place + 1) for place in failed[:MOST_NAMED])
+        which = ", ".join(str(index + 1) for index in failed[:MOST_NAMED])
         more = len(failed) - MOST_NAMED
         which += f" and {more} more" if more > 0 else ""
         message = f"part {which} of {parts} could not be read: {error.message}"
@@ -194,13 +195,13 @@ class DocumentJudge(Judge):
         evidence = tuple(document.located(e.quote, found) for e in verdict.evidence)
         asked = sorted(found or ())
         chunks, parts = document.chunks, len(document.chunks)
-        tokens = sum(chunks[place].tokens for place in asked)
+        tokens = sum(chunks[index].tokens for index in asked)
         outlined = is_about_the_whole(criterion)
         figures = {
             "read": "outline" if found is None else "parts",
             "parts": parts,
-            "asked": [place + 1 for place in asked],
-            "relevant": [place + 1 for place in asked if bears((found or {})[place])],
+            "asked": [index + 1 for index in asked],
+            "relevant": [index + 1 for index in asked if bears((found or {})[index])],
             "oversized": [chunk.number for chunk in chunks if chunk.oversized],
             "evidence": [document.number_at(e.start) for e in evidence],
             "calls": outlined + (0 if found is None else len(asked) + 1),

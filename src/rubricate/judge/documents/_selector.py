@@ -40,7 +40,7 @@ def is_about_all_parts(criterion: Criterion) -> bool:
 
 
 def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
-    """The places of the parts that are asked about a criterion first, in order."""
+    """The indexes of the parts that are asked about a criterion first, in order."""
     count = len(relevance)
     everything = list(range(count))
     if count <= FEW or is_about_all_parts(criterion):
@@ -49,12 +49,12 @@ def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
     scores = relevance.scores(wanted)
     if not any(scores):
         return everything
-    ranked = sorted(everything, key=lambda place: (-scores[place], place))
+    ranked = sorted(everything, key=lambda index: (-scores[index], index))
     chosen = set(ranked[: max(FEW, math.ceil(count * SHARE))])
     for term in dict.fromkeys(wanted):
         holders = relevance.holders(term)
         if holders and not chosen & holders:
-            chosen.add(next(place for place in ranked if place in holders))
+            chosen.add(next(index for index in ranked if index in holders))
     return sorted(chosen)
 
 
@@ -82,8 +82,8 @@ class Relevance:
         return len(self._counts)
 
     def holders(self, term: str) -> set[int]:
-        """The places of the texts that have a term."""
-        return {place for place, counts in enumerate(self._counts) if term in counts}
+        """The indexes of the texts that have a term."""
+        return {index for index, counts in enumerate(self._counts) if term in counts}
 
     def scores(self, wanted: Sequence[str]) -> list[float]:
         """Each text's BM25 score for some terms; 0 where it has none of them."""
@@ -91,8 +91,8 @@ class Relevance:
         for term in dict.fromkeys(wanted):
             holders = self.holders(term)
             rarity = math.log1p((len(self) - len(holders) + 0.5) / (len(holders) + 0.5))
-            for place in holders:
-                often = self._counts[place][term]
-                long = 1 - LENGTH + LENGTH * self._lengths[place] / self._mean
-                scores[place] += rarity * often * (SATURATION + 1) / (often + SATURATION * long)
+            for index in holders:
+                often = self._counts[index][term]
+                long = 1 - LENGTH + LENGTH * self._lengths[index] / self._mean
+                scores[index] += rarity * often * (SATURATION + 1) / (often + SATURATION * long)
         return scores
