@@ -29,6 +29,7 @@ def missing(why: str) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Chromium, for one file: a test of another would find the driver's event loop running."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         missing("no Chromium here (apt-get install chromium)")

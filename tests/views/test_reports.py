@@ -17,6 +17,7 @@ from rubricate.analysis import (
     Selection,
     agreement_report,
     cascade_report,
+    certify,
     compare_runs,
     ppi_report,
     read_run,
@@ -72,6 +73,7 @@ def reports(
         "few labels": lambda: ppi_report(runs["alone"], next_items=1),
         "variance": lambda: variance_report([runs["panel"]], bootstrap=FEW),
         "cascade": lambda: cascade_report(runs["panel"], runs["other"]),
+        "certificate": lambda: certify(runs["alone"], bootstrap=FEW),
         "replay": lambda: ReplayReport(panel.summary(), panel.summary()),
         "selection": lambda: Selection(runs["panel"], disagreements=True),
         "pairs": lambda: pairs,
@@ -81,8 +83,8 @@ def reports(
 
 
 EVERY = (
-    *("summary", "agreement", "comparison", "few labels", "variance", "cascade", "replay"),
-    *("selection", "pairs", "attacks", "estimate"),
+    *("summary", "agreement", "comparison", "few labels", "variance", "cascade", "certificate"),
+    *("replay", "selection", "pairs", "attacks", "estimate"),
 )
 
 

@@ -2,36 +2,12 @@
 
 A run is a `Result` in memory or a `FinishedRun` read back from its folder (`read_run`). A function
 such as `agreement_report(run)` or `compare_runs(a, b)` gives a report: its fields are the figures,
-`to_dict()` has them as JSON values, and a terminal shows it with `rich.print(report)`.
+`to_dict()` has them as JSON values, and `print(report)` shows it.
 """
 
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.analysis._conversation import conversation_lines
-from rubricate.analysis._finished import (
-    LOW_CONFIDENCE,
-    FinishedItem,
-    FinishedRun,
-    RowVerdict,
-    confidence,
-    finished_items,
-    finished_rows,
-    read_run,
-    read_summary,
-)
-from rubricate.analysis._replay import ReplayReport
-from rubricate.analysis._result import Result
-from rubricate.analysis._selection import Selection
-from rubricate.analysis._tables import (
-    ITEM_COLUMNS,
-    VERDICT_COLUMNS,
-    By,
-    Kind,
-    Tabular,
-    VerdictTable,
-    spreadsheet_cell,
-)
 
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
@@ -68,6 +44,18 @@ if TYPE_CHECKING:
         compare_runs,
     )
     from rubricate.analysis._comparison_sections import OTHER_HEADINGS, comparison_texts
+    from rubricate.analysis._conversation import conversation_lines
+    from rubricate.analysis._finished import (
+        LOW_CONFIDENCE,
+        FinishedItem,
+        FinishedRun,
+        RowVerdict,
+        confidence,
+        finished_items,
+        finished_rows,
+        read_run,
+        read_summary,
+    )
     from rubricate.analysis._judged import JudgedReport
     from rubricate.analysis._kept_report import keep_report, kept_report
     from rubricate.analysis._pair_figures import (
@@ -86,6 +74,18 @@ if TYPE_CHECKING:
         waiting_plot,
     )
     from rubricate.analysis._ppi import CriterionMean, PPIReport, ppi_report
+    from rubricate.analysis._replay import ReplayReport
+    from rubricate.analysis._result import Result
+    from rubricate.analysis._selection import Selection
+    from rubricate.analysis._tables import (
+        ITEM_COLUMNS,
+        VERDICT_COLUMNS,
+        By,
+        Kind,
+        Tabular,
+        VerdictTable,
+        spreadsheet_cell,
+    )
     from rubricate.analysis._variance import CriterionVariance, VarianceReport, variance_report
 else:
     __getattr__, __dir__ = lazy_door(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import BINARY_LABELS, Criterion, Rubric, Verdict
 from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
+from rubricate.views import NONE, Paragraph, Report, say
 
 __all__ = [
     "CalibrationMethod",
@@ -55,7 +56,7 @@ class HeldOut(_Figures):
     """With the labels that the calibrated probabilities give."""
 
 
-class FittedCalibration(_Figures):
+class FittedCalibration(Report, _Figures):
     """What `rubricate trust calibrate` writes. The last field is a hash of all others."""
 
     format: Literal["rubricate calibration 1"] = "rubricate calibration 1"
@@ -88,6 +89,28 @@ class FittedCalibration(_Figures):
     def reference(self) -> str:
         """Its name with the beginning of its hash, as results keep it."""
         return f"{self.name} {self.sha256[:12]}"
+
+    @property
+    def title(self) -> str:
+        return f"Calibration {self.name}"
+
+    def sections(self) -> Iterator[Paragraph]:
+        """What was fitted, and what it changes on items that it was not fitted on."""
+        held = self.held_out
+        yield say(
+            f"{self.method} map for {self.judge}, fitted on {self.labels} labels of "
+            f"{self.items} items, sha256 {self.sha256}"
+        )
+        yield say(
+            f"On {held.n} labels of other items: "
+            f"Brier {_change(held.brier_before, held.brier_after)}, "
+            f"calibration error {_change(held.error_before, held.error_after)}, "
+            f"accuracy {_change(held.accuracy_before, held.accuracy_after)}"
+        )
+
+
+def _change(before: float | None, after: float | None) -> str:
+    return NONE if before is None or after is None else f"{before:.3f} -> {after:.3f}"
 
 
 class _Known(NamedTuple):

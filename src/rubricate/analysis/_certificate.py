@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,22 @@ from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.run.results import CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
+from rubricate.views import (
+    NONE,
+    Cell,
+    Column,
+    Facts,
+    Report,
+    Row,
+    Section,
+    Table,
+    numbers,
+    percent,
+    say,
+)
 
+_SHOWN = ("accuracy", "cohen_kappa", "quadratic_kappa", "pearson", "mae", "bias")
+"""Figures that are shown, of those that a criterion has."""
 __all__ = ["Certificate", "certify", "check_certificate", "read_certificate"]
 
 
@@ -60,7 +75,7 @@ class CertifiedCriterion(_Figures):
     """All figures of agreement, by name."""
 
 
-class Certificate(_Figures):
+class Certificate(Report, _Figures):
     """What `rubricate trust certify` writes. The last field is a hash of all others."""
 
     format: Literal["rubricate certificate 2"] = "rubricate certificate 2"
@@ -87,6 +102,54 @@ class Certificate(_Figures):
     def digest(self) -> str:
         """The hash that `sha256` must be."""
         return _digest(self.model_dump(mode="json", exclude={"sha256"}))
+
+    @property
+    def title(self) -> str:
+        return f"Certificate of {self.judge}"
+
+    def sections(self) -> Iterator[Section]:
+        """What was certified, and how far the judge agreed with people on each criterion."""
+        yield Facts(
+            (
+                ("created", f"{self.created} by rubricate {self.rubricate_version}"),
+                ("judge", self.judge),
+                ("judge's fingerprint", self.judge_fingerprint or NONE),
+                ("prompt", self.prompt_version or NONE),
+                ("rubric", self.rubric_hash),
+                ("items and labels", f"{self.items} items   {self.data_hash}"),
+                ("sha256", self.sha256),
+            )
+        )
+        names = dict.fromkeys(name for one in self.criteria.values() for name in one.figures)
+        shown = [name for name in _SHOWN if name in names]
+        headings = [name.replace("_", " ") for name in shown]
+        yield Table(
+            [
+                Column("criterion", is_text=True),
+                *numbers("n", *headings, "sensitivity", "specificity"),
+            ],
+            [
+                Row(
+                    [
+                        name,
+                        str(one.n),
+                        *(_estimate(one.figures.get(figure)) for figure in shown),
+                        _estimate(one.sensitivity),
+                        _estimate(one.specificity),
+                    ]
+                )
+                for name, one in self.criteria.items()
+            ],
+        )
+        yield say(
+            f"Intervals: {percent(self.confidence)}, bootstrapped by item. Pairs in which one did "
+            f"not decide: {self.undecided}.",
+            "quiet",
+        )
+
+
+def _estimate(figure: CertifiedFigure | None) -> Cell:
+    return "" if figure is None else Estimate(figure.value, figure.low, figure.high)
 
 
 def _digest(data: Any) -> str:

@@ -187,6 +187,9 @@ class FinishedRun(Tabular):
 
         return Plots(self)
 
+    def _repr_html_(self) -> str:
+        return read_summary(self)._repr_html_()
+
     @property
     def judge(self) -> str:
         """The judge's name."""

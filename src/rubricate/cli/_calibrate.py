@@ -45,18 +45,7 @@ def calibrate(
     if json_output:
         print(text)
         return 0
-    held = fitted.held_out
-    print(
-        f"{output}: {fitted.method} map for {fitted.judge}, fitted on {fitted.labels} labels of "
-        f"{fitted.items} items, sha256 {fitted.sha256}"
-    )
-    print(
-        f"On {held.n} labels of other items: Brier {_change(held.brier_before, held.brier_after)}, "
-        f"calibration error {_change(held.error_before, held.error_after)}, "
-        f"accuracy {_change(held.accuracy_before, held.accuracy_after)}"
-    )
+    first, second = (said.text for said in fitted.sections())
+    print(f"{output}: {first}")
+    print(second)
     return 0
-
-
-def _change(before: float | None, after: float | None) -> str:
-    return "–" if before is None or after is None else f"{before:.3f} -> {after:.3f}"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -22,7 +22,10 @@ from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.journal import Answers, MemoryJournal, SQLiteJournal, verdict_from_record
 from rubricate.run.results import CACHE_NAME, JOURNAL_NAME, DocumentWork
-from rubricate.views import Facts, Report, Section
+from rubricate.views import Report
+
+if TYPE_CHECKING:
+    from rubricate.views import Section
 
 __all__ = ["Range", "RunEstimate", "estimate"]
 
@@ -87,6 +90,8 @@ class RunEstimate(Report):
 
     def sections(self) -> Iterator[Section]:
         """Four facts, five with long documents."""
+        from rubricate.views import Facts
+
         models = ", ".join(f"{count} of {name}" for name, count in self.models.items())
         requests = f"{self.requests}"
         if self.most_requests > self.requests:

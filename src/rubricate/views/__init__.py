@@ -20,25 +20,6 @@ from rubricate.views._format import (
     weight_text,
 )
 from rubricate.views._report import Report
-from rubricate.views._sections import (
-    GAP,
-    Apart,
-    Cell,
-    Change,
-    Changes,
-    Column,
-    Facts,
-    Paragraph,
-    Passage,
-    Row,
-    Section,
-    Table,
-    Tone,
-    Words,
-    notes,
-    numbers,
-    say,
-)
 
 if TYPE_CHECKING:
     from rubricate.views._charts import (
@@ -55,6 +36,25 @@ if TYPE_CHECKING:
     from rubricate.views._html import as_html
     from rubricate.views._page_parts import page_part, page_policy, page_templates
     from rubricate.views._picture import Picture, Plot
+    from rubricate.views._sections import (
+        GAP,
+        Apart,
+        Cell,
+        Change,
+        Changes,
+        Column,
+        Facts,
+        Paragraph,
+        Passage,
+        Row,
+        Section,
+        Table,
+        Tone,
+        Words,
+        notes,
+        numbers,
+        say,
+    )
     from rubricate.views._terminal import OnTerminal, as_text
 else:
     __getattr__, __dir__ = lazy_door(__name__)

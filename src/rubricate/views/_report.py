@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rubricate.views._sections import Paragraph, Section, Table
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from rubricate.views._sections import Paragraph, Section
 
 __all__ = ["Report"]
 
@@ -41,6 +41,8 @@ class Report:
         return ()
 
     def _documented(self) -> Iterator[Section]:
+        from rubricate.views._sections import Table
+
         said = bool(self.front())
         for section in self.sections():
             if said and isinstance(section, Table):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from rubricate.dataset import DataItem, Item
 from rubricate.judge import Stage, model_family
@@ -22,7 +22,10 @@ from rubricate.rubric import (
     Verdict,
     score,
 )
-from rubricate.views import Column, Row, Section, Table, figure, say
+from rubricate.views import figure
+
+if TYPE_CHECKING:
+    from rubricate.views import Section
 
 __all__ = ["ItemResult", "Outcome"]
 
@@ -136,6 +139,8 @@ class ItemResult:
 
 def _item_sections(item: ItemResult) -> Iterator[Section]:
     """An item's score, and a row for each criterion."""
+    from rubricate.views import Column, Row, Table, say
+
     score = item.score
     shown = "no score" if score.value is None else f"score {figure(score.value)}"
     if score.value is not None and score.lowest != score.highest:
