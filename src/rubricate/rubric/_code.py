@@ -99,6 +99,13 @@ class CodeCriterion(ComputedCriterion):
             raise InputError(f"function: '{self.function}' cannot be called")
         return found  # type: ignore[no-any-return]
 
+    @property
+    def named_code(self) -> str | None:
+        return self.function if isinstance(self.function, str) else None
+
+    def load_code(self) -> None:
+        self.resolved()
+
     def described(self) -> str:
         """What is checked, in words."""
         return self.requirement or f"The function {self.function_name}"
@@ -138,9 +145,6 @@ class CodeCriterion(ComputedCriterion):
         if share is None:
             raise InputError(f"'{label}' is not MET, UNMET, CANNOT_ASSESS or a number from 0 to 1")
         return share
-
-    def nearest_label(self, value: float) -> str:
-        return f"{value:.4g}"
 
     def label_of(self, given: object) -> str:
         if isinstance(given, str) and given in BINARY_LABELS:

@@ -63,10 +63,6 @@ class ComputedCriterion(Criterion):
         """The question in words; nobody is asked it."""
         return label_question(self.described(), [])
 
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
 
 def check_time_limit(seconds: float) -> None:
     """Refuse a time limit that is not a positive number of seconds."""

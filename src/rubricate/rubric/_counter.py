@@ -13,8 +13,6 @@ from pydantic import field_validator, model_validator
 from rubricate._documents import suggestion
 from rubricate.errors import InputError
 from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
-from rubricate.rubric._criterion import binary_reading, binary_value
-from rubricate.rubric._question import Reading
 from rubricate.rubric._verdict import CriterionVerdict
 
 if TYPE_CHECKING:
@@ -115,12 +113,6 @@ class CounterCriterion(ComputedCriterion):
 
     def identity(self) -> object:
         return [self.counter, self.at_least, self.at_most]
-
-    def read(self, answer: object) -> Reading:
-        return binary_reading(answer)
-
-    def value(self, label: str) -> float | None:
-        return binary_value(str(label))
 
     def _own_fields(self) -> dict[str, Any]:
         return {

@@ -342,6 +342,14 @@ class Criterion(Document):
         raise unknown_label(label, self.labels)
 
     @property
+    def named_code(self) -> str | None:
+        """The code that a file only names, and that judging would run; None for none."""
+        return None
+
+    def load_code(self) -> None:
+        """Import the code that is named, which runs it; `InputError` if it is not there."""
+
+    @property
     def quotes_items(self) -> bool:
         """Whether an answer quotes the text for each of several items."""
         return False
@@ -365,10 +373,13 @@ class Criterion(Document):
         return (min(values), max(values)) if values else (0.0, 1.0)
 
     def nearest_label(self, value: float) -> str:
-        """The answer whose value is nearest to this; of two as near, what scores lower."""
-        answers = [(option.value, option.label) for option in self.options or () if not option.na]
-        if self.options is None:
-            answers = [(0.0, "UNMET"), (1.0, "MET")]
+        """The answer whose value is nearest to this; of two as near, what scores lower.
+
+        Where the labels are too many to be listed, it is the value itself, to four digits.
+        """
+        answers = [(self.value(label), label) for label in self.labels]
+        if not answers:
+            return f"{value:.4g}"
         sign = -1.0 if self.weight < 0 else 1.0
         valued = [(own, label) for own, label in answers if own is not None]
         return min(valued, key=lambda one: (round(abs(one[0] - value), 9), sign * one[0]))[1]
@@ -428,15 +439,19 @@ class Criterion(Document):
         Raises:
             InputError: it is not one of the criterion's answers.
         """
-        if isinstance(given, str) and given in (*self.labels, ABSTENTION):
+        labels = self.labels
+        if isinstance(given, str) and given in (*labels, ABSTENTION):
+            return str(given)
+        if not labels:  # what has a value is one
+            self.value(str(given))
             return str(given)
         if not isinstance(given, str):
             hint = " (in YAML, put quotes around it)" if isinstance(given, bool) else ""
             raise InputError(
                 f"expects a label as text, got {type(given).__name__} {given!r}{hint}; "
-                f"allowed: {listed(self.labels)}"
+                f"allowed: {listed(labels)}"
             )
-        raise InputError(f"has no label '{given}'; allowed: {listed(self.labels)}")
+        raise InputError(f"has no label '{given}'; allowed: {listed(labels)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The criterion as it is written to a file."""

@@ -348,14 +348,6 @@ class MetricCriterion(Criterion):
     def must_quote(self, label: str) -> bool:
         return False  # its items do
 
-    @property
-    def value_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    def nearest_label(self, value: float) -> str:
-        """The value itself, to four digits."""
-        return f"{value:.4g}"
-
     def label_of(self, given: object) -> str:
         """A label from a person: the four counts, or the score metric's value in [0, 1]."""
         if given == ABSTENTION:

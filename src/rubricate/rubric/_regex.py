@@ -12,8 +12,6 @@ from pydantic import Field, model_validator
 from rubricate._documents import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._computed import Computed, ComputedCriterion, check_time_limit
-from rubricate.rubric._criterion import binary_reading, binary_value
-from rubricate.rubric._question import Reading
 from rubricate.rubric._verdict import CriterionVerdict, Evidence
 
 if TYPE_CHECKING:
@@ -100,12 +98,6 @@ class RegexCriterion(ComputedCriterion):
 
     def identity(self) -> object:
         return [self.pattern, self.case_sensitive, self.invert, self.flags]
-
-    def read(self, answer: object) -> Reading:
-        return binary_reading(answer)
-
-    def value(self, label: str) -> float | None:
-        return binary_value(str(label))
 
     def _own_fields(self) -> dict[str, Any]:
         return {

@@ -150,10 +150,6 @@ class ScaleCriterion(Criterion):
         return label != str(self.low)
 
     @property
-    def value_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    @property
     def has_steps(self) -> bool:
         return True
 

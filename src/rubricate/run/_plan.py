@@ -41,10 +41,10 @@ class Plan:
         for criterion in found.named_code:
             if not allow_code:
                 raise InputError(
-                    f"the rubric names code to be run: {criterion.function}. If you trust it, "
+                    f"the rubric names code to be run: {criterion.named_code}. If you trust it, "
                     "allow it with --allow-code (allow_code=True)"
                 )
-            criterion.resolved()
+            criterion.load_code()
         self.items = found.items
         self.verdicts = found.verdicts
         self.asked = found.asked

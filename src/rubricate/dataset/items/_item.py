@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from rubricate.dataset.items._annotations import consensus
 from rubricate.dataset.items._context import ContextDocument
 from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
-from rubricate.rubric import CodeCriterion, Criterion, Rubric, Verdict
+from rubricate.rubric import Criterion, Rubric, Verdict
 
 __all__ = ["Gradable", "Item", "ItemIds", "Survey", "survey_of"]
 
@@ -121,7 +121,7 @@ class Survey:
     verdicts: int
     asked: int
     rubric: Rubric | None
-    named_code: tuple[CodeCriterion, ...] = ()
+    named_code: tuple[Criterion, ...] = ()
 
 
 @runtime_checkable
@@ -157,7 +157,7 @@ def survey_of(to_grade: Iterable[Item]) -> Survey:
     first: Rubric | None = None
     last: Rubric | None = None
     same = True
-    named: dict[CodeCriterion, None] = {}
+    named: dict[Criterion, None] = {}
     for index, item in enumerate(to_grade):
         try:
             item.labels()
@@ -165,17 +165,13 @@ def survey_of(to_grade: Iterable[Item]) -> Survey:
             raise error.within(("items", index)) from None
         if item.rubric is not last:
             asked_each = sum(criterion.needs_judge for criterion in item.rubric)
-            named |= dict.fromkeys(c for c in item.rubric if _is_named_code(c))
+            named |= dict.fromkeys(c for c in item.rubric if c.named_code is not None)
         first, last = first or item.rubric, item.rubric
         same = same and item.rubric is first
         items += 1
         verdicts += len(item.rubric)
         asked += asked_each
     return Survey(items, verdicts, asked, first if same else None, tuple(named))
-
-
-def _is_named_code(criterion: Criterion) -> TypeGuard[CodeCriterion]:
-    return isinstance(criterion, CodeCriterion) and isinstance(criterion.function, str)
 
 
 Names = Callable[[], Iterable[tuple[str, bool]]]

@@ -65,12 +65,16 @@ def verdict_from_record(record: dict[str, Any], criterion: Criterion) -> Verdict
     status, value, detail, error = record["status"], None, None, record.get("error")
     if label is not None:
         # What an answer is worth, and whether it counts, belongs to the rubric as it is now.
-        reading = criterion.read(label) if answer is None else read_kept(criterion, answer)
-        status, label, detail = reading.status, reading.label, reading.detail
-        if reading.probability is not None:
-            probability = reading.probability
-        if status == "judged":
-            value = criterion.value(label) if reading.value is None else reading.value
+        if answer is None:
+            status = criterion.status(label)
+        else:
+            reading = read_kept(criterion, answer)
+            status, label, detail = reading.status, reading.label, reading.detail
+            value = reading.value
+            if reading.probability is not None:
+                probability = reading.probability
+        if status == "judged" and value is None:
+            value = criterion.value(label)
     if kept := {name: record[name] for name in KEPT if name in record}:
         detail = {**(detail or {}), **kept}
     quotes = record.get("evidence")
