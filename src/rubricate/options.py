@@ -19,6 +19,7 @@ from rubricate.judge import (
     Panel,
     Voting,
     named_judge,
+    options_of_mode,
     refuse_unsent,
 )
 from rubricate.rubric import Rubric, Scoring
@@ -142,7 +143,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     endpoint, asking = part(Endpoint, options), part(Asking, options)
     votes = vars(part(Voting, options))
     voting = {name: value for name, value in votes.items() if value is not None and value != 1}
-    if asking.mode == "explained":  # each order is a vote; else their probabilities are averaged
+    if "permutations" not in options_of_mode(asking.mode):  # each order is a vote
         if asking.permutations not in (None, 1):
             voting["permutations"] = asking.permutations
         asking = replace(asking, permutations=None)
@@ -182,7 +183,7 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
         return named_judge(judge, endpoint, asking)
     if not isinstance(judge, Judge):
         return named_judge(judge, asking=asking)
-    if asking.mode == "probability" and not judge.probability_mode:
+    if asking.mode != "explained" and not (asking.mode == "probability" and judge.probability_mode):
         raise InputError(
             f"the mode is for language models and the embedded judge; {judge.name} answers as it "
             "does: give the mode to the others (ProbabilityJudge), or leave it out"

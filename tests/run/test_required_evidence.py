@@ -253,7 +253,7 @@ def test_a_rerun_says_the_same_and_asks_nothing_and_the_option_is_part_of_the_ke
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        ({"judge": "m", "mode": "probability"}, "in probability mode a judge quotes nothing"),
+        ({"judge": "m", "mode": "probability"}, "is for explained mode, not probability"),
         ({"judge": "builtin", "base_url": None}, "require_evidence is for a language model"),
     ],
 )

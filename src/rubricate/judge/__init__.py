@@ -13,7 +13,15 @@ from rubricate.judge._choose import (
 )
 from rubricate.judge._families import model_family
 from rubricate.judge._judge import Judge, Member, Stage
-from rubricate.judge._options import Asking, Endpoint, OwnPrompt, PairVoting, Voting, Weights
+from rubricate.judge._options import (
+    Asking,
+    Endpoint,
+    OwnPrompt,
+    PairVoting,
+    Voting,
+    Weights,
+    options_of_mode,
+)
 from rubricate.judge._panel import Panel
 from rubricate.judge._parts import PartKeeper, keyed
 from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
@@ -24,6 +32,7 @@ from rubricate.judge.asking import (
     EQUAL,
     FIRST,
     GIVEN,
+    MODES,
     NOTE,
     OTHER,
     REQUIRED,
@@ -84,6 +93,7 @@ __all__ = [
     "FIRST",
     "GIVEN",
     "LABEL_SUFFIXES",
+    "MODES",
     "NOTE",
     "OTHER",
     "REQUIRED",
@@ -138,6 +148,7 @@ __all__ = [
     "model_family",
     "named_judge",
     "neutral",
+    "options_of_mode",
     "pair_criterion",
     "pair_id",
     "plain_model",

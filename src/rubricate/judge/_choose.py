@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge
-from rubricate.judge._options import Asking, Endpoint
+from rubricate.judge._options import Asking, Endpoint, options_of_mode
 from rubricate.judge.asking import (
+    MODES,
     Explained,
     Mode,
     ModelJudge,
-    ProbabilityJudge,
     PromptTemplate,
     Templated,
 )
@@ -47,7 +47,8 @@ def named_judge(
     Args:
         judge: who it is.
         endpoint: how the model is reached, for a judge given by name.
-        asking: how it is asked. In explained mode `permutations` are votes, which a `Panel` takes.
+        asking: how it is asked. Where its mode takes no `permutations`, these are votes, which a
+            `Panel` takes.
 
     Raises:
         InputError: no such judge, a key is missing, or an option that says nothing to this judge;
@@ -65,22 +66,11 @@ def named_judge(
         if not isinstance(template, PromptTemplate):
             template = PromptTemplate.from_file(template)
         return ModelJudge(chosen, Templated(template, asking.examples, asking.require_evidence))
-    if asking.mode == "probability":
-        given = {name: getattr(asking, name) for name in ("permutations", "samples")}
-        made: ModelJudge = ProbabilityJudge(
-            chosen,
-            examples=asking.examples,
-            shuffle=asking.shuffle,
-            correct_prior=asking.correct_prior,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-    else:
-        made = ModelJudge(
-            chosen,
-            Explained(
-                asking.examples, asking.shuffle, asking.require_evidence, asking.criteria_per_call
-            ),
-        )
+    way: Any = MODES[asking.mode]
+    told = {name: getattr(asking, name) for name in options_of_mode(asking.mode)}
+    given = {name: value for name, value in told.items() if value is not None}
+    own = issubclass(way, ModelJudge)
+    made: ModelJudge = way(chosen, **given) if own else ModelJudge(chosen, way(**given))
     if asking.chunk_tokens is None:
         return made
     return DocumentJudge(made, chunk_tokens=asking.chunk_tokens)
@@ -94,6 +84,8 @@ def _own_judge(chosen: Judge, embedded: bool, asking: Asking) -> Judge:
     if not embedded:
         what = "examples are" if examples is not None else "the mode is"
         raise InputError(f"{what} for a language model or the embedded judge")
+    if mode not in get_args(Mode):
+        raise InputError(f"{mode} mode is for a language model; {chosen.name} is none")
     from rubricate.judge.builtin import BuiltinJudge
 
     if examples is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +20,17 @@ from rubricate.judge.asking import (
     check_criteria_per_call,
 )
 from rubricate.judge.documents import check_chunk_tokens
-from rubricate.settings import Settings, option
+from rubricate.settings import Settings, option, options_of
 
-__all__ = ["Asking", "Endpoint", "OwnPrompt", "PairVoting", "Voting", "Weights"]
+__all__ = [
+    "Asking",
+    "Endpoint",
+    "OwnPrompt",
+    "PairVoting",
+    "Voting",
+    "Weights",
+    "options_of_mode",
+]
 
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
@@ -184,20 +194,15 @@ class Asking(OwnPrompt):
             raise InputError(f"unknown mode '{self.mode}' (known: {', '.join(MODES)}){hint}")
         check_chunk_tokens(self.chunk_tokens)
         several = check_criteria_per_call(self.criteria_per_call) != 1
-        if self.mode == "probability":
-            if self.require_evidence is not None:
-                raise InputError(
-                    "require_evidence is for explained mode: in probability mode a judge quotes "
-                    "nothing"
-                )
-            if several:
-                raise InputError("criteria per call are for explained mode; give one of the two")
-        elif self.samples is not None or not self.correct_prior:
-            only = "correct_prior" if self.samples is None else "samples"
-            raise InputError(f"{only} is for probability mode: give mode as well")
+        for name, one in options_of(Asking).items():
+            modes = [mode for mode in MODES if name in options_of_mode(mode)]
+            if not modes or self.mode in modes or name == "permutations":
+                continue
+            if getattr(self, name) != one.default:
+                raise InputError(f"{name} is for {' and '.join(modes)} mode, not {self.mode}")
         if self.judge_prompt is None:
             return
-        if self.mode == "probability" or self.shuffle is not None:
+        if self.mode != "explained" or self.shuffle is not None:
             raise InputError("a judge prompt has a form of its own: leave out mode and shuffle")
         if self.chunk_tokens is not None:
             raise InputError(
@@ -205,6 +210,12 @@ class Asking(OwnPrompt):
             )
         if several:
             raise InputError("a judge prompt asks about one criterion: leave out criteria per call")
+
+
+@cache
+def options_of_mode(mode: str) -> frozenset[str]:
+    """The options of `Asking` that a way of asking takes: those that its constructor has."""
+    return frozenset(inspect.signature(MODES[mode]).parameters) & options_of(Asking).keys()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
 from rubricate.judge.asking._explained import Explained, asking_confidence, check_criteria_per_call
 from rubricate.judge.asking._model_judge import ModelJudge
+from rubricate.judge.asking._modes import MODES
 from rubricate.judge.asking._neutral import NOTE, as_written, neutral, neutral_item
 from rubricate.judge.asking._orders import check_permutations, turned_order
 from rubricate.judge.asking._pairwise import (
@@ -21,7 +22,7 @@ from rubricate.judge.asking._pairwise import (
     pair_criterion,
     pair_id,
 )
-from rubricate.judge.asking._probability import MODES, Mode, ProbabilityJudge
+from rubricate.judge.asking._probability import Mode, ProbabilityJudge
 from rubricate.judge.asking._prompt_file import PromptTemplate, Templated
 from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting
 from rubricate.judge.asking._prompts import (

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import orjson
 
@@ -43,11 +43,10 @@ from rubricate.rubric import (
     read_distribution,
 )
 
-__all__ = ["MODES", "ORDERS", "SAMPLES", "Mode", "ProbabilityJudge", "corrected"]
+__all__ = ["ORDERS", "SAMPLES", "Mode", "ProbabilityJudge", "corrected"]
 
 Mode = Literal["explained", "probability"]
 """Whether a model gives its reasons before the verdict, or the verdict alone with probabilities."""
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 NO_LOGPROBS = "the endpoint gives no logprobs"
 ORDERS = 2
