@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -49,6 +50,12 @@ KEY_VARIABLES = ("_API_KEY", "_BASE_URL")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-snapshots", action="store_true", help="write tests/snapshots anew")
+
+
+def pytest_configure() -> None:
+    """Have Ctrl-C be as in a terminal: a shell's background jobs ignore it, and so do children."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -9,7 +9,6 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -20,15 +19,6 @@ from rubricate import Criterion, Rubric, RubricateError, RubricDataset
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Ctrl-C is as in a terminal, also where the tests run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_a_stream_that_is_interrupted_ends_its_requests_and_then_says_so(make_dataset):
     """The notebook's stop button while the next result is waited for."""
     ended = []
