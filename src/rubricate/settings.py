@@ -36,6 +36,7 @@ __all__ = [
     "Option",
     "SaysTo",
     "Settings",
+    "again",
     "declared",
     "made",
     "option",
@@ -71,6 +72,7 @@ _R = TypeVar("_R")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 _OPTION = "option"
+_PLAIN = {"bool", "int", "float", "str", "None"}
 WIDTH = 96
 
 
@@ -91,6 +93,9 @@ class Option:
         written: what its value is in a file and in the shell, where that is not `type`.
         is_path: whether it names a file or a folder; those in a settings file are relative to it.
         everyday: whether the shell's short help shows it.
+        shell: its names in the shell, such as `--quiet -q`, where they are not made from `name`.
+        is_argument: whether the shell takes it without a name.
+        required: whether it must be given in the shell.
     """
 
     name: str
@@ -105,6 +110,21 @@ class Option:
     written: str | None = None
     is_path: bool = False
     everyday: bool = False
+    shell: str | None = None
+    is_argument: bool = False
+    required: bool = False
+
+    @property
+    def key(self) -> str:
+        """What it is called in a settings file."""
+        return self.name if self.shell is None else self.shell.split()[0].lstrip("-")
+
+    @property
+    def written_type(self) -> str | None:
+        """What its value is in a file; None where only Python can give it."""
+        if self.written is not None:
+            return self.written
+        return self.type if set(self.type.split(" | ")) <= _PLAIN else None
 
     @property
     def shown_default(self) -> str | None:
@@ -119,6 +139,12 @@ class Option:
 def option(default: _T, help: str, **declared: Any) -> _T:
     """A dataclass's field that is an option; `declared` are the attributes of `Option`."""
     return field(default=default, metadata={_OPTION: {"help": help, **declared}})
+
+
+def again(kind: type, name: str, default: _T) -> _T:
+    """The field of an option that another class declares, with a default of its own."""
+    inherited = next(one for one in fields(kind) if one.name == name)
+    return field(default=default, metadata=inherited.metadata)
 
 
 @cache

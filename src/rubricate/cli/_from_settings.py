@@ -1,0 +1,213 @@
+"""Commands made from classes of settings: their options, their help, and the settings file.
+
+What is given in the shell or in a file is written: a rubric is a file's name, weights are text.
+`read` makes Python's value of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import typer
+from pydantic import ConfigDict, create_model
+
+from rubricate._documents import validate
+from rubricate.cli._judging import parsed_weights
+from rubricate.dataset import RubricDataset
+from rubricate.errors import InputError
+from rubricate.judge import Examples
+from rubricate.rubric import LengthPenalty, Rubric
+from rubricate.settings import Option, Settings, option, options_of
+
+__all__ = ["Shell", "checked", "command_of", "read", "written_options"]
+
+_T = TypeVar("_T")
+Written = Mapping[str, Any]
+"""Options by name, as they were given; those that were not have their defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shell(Settings):
+    """What the commands that judge can be told beside what Python can.
+
+    Attributes:
+        written: the options as they were given.
+    """
+
+    no_cache: bool = option(False, "Share no answers with other runs.", group="The run")
+    dry_run: bool = option(
+        False, "Say what it would take, and send nothing.", group="The run", everyday=True
+    )
+    json_output: bool = option(
+        False, "Print the figures as JSON.", group="Output", shell="--json", everyday=True
+    )
+    quiet: bool = option(
+        False,
+        "Print nothing but errors (and --json).",
+        group="Output",
+        shell="--quiet -q",
+        everyday=True,
+    )
+    written: Written
+
+
+def written_options(kind: type) -> dict[str, Option]:
+    """The options of a class that can be written."""
+    return {
+        name: one for name, one in options_of(kind).items() if one.written_type is not None
+    }
+
+
+def command_of(
+    kind: type[_T],
+    *,
+    usual: Mapping[str, str] = {},
+    settings: Callable[[Written, Path | None], _T] | None = None,
+) -> Callable[[Callable[[_T], int]], Callable[..., int]]:
+    """A decorator: a function of a value of settings becomes a command with their options.
+
+    Args:
+        kind: the class.
+        usual: by option, what the command does where it is not given, in words.
+        settings: makes the value of what was given in the shell and of a file of it (`--config`),
+            which the command has if this is given. Default: `read`.
+    """
+    options = written_options(kind)
+
+    def make(function: Callable[[_T], int]) -> Callable[..., int]:
+        def command(config: Path | None = None, **given: Any) -> int:
+            told = {
+                name: _number(options[name], value)
+                for name, value in given.items()
+                if value is not None and value != []
+            }
+            if settings is None:
+                return function(read(kind, checked(kind, told)))
+            return function(settings(told, config))
+
+        parameters = [_parameter(one, usual) for one in options.values()]
+        parameters.sort(key=lambda one: one.default is not one.empty)
+        if settings is not None:
+            parameters.append(_CONFIG)
+        command.__name__ = function.__name__
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        command.everyday = frozenset(  # type: ignore[attr-defined]
+            {one.name for one in options.values() if one.everyday} | {"config"}
+        )
+        return command
+
+    return make
+
+
+_CONFIG = inspect.Parameter(
+    "config",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        Path | None,
+        typer.Option(
+            help="A YAML file with these options; the command line wins.",
+            rich_help_panel="The run",
+        ),
+    ],
+)
+
+
+def _parameter(one: Option, usual: Mapping[str, str]) -> inspect.Parameter:
+    """An option as typer takes it; None is what was not given."""
+    type_ = _shell_type(one)
+    if one.is_argument:
+        info: Any = typer.Argument(help=one.help, show_default=False)
+    else:
+        default = usual.get(one.name, one.shown_default)
+        names = one.shell.split() if one.shell is not None else []
+        if type_ is bool and one.default is False and not names:
+            names = [f"--{one.name.replace('_', '-')}"]
+        info = typer.Option(
+            *names,
+            help=one.help if default is None else f"{one.help} [{default}]",
+            rich_help_panel=one.group,
+        )
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if one.required else None,
+        annotation=Annotated[type_ if one.required else type_ | None, info],
+    )
+
+
+def _shell_type(one: Option) -> Any:
+    kinds = (one.written_type or "").split(" | ")
+    for kind, type_ in (
+        ("list[str]", list[str]),
+        ("list[float]", None if "str" in kinds else list[float]),
+        ("bool", bool),
+        ("str", str),
+        ("Literal['all']", str),
+        ("int", int),
+        ("float", float),
+    ):
+        if kind in kinds and type_ is not None:
+            return type_
+    return str
+
+
+def _number(one: Option, given: Any) -> Any:
+    """A whole number that the shell gave as text, where the option can be one."""
+    takes_numbers = "int" in (one.written_type or "").split(" | ")
+    return int(given) if takes_numbers and isinstance(given, str) and given.isdecimal() else given
+
+
+def checked(kind: type, given: Written) -> Written:
+    """What was given, each of the type that is declared.
+
+    Raises:
+        InputError: a value is of another.
+    """
+    names = {"Literal": Literal, "Any": Any}
+    fields: dict[str, Any] = {
+        name: (eval(one.written_type or "None", names), one.default)  # our own declarations
+        for name, one in written_options(kind).items()
+    }
+    model = create_model(
+        "Written", __config__=ConfigDict(extra="forbid", strict=True), **fields
+    )
+    found = validate(model, given)
+    return {name: getattr(found, name) for name in given}
+
+
+def read(kind: Callable[..., _T], written: Written) -> _T:
+    """The settings that are written.
+
+    Raises:
+        InputError: a file cannot be read, or a value cannot be used.
+    """
+    values = {name: _read(name, given) for name, given in written.items()}
+    if written.get("examples") is not None:
+        file = written["examples"]
+        count, pick = written.get("examples_count", 4), written.get("examples_pick", "balanced")
+        try:
+            values["examples"] = Examples(RubricDataset.from_file(file), count=count, pick=pick)
+        except InputError as error:
+            raise error.within(file=file) from None
+    return kind(**values, written=written)
+
+
+def _read(name: str, given: Any) -> Any:
+    if given is None:
+        return None
+    if name == "rubric":
+        return Rubric.from_file(given)
+    if name == "weights" and isinstance(given, str):
+        return parsed_weights(given)
+    if name == "length_penalty":
+        try:
+            return LengthPenalty.parse(given)
+        except InputError as error:
+            raise error.within((name,)) from None
+    return given
