@@ -43,7 +43,7 @@ from rubricate.options import AskingOptions, JudgeOptions, chosen_judge
 from rubricate.pairing import Pairs, pairs_of
 from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
-from rubricate.settings import option, part, takes
+from rubricate.settings import by_name, option, part, takes
 from rubricate.streaming import ResultStream, Stream
 
 __all__ = [
@@ -74,6 +74,7 @@ class PairOptions(AskingOptions, PairVoting):
         more="Criteria that code computes are left out.",
         group="What is graded",
         written="str | None",
+        everyday=True,
     )
     prompt: str = option("", "The task that two texts answer.", group="What is graded")
     reference: str | None = option(None, "An exemplary response to it.", group="What is graded")
@@ -82,6 +83,7 @@ class PairOptions(AskingOptions, PairVoting):
         "Compare only so many pairs, from the first.",
         group="What is graded",
         unit="pairs",
+        everyday=True,
     )
     context: Sequence[ContextDocument | str] = ()
     judge: JudgesLike = None
@@ -360,7 +362,7 @@ def _judges(options: PairOptions) -> tuple[list[Model], Judge]:
     models = [_model(one, options) for one in given]
     own = [model for model in models if model not in given]
     pairing = [ModelJudge(model, Pair()) for model in models]
-    votes = vars(part(PairVoting, options))
+    votes = by_name(part(PairVoting, options))
     voting = {name: value for name, value in votes.items() if value not in (None, 1)}
     if len(pairing) > 1 or "replicates" in voting:
         return own, Panel(pairing, **voting)

@@ -33,7 +33,7 @@ from rubricate.run import (
     SharedAnswers,
     Storage,
 )
-from rubricate.settings import option, options_of, part
+from rubricate.settings import by_name, option, options_of, part
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
@@ -141,14 +141,14 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     """The judge, panel or cascade that is meant, as `agrade` takes it."""
     endpoint, asking = part(Endpoint, options), part(Asking, options)
-    votes = vars(part(Voting, options))
+    votes = by_name(part(Voting, options))
     voting = {name: value for name, value in votes.items() if value is not None and value != 1}
     if "permutations" not in options_of_mode(asking.mode):  # each order is a vote
         if asking.permutations not in (None, 1):
             voting["permutations"] = asking.permutations
         asking = replace(asking, permutations=None)
     if isinstance(judge, Judge) and judge.voters:
-        usual, told = options_of(JudgeOptions), {**vars(endpoint), **vars(asking)}
+        usual, told = options_of(JudgeOptions), {**by_name(endpoint), **by_name(asking)}
         own = [*voting, *(name for name in told if told[name] != usual[name].default)]
         if own:
             raise InputError(

@@ -37,6 +37,7 @@ __all__ = [
     "SaysTo",
     "Settings",
     "again",
+    "by_name",
     "declared",
     "made",
     "option",
@@ -131,7 +132,7 @@ class Option:
         """What stands where it is not given, in words; None where nothing needs to be said."""
         if self.usual is not None:
             return self.usual
-        if self.default is None or isinstance(self.default, bool | list):
+        if isinstance(self.default, bool) or self.default in (None, "", ()):
             return "yes" if self.default is True else None
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
@@ -155,7 +156,7 @@ def options_of(kind: type) -> Mapping[str, Option]:
         for one in fields(kind)
         if _OPTION in one.metadata
     ]
-    found.sort(key=lambda one: GROUPS.index(one.group))
+    found.sort(key=lambda one: (GROUPS.index(one.group), not one.everyday))
     return {one.name: one for one in found}
 
 
@@ -205,6 +206,12 @@ def part(kind: type[_T], options: object) -> _T:
     for one in _names(own):
         object.__setattr__(value, one, getattr(options, one))
     return value
+
+
+def by_name(options: object) -> dict[str, Any]:
+    """The options of a value, and what else it was made with, by name."""
+    own: type = type(options)
+    return {one: getattr(options, one) for one in _names(own)}
 
 
 @cache

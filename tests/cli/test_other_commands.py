@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -105,17 +106,52 @@ def test_without_a_command_it_shows_its_help(installed):
 
 
 def test_the_help_of_a_command_with_many_options_has_each_once_in_a_group(rubricate):
-    told = rubricate("grade", "--help", COLUMNS="80").stdout
+    told = rubricate("grade", "--help-all", COLUMNS="80").stdout
     sections = dict(re.findall(r"^(\S.*):\n((?:  .*\n)+)", told, re.M))
     found = {
         title: re.findall(r"^  (?:-., )?--([a-z-]+)", text, re.M)
         for title, text in sections.items()
     }
-    assert found["Output"] == ["json", "quiet", "verbose", "help"]
+    assert found["Output"] == ["json", "quiet", "verbose", "help-all", "help"]
     assert "max-cost" in found["Limits"]
     names = [name for names in found.values() for name in names]
     assert len(names) == len(set(names)) > 50
     assert "Options:" in rubricate("trust", "agree", "--help").stdout
+
+
+@pytest.mark.parametrize("command", ["grade", "compare-pair", "redteam", "researchrubrics"])
+def test_the_help_of_a_command_with_many_options_shows_those_of_everyday_use(rubricate, command):
+    short, whole = (rubricate(command, option).stdout for option in ("-h", "--help-all"))
+    names = re.findall(r"^  (?:-., )?--([a-z-]+)", short, re.M)
+    assert {"judge", "run-dir", "max-cost", "json", "help-all"} <= set(names)
+    assert len(names) < 20
+    assert set(names) < set(re.findall(r"^  (?:-., )?--([a-z-]+)", whole, re.M))
+
+
+def test_the_shell_is_also_a_module_and_completes_its_words():
+    told = [sys.executable, "-m", "rubricate"]
+    shown = subprocess.run([*told, "-h"], capture_output=True, text=True, check=True)
+    assert "grade" in shown.stdout
+    words = {
+        "_RUBRICATE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "rubricate tr",
+        "COMP_CWORD": "1",
+    }
+    found = subprocess.run(
+        [Path(sys.executable).with_name("rubricate")],
+        env={**os.environ, **words, "_RUBRICATE_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["trust"]
+
+
+def test_a_command_that_is_not_there_is_told_with_the_one_that_is_near(rubricate):
+    for given, near in (("gade", "grade"), ("agree", "trust agree")):
+        done = rubricate(given)
+        assert done.returncode == 1
+        assert f"no such command '{given}'; did you mean '{near}'?" in done.stderr
 
 
 def test_version_is_the_packages(installed):

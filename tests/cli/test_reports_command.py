@@ -131,7 +131,7 @@ def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, ex
     first, second = results(tmp_path)
     key = "rubric_title"
     assert sorted(first, key=lambda r: r[key]) == sorted(second, key=lambda r: r[key])
-    rubricate(*options, "--no-resume")
+    rubricate(*options, "--fresh")
     assert len(endpoint.requests) == 2 * sent
 
 
@@ -146,7 +146,7 @@ def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, 
             "--base-url",
             endpoint.url,
         ]
-        options += ["--no-cache", "--max-concurrent", "4", "--chunk-tokens", "500"]
+        options += ["--no-cache", "--concurrency", "4", "--chunk-tokens", "500"]
         with subprocess.Popen(
             [COMMAND, *options], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
@@ -262,7 +262,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
         (["x", "--tasks", "tasks.jsonl", "--system", "a=b"], "not both"),
         (["--tasks", "tasks.jsonl", "--grading", "binery"], "did you mean 'binary'"),
         (["--tasks", "tasks.jsonl", "--chunk-tokens", "5"], "a number from 200, found 5"),
-        (["--tasks", "tasks.jsonl", "--max-retries", "-1"], "max_retries must be 0 or more"),
+        (["--tasks", "tasks.jsonl", "--attempts", "0"], "attempts must be at least 1"),
     ],
 )
 def test_bad_input_is_one_line_before_anything_is_sent(

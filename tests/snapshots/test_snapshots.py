@@ -335,7 +335,7 @@ def test_what_can_be_said_of_runs_and_judges(
 
 def test_research_reports(rubricate, snapshots, shipped_example, tmp_path):
     with ScriptedEndpoint() as endpoint:
-        given = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--max-concurrent", "1")
+        given = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--concurrency", "1")
         given = ("researchrubrics", shipped_example("reports") / "agent_responses", *given)
         given = (*given, "--tasks", shipped_example("reports") / "tasks.jsonl", "--run-dir", "run")
         done = rubricate(*given)

@@ -117,7 +117,9 @@ def named_command(name: str, said: str) -> Any:
     function = getattr(import_module(f"rubricate.cli._{own}"), own)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name=name, help=said, cls=GroupedCommand)(function)
-    return with_verbose(typer.main.get_command(alone))
+    built: Any = typer.main.get_command(alone)
+    built.everyday = getattr(function, "everyday", frozenset())
+    return with_verbose(built)
 
 
 def _group(name: str, table: Mapping[str, str]) -> Any:

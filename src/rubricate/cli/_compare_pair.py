@@ -1,142 +1,219 @@
-"""What `rubricate compare-pair` can be told on the command line."""
+"""`rubricate compare-pair`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-import typer
-
-from rubricate.cli._options import (
-    Attempts,
-    BaseUrl,
-    Cache,
-    Concurrency,
-    Deadline,
-    DryRun,
-    Fresh,
-    JsonOutput,
-    MaxCost,
-    MaxOutage,
-    MaxTime,
-    MaxTokens,
-    MinVotes,
-    NoCache,
-    Nominal,
-    Prices,
-    Quiet,
-    Replicates,
-    RequestsPerMinute,
-    RetryFailed,
-    Temperature,
-    Timeout,
-    TokensPerMinute,
-    Weights,
-)
+from rubricate._documents import read_text
+from rubricate._terminal import console
+from rubricate.analysis import PairSummary
+from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._from_settings import Shell, command_of
+from rubricate.cli._judging import cache_folder, print_estimate, print_judged
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import place_of, run_dir_for
+from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
+from rubricate.dataset import Gradable, TableColumns, is_table, open_items
+from rubricate.errors import InputError, RunStopped
+from rubricate.rubric import Rubric
+from rubricate.settings import by_name, option, part
 
 __all__ = ["compare_pair"]
 
+TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
+"""What files of one text end in; others are datasets or tables."""
 
-def compare_pair(
-    first: Annotated[
-        str,
-        typer.Argument(help="A text file, or a dataset or table with an answer in each item."),
-    ],
-    second: Annotated[
-        str | None,
-        typer.Argument(help="The same of the other side; not needed with --columns."),
-    ] = None,
-    rubric: Annotated[
-        str | None, typer.Option(help="A rubric file; a dataset may have its own.")
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="The two columns of one table that have the submissions: old,new."),
-    ] = None,
-    map: Annotated[
-        str | None,
-        typer.Option(help="What the other columns of a table are: prompt=question,id=qid."),
-    ] = None,
-    texts: Annotated[
-        bool, typer.Option("--texts", help="What is given are the two texts, not files of them.")
-    ] = False,
-    prompt: Annotated[str | None, typer.Option(help="The task that two texts answer.")] = None,
-    reference: Annotated[
-        str | None, typer.Option(help="A text file with an exemplary response to it.")
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A language model: openai/gpt-4.1-mini, ... Given several times, they vote."
-        ),
-    ] = None,
-    nominal: Nominal = None,
-    weights: Weights = None,
-    min_votes: MinVotes = None,
-    replicates: Replicates = None,
-    base_url: BaseUrl = None,
-    run_dir: Annotated[
-        str | None,
-        typer.Option(help="The run folder; taken up again if it is there. [runs/pair-A-B-JUDGE]"),
-    ] = None,
-    fresh: Fresh = False,
-    retry_failed: RetryFailed = False,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    dry_run: DryRun = False,
-    prices: Prices = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    limit: Annotated[int | None, typer.Option(help="Compare only the first N pairs.")] = None,
-    concurrency: Concurrency = None,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    timeout: Timeout = None,
-    attempts: Attempts = None,
-    deadline: Deadline = None,
-    max_outage: MaxOutage = None,
-    json_output: JsonOutput = False,
-    quiet: Quiet = False,
-) -> int:
-    """Ask which of two submissions is better, in both orders.
 
-    Each criterion is asked about by itself. Answers that differ between the orders are a tie.
-    """
-    from rubricate.cli._compare_pair_run import Compared, compare_pair_command
-    from rubricate.cli._judging import parsed_weights
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(PairOptions, Shell):
+    """Everything that `rubricate compare-pair` can be told."""
 
-    told = {
-        "nominal": nominal,
-        "weights": None if weights is None else parsed_weights(weights),
-        "min_votes": min_votes,
-        "replicates": replicates,
-        "base_url": base_url,
-        "fresh": fresh,
-        "retry_failed": retry_failed,
-        "prices": prices,
-        "max_cost": max_cost,
-        "max_time": max_time,
-        "concurrency": concurrency,
-        "requests_per_minute": requests_per_minute,
-        "tokens_per_minute": tokens_per_minute,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "timeout": timeout,
-        "attempts": attempts,
-        "deadline": deadline,
-        "max_outage": max_outage,
-    }
-    given = {name: value for name, value in told.items() if value is not None}
-    return compare_pair_command(
-        Compared(first, second, rubric, columns, map, texts, prompt, reference),
-        judge or [],
-        run_dir=run_dir,
-        cache=cache,
-        no_cache=no_cache,
-        dry_run=dry_run,
-        limit=limit,
-        json_output=json_output,
-        quiet=quiet,
-        options=given,
+    first: str = option(
+        "",
+        "A text file, or a dataset or table with an answer in each item.",
+        group="What is graded",
+        is_argument=True,
+        required=True,
     )
+    second: str | None = option(
+        None,
+        "The same of the other side; not needed with --columns.",
+        group="What is graded",
+        is_argument=True,
+    )
+    columns: str | None = option(
+        None,
+        "The two columns of one table that have the submissions: old,new.",
+        group="What is graded",
+        everyday=True,
+    )
+    map: str | None = option(
+        None,
+        "What the other columns of a table are: prompt=question,id=qid.",
+        group="What is graded",
+        everyday=True,
+    )
+    texts: bool = option(
+        False, "What is given are the two texts, not files of them.", group="What is graded"
+    )
+    judge: Sequence[str] = option(
+        (),
+        "A language model: openai/gpt-4.1-mini, ... Given several times, they vote.",
+        group="Who judges",
+        written="list[str]",
+        everyday=True,
+    )
+
+
+class Compared:
+    """What is compared, as it was told."""
+
+    def __init__(self, settings: PairSettings) -> None:
+        self.settings = settings
+        self.first, self.second = settings.first, settings.second
+        self.columns, self.texts = settings.columns, settings.texts
+
+    def sides(self) -> tuple[str | Gradable, str | Gradable]:
+        """The two sides.
+
+        Raises:
+            InputError: they do not go together, or a file cannot be used.
+        """
+        told, one_text = self.settings, self.texts or _is_text(self.first)
+        if one_text and (self.columns or told.map):
+            raise InputError("--columns and --map are for a table; two texts were given")
+        if not one_text and (told.prompt or told.reference):
+            raise InputError("--prompt and --reference are for two texts; a dataset has its own")
+        if self.columns is not None:
+            return self._of_one_table(self.columns)
+        if self.second is None:
+            raise InputError("name what to compare it with, or two columns of it with --columns")
+        if one_text:
+            first, second = (one if self.texts else _text(one) for one in (self.first, self.second))
+            return first, second
+        columns = TableColumns.parse(told.map or {})
+        one, other = (_items(one, told.rubric, columns) for one in (self.first, self.second))
+        return one, other
+
+    def _of_one_table(self, columns: str) -> tuple[Gradable, Gradable]:
+        names = [name.strip() for name in columns.split(",")]
+        if self.second is not None:
+            raise InputError("--columns names two columns of one table; two files were given")
+        if len(names) != 2 or not all(names) or names[0] == names[1]:
+            raise InputError(f"--columns: '{columns}' is not of the form old,new")
+        others = TableColumns.parse(self.settings.map or {}).columns
+        first, second = (
+            _items(self.first, self.settings.rubric, TableColumns({**others, "submission": name}))
+            for name in names
+        )
+        return first, second
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What makes the run another one."""
+        told, written = self.settings, self.settings.written
+        texts = self.texts
+        return {
+            "first": self.first if texts else place_of(self.first),
+            "second": self.second if texts else place_of(self.second),
+            "rubric": place_of(written.get("rubric")),
+            "columns": self.columns,
+            "map": told.map,
+            "prompt": written.get("prompt"),
+            "reference": place_of(told.reference),
+            # with which a judge would answer anew
+            "base_url": told.base_url,
+            "temperature": written.get("temperature"),
+            "max_tokens": told.max_tokens,
+            "replicates": written.get("replicates"),
+        }
+
+    @property
+    def run_name(self) -> str:
+        """What the run's folder is called, without the judge."""
+        if self.texts:
+            return "pair"
+        second = self.columns or Path(self.second or "").stem
+        return f"pair-{Path(self.first).stem}-{second}"
+
+
+def _is_text(name: str) -> bool:
+    return not name.startswith("hf:") and Path(name).suffix.lower() in TEXTS
+
+
+def _text(name: str) -> str:
+    if not _is_text(name):
+        raise InputError("a text and a dataset cannot be compared", file=name)
+    return read_text(name).rstrip("\n")
+
+
+def _items(data: str, rubric: Rubric | None, columns: TableColumns) -> Gradable:
+    if _is_text(data):
+        raise InputError("a dataset and a text cannot be compared", file=data)
+    check_kind(data)
+    if columns.columns or is_table(data):
+        if rubric is None:
+            raise InputError("a table has no rubric: give --rubric", file=data)
+        return open_items(data, rubric, columns)
+    found = rubric_dataset(data, rubric)
+    try:
+        found.survey()
+    except InputError as error:
+        raise error.within(file=data) from None
+    return found
+
+
+def compare_pair_command(settings: PairSettings) -> int:
+    """Compare pairs; returns the exit code."""
+    judges, quiet = list(settings.judge), settings.quiet
+    if not judges:
+        raise InputError("name a language model: --judge openai/gpt-4.1-mini (see judges)")
+    notes = console(stderr=True, quiet=quiet)
+    compared = Compared(settings)
+    judge = judges[0] if len(judges) == 1 else "panel"
+    run_name = f"{compared.run_name}-{judge}"
+    chosen = run_dir_for(settings.run_dir, run_name, judges, compared.named)
+    folder = chosen.path
+    first, second = compared.sides()
+    reference = settings.reference
+    options = replace(
+        part(PairOptions, settings),
+        reference=None if reference is None else read_text(reference),
+        run_dir=folder,
+        cache=cache_folder(settings.cache, settings.no_cache),
+    )
+    if settings.dry_run:
+        found = estimate_pair(first, second, **by_name(options))
+        print_estimate(found, settings.json_output, pairs=found.items // 2)
+        return 0
+    view, stop = ProgressView(notes), asyncio.Event()
+    options = replace(options, on_progress=chosen.begin(view.update, quiet=quiet))
+    stream = stream_of_pairs(first, second, options, stop)
+
+    async def compared_pairs() -> PairSummary:
+        async with stream:
+            with contextlib.suppress(RunStopped):  # the summary says why
+                async for _ in stream:
+                    pass
+        return stream.summary()
+
+    return print_judged(
+        compared_pairs,
+        folder,
+        view=view,
+        stop=stop,
+        json_output=settings.json_output,
+        quiet=quiet,
+        results=PAIRS_NAME,
+    )
+
+
+compare_pair = command_of(
+    PairSettings,
+    usual={"run_dir": "runs/pair-A-B-JUDGE", "cache": "the user's cache folder"},
+)(compare_pair_command)

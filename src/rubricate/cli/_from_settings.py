@@ -57,9 +57,7 @@ class Shell(Settings):
 
 def written_options(kind: type) -> dict[str, Option]:
     """The options of a class that can be written."""
-    return {
-        name: one for name, one in options_of(kind).items() if one.written_type is not None
-    }
+    return {name: one for name, one in options_of(kind).items() if one.written_type is not None}
 
 
 def command_of(
@@ -174,9 +172,7 @@ def checked(kind: type, given: Written) -> Written:
         name: (eval(one.written_type or "None", names), one.default)  # our own declarations
         for name, one in written_options(kind).items()
     }
-    model = create_model(
-        "Written", __config__=ConfigDict(extra="forbid", strict=True), **fields
-    )
+    model = create_model("Written", __config__=ConfigDict(extra="forbid", strict=True), **fields)
     found = validate(model, given)
     return {name: getattr(found, name) for name in given}
 

@@ -1,222 +1,285 @@
-"""What `rubricate grade` can be told on the command line."""
+"""`rubricate grade`."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from rubricate.cli._options import (
-    Attempts,
-    BaseUrl,
-    Cache,
-    Concurrency,
-    Deadline,
-    JudgePrompt,
-    MaxCost,
-    MaxOutage,
-    MaxTime,
-    MaxTokens,
-    MinVotes,
-    Nominal,
-    Prices,
-    Replicates,
-    RequestsPerMinute,
-    Temperature,
-    Timeout,
-    TokensPerMinute,
-    Weights,
+from rubricate._terminal import console
+from rubricate.analysis import read_run
+from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._from_settings import command_of
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    exit_code,
+    print_estimate,
 )
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
+from rubricate.cli._settings import GradeSettings, load_settings
+from rubricate.cli._signals import stop_on_signals
+from rubricate.dataset import (
+    ItemTable,
+    RubricDataset,
+    SkippedRecord,
+    TableColumns,
+    is_table,
+    open_items,
+    table_name,
+    write_skipped,
+)
+from rubricate.errors import InputError, RunStopped
+from rubricate.grading import estimate_of
+from rubricate.judge import (
+    ESCALATED,
+    LABEL_SUFFIXES,
+    Asking,
+    Cascade,
+    Judge,
+    People,
+    Voting,
+)
+from rubricate.options import GradingOptions, JudgeOptions, chosen_judge
+from rubricate.rubric import Rubric
+from rubricate.run import INTERRUPTED, RunFolder, RunOptions
+from rubricate.run.results import Summary
+from rubricate.settings import by_name, part
+from rubricate.streaming import stream_of
 
-__all__ = ["grade"]
+if TYPE_CHECKING:
+    from rich.console import Console
 
-_GIVEN = (str, int, float, list)
-"""What an option that was given is."""
+    from rubricate.analysis import Certificate
+
+__all__ = ["grade", "grade_command"]
 
 
-def grade(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="A dataset (.json, .jsonl, .yaml, .yml) or a table (.csv, .json, .jsonl, "
-            ".parquet, an https:// or s3:// address, hf:NAME@SPLIT)."
-        ),
-    ] = None,
-    rubric: Annotated[
-        str | None, typer.Option(help="A rubric file, used in place of the dataset's own.")
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who grades: builtin (default), openai/gpt-4.1-mini, ...; see judges. Given "
-            "several times, all of them, and they vote."
-        ),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(help="Votes on binary criteria: majority, weighted, unanimous, any."),
-    ] = None,
-    ordinal: Annotated[
-        str | None,
-        typer.Option(help="Votes on ordered options: mean, median, weighted_mean, mode, min, max."),
-    ] = None,
-    nominal: Nominal = None,
-    numeric: Annotated[
-        str | None,
-        typer.Option(help="Votes on metric criteria: mean, median, weighted_mean."),
-    ] = None,
-    weights: Weights = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="explained (default): reasons, then verdict; or probability."),
-    ] = None,
-    permutations: Annotated[
-        int | None,
-        typer.Option(help="Ask in so many orders of the answers. [1; 2 in probability mode]"),
-    ] = None,
-    shuffle: Annotated[
-        int | None, typer.Option(help="A seed that draws the answers' order for each item.")
-    ] = None,
-    require_evidence: Annotated[
-        bool | None,
-        typer.Option(
-            help="Verdicts whose quotes are not in the submission are asked again, then abstain. "
-            "[only metric criteria]"
-        ),
-    ] = None,
-    correct_prior: Annotated[
-        bool | None,
-        typer.Option(help="Correct probabilities by those of a question without content. [yes]"),
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="Replies drawn where a model has no logprobs. [5]")
-    ] = None,
-    min_votes: MinVotes = None,
-    replicates: Replicates = None,
-    map: Annotated[
-        str | None,
-        typer.Option(
-            help="Which column of a table is what: submission=answer,prompt=question; also "
-            "reference, id, context and label.CRITERION."
-        ),
-    ] = None,
-    on_error: Annotated[
-        str | None,
-        typer.Option(help="Rows of a table that do not fit: raise (default) or skip."),
-    ] = None,
-    base_url: BaseUrl = None,
-    examples: Annotated[
-        str | None,
-        typer.Option(help="Labelled items to show to a model, or to refit the embedded judge on."),
-    ] = None,
-    examples_count: Annotated[
-        int | None, typer.Option(help="How many examples a model is shown. [4]")
-    ] = None,
-    examples_pick: Annotated[
-        str | None, typer.Option(help="Which: balanced over the labels (default), or nearest.")
-    ] = None,
-    judge_prompt: JudgePrompt = None,
-    leader_first: Annotated[
-        bool | None,
-        typer.Option(
-            "--leader-first/--no-leader-first",
-            help="Send an item's first request before its others, for the endpoint's cache. "
-            "[where it is known to have one]",
-        ),
-    ] = None,
-    criteria_per_call: Annotated[
-        str | None, typer.Option(help="Criteria asked about in one request: a number, or all. [1]")
-    ] = None,
-    escalate_to: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who is asked where the judge is not sure: another judge, or a dataset file for "
-            "people (people.jsonl). Several are asked one after the other."
-        ),
-    ] = None,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option(help="The least confidence with which a verdict stands; see trust cascade."),
-    ] = None,
-    chunk_tokens: Annotated[
-        int | None,
-        typer.Option(help="Read submissions of more tokens in parts of at most so many. [whole]"),
-    ] = None,
-    run_dir: Annotated[
-        str | None,
-        typer.Option(help="The run folder; taken up again if it is there. [runs/DATA-JUDGE]"),
-    ] = None,
-    fresh: Annotated[
-        bool | None,
-        typer.Option("--fresh", help="Ask everything anew; an earlier journal is moved aside."),
-    ] = None,
-    retry_failed: Annotated[
-        bool | None,
-        typer.Option("--retry-failed", help="Ask for nothing but what failed before."),
-    ] = None,
-    cache: Cache = None,
-    no_cache: Annotated[
-        bool | None, typer.Option("--no-cache", help="Share no answers with other runs.")
-    ] = None,
-    dry_run: Annotated[
-        bool | None,
-        typer.Option("--dry-run", help="Say what it would take, and send nothing."),
-    ] = None,
-    prices: Prices = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    config: Annotated[
-        Path | None, typer.Option(help="A YAML file with these options; the command line wins.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Grade only the first N items.")] = None,
-    concurrency: Concurrency = None,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    timeout: Timeout = None,
-    attempts: Attempts = None,
-    deadline: Deadline = None,
-    max_outage: MaxOutage = None,
-    cannot_assess: Annotated[
-        str | None, typer.Option(help="What an abstention scores: skip, zero, partial, fail.")
-    ] = None,
-    partial: Annotated[
-        float | None, typer.Option(help="The fraction of the weight that partial gives. [0.5]")
-    ] = None,
-    length_penalty: Annotated[
-        str | None,
-        typer.Option(help="What length costs: free_budget=6000,max_cap=8000,penalty_at_cap=0.5."),
-    ] = None,
-    author_key: Annotated[
-        str | None,
-        typer.Option(help="Where metadata says which model wrote the text. [model, system]"),
-    ] = None,
-    allow_code: Annotated[
-        bool | None, typer.Option("--allow-code", help="Run code that the rubric names.")
-    ] = None,
-    calibration: Annotated[
-        str | None,
-        typer.Option(help="A map of the judge's probabilities (see trust calibrate): label by it."),
-    ] = None,
-    certificate: Annotated[
-        str | None,
-        typer.Option(help="A certificate (see trust certify): exit with 5 if it does not hold."),
-    ] = None,
-    json_output: Annotated[
-        bool | None, typer.Option("--json", help="Print the summary as JSON.")
-    ] = None,
-    quiet: Annotated[
-        bool | None, typer.Option("--quiet", "-q", help="Print nothing but errors (and --json).")
-    ] = None,
-) -> int:
-    """Judge every item of a dataset by every criterion. What is known is not asked again."""
-    from rubricate.cli._grade_run import grade_command
-    from rubricate.cli._settings import load_settings
+ASKED = (
+    "base_url",
+    "examples_count",
+    "examples_pick",
+    "criteria_per_call",
+    "mode",
+    "permutations",
+    "shuffle",
+    "require_evidence",
+    "correct_prior",
+    "samples",
+    "chunk_tokens",
+    "replicates",
+    "temperature",
+    "max_tokens",
+)
+"""The settings with which a judge would answer anew."""
+NOT_CERTIFIED = 5
+"""The exit code of a run for which the certificate that was given does not hold."""
 
-    options = {key: value for key, value in locals().items() if key != "config" and value != []}
-    given = {key: value for key, value in options.items() if isinstance(value, _GIVEN)}
-    if criteria_per_call is not None and criteria_per_call.isdecimal():
-        given["criteria_per_call"] = int(criteria_per_call)
-    return grade_command(load_settings(given, config))
+
+def grade_command(settings: GradeSettings) -> int:
+    """Grade as told; returns the exit code."""
+    notes = console(stderr=True, quiet=settings.quiet)
+    dataset = _dataset(settings)
+    judge = _judge(settings)
+    try:
+        found = dataset.survey(settings.limit)
+    except InputError as error:
+        raise error.within(file=settings.data) from None
+    chosen = _run_dir(settings, found.rubric)
+    run_dir = chosen.path
+    options = replace(
+        GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
+        run_dir=run_dir,
+        cache=_cache(settings),
+    )
+    if settings.dry_run:
+        found_out = asyncio.run(estimate_of(dataset, judge, options))
+        print_estimate(found_out, settings.json_output)
+        return 0
+    if isinstance(dataset, ItemTable) and dataset.skipped:
+        _report_skipped(dataset.skipped, run_dir, notes)
+    if settings.judge is None and settings.examples is None and found.asked:
+        notes.print(NO_JUDGE, style="dim")
+    certificate = None if settings.certificate is None else _certificate(settings.certificate)
+    summary = asyncio.run(_graded(settings, dataset, judge, options, chosen, notes))
+    chosen.claim()
+    if certificate is not None:
+        summary = _checked(summary, certificate, settings, run_dir)
+    _show(summary, settings)
+    if waiting := summary.errors.get(ESCALATED):
+        notes.print(
+            f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
+            "items, and run the same command again."
+        )
+    code = exit_code(
+        run_dir,
+        stopped=summary.stopped,
+        interrupted=summary.stopped == INTERRUPTED,
+        failed=summary.verdicts["failed"],
+    )
+    if code or summary.certificate is None or summary.certificate.holds:
+        return code
+    what = "; ".join(summary.certificate.differences)
+    sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
+    return NOT_CERTIFIED
+
+
+grade = command_of(
+    GradeSettings,
+    usual={"run_dir": "runs/DATA-JUDGE", "cache": "the user's cache folder"},
+    settings=load_settings,
+)(grade_command)
+
+
+def _certificate(file: str) -> Certificate:
+    from rubricate.analysis import read_certificate
+
+    return read_certificate(file)
+
+
+def _checked(
+    summary: Summary, certificate: Certificate, settings: GradeSettings, run_dir: Path
+) -> Summary:
+    """The summary, also that in the run folder, with what became of the certificate."""
+    from rubricate.analysis import check_certificate
+
+    found = check_certificate(certificate, read_run(run_dir), file=settings.certificate or "")
+    checked = summary.model_copy(update={"certificate": found})
+    RunFolder(run_dir).write_summary(checked.to_dict())
+    return checked
+
+
+def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
+    if settings.data is None:
+        raise InputError("no dataset given: rubricate grade DATA, or data: in the config file")
+    check_kind(settings.data)
+    if settings.map is None and not is_table(settings.data):
+        return rubric_dataset(settings.data, settings.rubric)
+    if settings.rubric is None:
+        raise InputError("a table has no rubric: give --rubric", file=settings.data)
+    columns = TableColumns.parse(settings.map or {})
+    return open_items(settings.data, settings.rubric, columns, on_error=settings.on_error)
+
+
+def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:
+    try:
+        run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", file=run_dir) from None
+    report = run_dir / "skipped.jsonl"
+    write_skipped(report, skipped)
+    one = len(skipped) == 1
+    what = f"{len(skipped)} {'row that does' if one else 'rows that do'} not fit"
+    notes.print(f"Left out {what}; see {report}")
+
+
+def _judge(settings: GradeSettings) -> Judge:
+    told = part(JudgeOptions, settings)
+    alone = replace(told, **by_name(Voting()))  # who is asked next does not vote
+    if settings.escalate_to is not None and _names(settings) in ([], ["builtin"]):
+        told = _of_builtin(told)
+    first = chosen_judge(_names(settings) or None, told)
+    further = _listed(settings.escalate_to)
+    if not further:
+        if settings.threshold is not None:
+            raise InputError("--threshold says when others are asked: give --escalate-to")
+        return first
+    if settings.threshold is None:
+        raise InputError(
+            "--escalate-to needs --threshold, the least confidence with which a verdict stands: "
+            "a number from 0 to 1; rubricate trust cascade RUN chooses it on labels"
+        )
+    if settings.data is not None and settings.data in further:
+        raise InputError("--escalate-to is the graded dataset itself: name another file")
+    stages = [
+        People(one)
+        if Path(one).suffix.lower() in LABEL_SUFFIXES
+        else chosen_judge(one, _of_builtin(alone) if one == "builtin" else alone)
+        for one in further
+    ]
+    given = settings.threshold
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    return Cascade([first, *stages], given)
+
+
+def _of_builtin(told: JudgeOptions) -> JudgeOptions:
+    """Of a cascade's options, those for its embedded judge: the others are for the models."""
+    kept = {name: getattr(told, name) for name in ("examples", "judge_prompt")}
+    return replace(told, base_url=None, **{**by_name(Asking()), **kept})
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else given or []
+
+
+def _names(settings: GradeSettings) -> list[str]:
+    """The judges that are named."""
+    return _listed(settings.judge)
+
+
+def _cache(settings: GradeSettings) -> Path | None:
+    return cache_folder(settings.cache, settings.no_cache)
+
+
+def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
+    """The run's folder; by itself that of the same data and judge."""
+    data = table_name(settings.data or "data")
+    names = _names(settings) or ["builtin"]
+    judge = names[0] if len(names) == 1 else "panel"
+    if settings.escalate_to is not None:
+        judge += "-cascade"
+    written = settings.written
+    for file in (written.get("examples"), written.get("judge_prompt")):
+        judge += "" if file is None else f"-{Path(file).stem}"
+    if settings.mode == "probability":
+        judge += "-probability"
+    named = {
+        "data": place_of(settings.data),
+        "columns": settings.map,
+        "rubric": place_of(written.get("rubric")),
+        "criteria": criteria_of(rubric),
+        "escalation": [place_of(one) for one in _listed(settings.escalate_to)] or None,
+        "examples": place_of(written.get("examples")),
+        "judge_prompt": place_of(written.get("judge_prompt")),
+        **{name: getattr(settings, name) for name in ASKED},
+    }
+    return run_dir_for(settings.run_dir, f"{data}-{judge}", _names(settings), named)
+
+
+async def _graded(
+    settings: GradeSettings,
+    dataset: RubricDataset | ItemTable,
+    judge: Judge,
+    options: GradingOptions,
+    run_dir: RunDir,
+    notes: Console,
+) -> Summary:
+    stop = stop_on_signals()
+    try:
+        with ProgressView(notes) as view:
+            told = run_dir.begin(view.update, quiet=settings.quiet)
+            stream = stream_of(dataset, judge, replace(options, on_progress=told), stop)
+            async with stream:
+                with contextlib.suppress(RunStopped):  # the summary says why
+                    async for _ in stream:
+                        pass
+            return stream.summary()
+    finally:
+        await judge.aclose()
+
+
+def _show(summary: Summary, settings: GradeSettings) -> None:
+    if settings.json_output:
+        print(summary.model_dump_json(indent=2))
+    elif not settings.quiet:
+        if summary.nothing_judged and summary.stopped:  # why is told once: as the error
+            summary = summary.model_copy(
+                update={"stopped": None, "first_error": None, "judges": []}
+            )
+        console().print(summary)

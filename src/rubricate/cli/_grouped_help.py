@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand
 
 from rubricate.errors import InputError
+from rubricate.settings import GROUPS
 
 __all__ = ["GroupedCommand"]
 
-MANY = 15
-"""How many options a command has whose help is grouped."""
-GROUPS = {
-    "What is graded": "rubric map on_error tasks system grading columns texts prompt reference "
-    "limit author_key allow_code",
-    "Who judges": "judge base_url judge_prompt temperature max_tokens examples examples_count "
-    "examples_pick escalate_to threshold",
-    "How they are asked": "mode permutations shuffle correct_prior samples criteria_per_call "
-    "chunk_tokens leader_first require_evidence",
-    "Several judges, or one several times": "strategy ordinal nominal numeric weights min_votes "
-    "replicates",
-    "Scores": "cannot_assess partial length_penalty calibration certificate",
-    "The run": "config run_dir fresh retry_failed resume cache no_cache dry_run",
-    "Limits": "prices max_cost max_time concurrency max_concurrent requests_per_minute "
-    "tokens_per_minute timeout attempts max_retries deadline max_outage",
-}
-"""Options by what they are about; others stand last, under "Output"."""
 OUTPUT = "Output"
+"""Where options stand that say nothing of what they are about."""
+ALL = "help_all"
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose options, where they are many, stand in groups; none may be empty."""
+    """A command whose options may not be empty; where they are many, they stand in groups, and
+    `--help` shows those of everyday use.
+
+    Attributes:
+        everyday: the names of these; empty where all are shown.
+    """
+
+    everyday: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read what is given; what is empty would be the working folder, or left out silently."""
@@ -43,20 +38,58 @@ class GroupedCommand(TyperCommand):
                 raise InputError(f"{said} is empty; is a variable of the shell not set?")
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Arguments and options; `--help-all` among them where `--help` does not show all."""
+        found: list[Any] = super().get_params(ctx)
+        return [*found[:-1], _help_all(), found[-1]] if self.everyday else found
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options."""
-        options = [one for one in self.get_params(ctx) if one.param_type_name == "option"]
-        if len(options) <= MANY:
+        """Write arguments and options, of many those of everyday use."""
+        if not self.everyday:
             super().format_options(ctx, formatter)
             return
-        group_of = {name: group for group, names in GROUPS.items() for name in names.split()}
-        sections: dict[str, list[Any]] = {"Arguments": []} | {group: [] for group in GROUPS}
-        for one in self.get_params(ctx):
-            is_option = one.param_type_name == "option"
-            group = group_of.get(one.name or "", OUTPUT) if is_option else "Arguments"
+        shown = self.get_params(ctx)
+        all_of_them = ctx.meta.get(ALL, False)
+        if not all_of_them:
+            always = {*self.everyday, "verbose", "help", ALL}
+            shown = [one for one in shown if one.name in always or not _is_option(one)]
+        sections: dict[str, list[Any]] = {"Arguments": []}
+        sections |= {str(group): [] for group in GROUPS} if all_of_them else {}
+        for one in shown:
+            group = getattr(one, "rich_help_panel", None) or OUTPUT
+            title = (group if all_of_them else "Options") if _is_option(one) else "Arguments"
             if (record := one.get_help_record(ctx)) is not None:
-                sections.setdefault(group, []).append(record)
-        for group, records in sections.items():
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
             if records:
-                with formatter.section(group):
+                with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "option")
+
+
+@cache
+def _help_all() -> Any:
+    """The option, which typer makes for a command of its own."""
+    only = typer.Typer(add_completion=False)
+
+    @only.command()
+    def _command(
+        help_all: Annotated[
+            bool,
+            typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show all options."),
+        ] = False,
+    ) -> None: ...
+
+    found: Any = typer.main.get_command(only).params[0]
+    found.expose_value = False
+    return found
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        context.meta[ALL] = True
+        typer.echo(context.get_help())
+        raise typer.Exit

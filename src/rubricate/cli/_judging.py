@@ -36,7 +36,7 @@ NO_JUDGE = (
 )
 
 
-def cache_folder(cache: str | None, no_cache: bool) -> Path | None:
+def cache_folder(cache: str | Path | None, no_cache: bool) -> Path | None:
     """The folder of answers that runs share."""
     from platformdirs import user_cache_path
 

@@ -1,82 +1,260 @@
-"""What `rubricate researchrubrics` can be told on the command line."""
+"""`rubricate researchrubrics`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-import typer
-
-from rubricate.cli._options import BaseUrl, Cache, JsonFigures, MaxCost, NoCache, Prices, Quiet
+from rubricate._files import user_path
+from rubricate._terminal import console
+from rubricate.cli._from_settings import Shell, command_of
+from rubricate.cli._judging import (
+    NO_JUDGE,
+    cache_folder,
+    exit_code,
+    print_estimate,
+)
+from rubricate.cli._progress import ProgressView
+from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
+from rubricate.cli._signals import stop_on_signals
+from rubricate.dialects.researchrubrics import (
+    DEFAULT_MODEL,
+    DEFAULT_TASKS,
+    MAX_CONCURRENT,
+    MAX_RETRIES,
+    Batch,
+    ResearchReports,
+    ResultLines,
+    RubricEvaluator,
+    find_reports,
+    read_tasks,
+    results_path,
+)
+from rubricate.errors import InputError
+from rubricate.grading import estimate
+from rubricate.judge import CHUNK_TOKENS, Endpoint
+from rubricate.judge.models import find_setting
+from rubricate.run import INTERRUPTED, Budget, DocumentWork, Limits, Retries, RunOptions, Storage
+from rubricate.run.results import Summary
+from rubricate.settings import again, by_name, option, part
 
 __all__ = ["researchrubrics"]
 
+FOLDER = "agent_responses"
+KEY = "LITELLM_API_KEY"
+MOST_LISTED = 10
 
-def researchrubrics(
-    folder: Annotated[
-        str | None,
-        typer.Argument(
-            help="The reports, each named by its task's sample_id: .md, .txt, .pdf, .html, .docx. "
-            "[agent_responses/]"
-        ),
-    ] = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option(
-            help="The tasks with their rubrics. [data/researchrubrics/processed_data.jsonl]"
-        ),
-    ] = None,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=DIR: the reports of one of several systems; given several times."),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who grades, as for grade. [the page's model where LITELLM_API_KEY is set, else "
-            "builtin]"
-        ),
-    ] = None,
-    base_url: BaseUrl = None,
-    grading: Annotated[
-        str, typer.Option(help="binary, or ternary with Partially Satisfied.")
-    ] = "binary",
-    chunk_tokens: Annotated[
-        int, typer.Option(help="Read reports of more tokens in parts; 0 for all whole.")
-    ] = 8000,
-    max_concurrent: Annotated[int, typer.Option(help="The most requests in flight.")] = 20,
-    max_retries: Annotated[
-        int,
-        typer.Option(help="How often a failed request is sent again."),
-    ] = 3,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume/--no-resume", help="Go on from an earlier run, or ask all anew."),
-    ] = True,
-    output_file: Annotated[
-        str | None,
-        typer.Option(help="The results. [results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl]"),
-    ] = None,
-    run_dir: Annotated[
-        str | None, typer.Option(help="The run folder. [runs/reports-FOLDER-JUDGE]")
-    ] = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would take, and send nothing.")
-    ] = False,
-    limit: Annotated[int | None, typer.Option(help="Grade only the first N reports.")] = None,
-    max_cost: MaxCost = None,
-    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="The most tokens of a reply. [the endpoint's own limit]")
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that one request may take.")] = 120.0,
-    prices: Prices = None,
-    json_output: JsonFigures = False,
-    quiet: Quiet = False,
-) -> int:
-    """Grade research reports by the rubrics of their tasks. See docs/reports.md."""
-    given = dict(locals())
-    from rubricate.cli._researchrubrics_run import ReportSettings, reports_command
 
-    return reports_command(ReportSettings(**given))
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
+    """Everything that `rubricate researchrubrics` can be told."""
+
+    folder: str | None = option(
+        None,
+        "The reports, each named by its task's sample_id: .md, .txt, .pdf, .html, .docx. "
+        "[agent_responses/]",
+        group="What is graded",
+        is_argument=True,
+    )
+    tasks: str = option(
+        str(DEFAULT_TASKS),
+        "The tasks with their rubrics.",
+        group="What is graded",
+        everyday=True,
+    )
+    system: Sequence[str] = option(
+        (),
+        "NAME=DIR: the reports of one of several systems; given several times.",
+        group="What is graded",
+        written="list[str]",
+        everyday=True,
+    )
+    grading: str = option(
+        "binary",
+        "binary, or ternary with Partially Satisfied.",
+        group="What is graded",
+        everyday=True,
+    )
+    judge: Sequence[str] = option(
+        (),
+        "Who grades, as for grade.",
+        group="Who judges",
+        usual=f"the page's model where {KEY} is set, else builtin",
+        written="list[str]",
+        everyday=True,
+    )
+    chunk_tokens: int | None = option(
+        CHUNK_TOKENS,
+        "Read reports of more tokens in parts; 0 for all whole.",
+        group="How they are asked",
+        unit="tokens",
+        everyday=True,
+    )
+    limit: int | None = option(
+        None, "Grade only the first N reports.", group="What is graded", everyday=True
+    )
+    concurrency: int = again(Limits, "concurrency", MAX_CONCURRENT)
+    attempts: int = again(Retries, "attempts", 1 + MAX_RETRIES)
+    output_file: str | None = option(
+        None,
+        "The results.",
+        group="The run",
+        usual="results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl",
+        everyday=True,
+    )
+
+
+def researchrubrics_command(settings: ReportSettings) -> int:
+    """Grade reports as told; returns the exit code."""
+    notes = console(stderr=True, quiet=settings.quiet)
+    names = list(settings.judge) or ([DEFAULT_MODEL] if find_setting(KEY) else [])
+    cache = cache_folder(settings.cache, settings.no_cache)
+    tasks = read_tasks(settings.tasks, grading=settings.grading)
+    chosen = _run_dir(settings, names)
+    run_dir = chosen.path
+    kept = None if settings.dry_run else (cache or run_dir) / "documents"
+    reports = find_reports(_folders(settings), tasks, cache=kept)
+    evaluator = RubricEvaluator(
+        names or None,
+        grading=settings.grading,
+        chunk_tokens=settings.chunk_tokens or None,
+        **by_name(part(Endpoint, settings)),
+    )
+    reports.survey(settings.limit)
+    options = replace(part(RunOptions, settings), run_dir=run_dir, cache=cache)
+    if settings.dry_run:
+        print_estimate(estimate(reports, evaluator.judge, **by_name(options)), settings.json_output)
+        return 0
+    _list_unmatched(reports, notes)
+    if not names:
+        notes.print(NO_JUDGE, style="dim")
+    view = ProgressView(notes)
+    options = replace(options, on_progress=chosen.begin(view.update, quiet=settings.quiet))
+
+    async def graded(output: ResultLines) -> Batch:
+        stop = stop_on_signals()
+        with view:
+            return await evaluator.grade(reports, output, stop=stop, **by_name(options))
+
+    with ResultLines(settings.output_file or results_path()) as output:
+        batch = asyncio.run(graded(output))
+    chosen.claim()
+    _show(batch, reports, output.path, settings)
+    return exit_code(
+        run_dir,
+        stopped=batch.summary.stopped,
+        interrupted=batch.summary.stopped == INTERRUPTED,
+        failed=batch.summary.verdicts["failed"],
+    )
+
+
+def _folders(settings: ReportSettings) -> dict[str, str]:
+    if not settings.system:
+        return {"": settings.folder or FOLDER}
+    if settings.folder is not None:
+        raise InputError("give a folder of reports, or --system NAME=DIR for each system; not both")
+    folders: dict[str, str] = {}
+    for given in settings.system:
+        name, equals, folder = given.partition("=")
+        if not equals or not name.strip() or not folder:
+            raise InputError(f"--system: '{given}' is not of the form NAME=DIR")
+        if name in folders:
+            raise InputError(f"--system: '{name}' is given twice")
+        folders[name] = folder
+    return folders
+
+
+def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
+    data = "-".join(_folders(settings)) or user_path(settings.folder or FOLDER).resolve().name
+    judge = names[0] if len(names) == 1 else "panel" if names else "builtin"
+    named = {
+        "reports": {name: place_of(folder) for name, folder in _folders(settings).items()},
+        "tasks": place_of(settings.tasks),
+        "base_url": settings.base_url,
+        "grading": settings.grading,
+        "chunk_tokens": settings.chunk_tokens,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+    }
+    return run_dir_for(settings.run_dir, f"reports-{data.strip('-')}-{judge}", names, named)
+
+
+def _list_unmatched(reports: ResearchReports, notes: Any) -> None:
+    """Say which tasks have no report, which files no task, and what cannot be read as it is."""
+    for system, missing in reports.without_report.items():
+        if missing:
+            of = f" of {system}" if system else ""
+            _listed(notes, f"Tasks without a report{of}", missing)
+    if reports.without_task:
+        _listed(notes, "Files without a task", [path.name for path in reports.without_task])
+    errors = list(reports.unreadable.values())
+    for error in errors[:MOST_LISTED]:
+        what = f"Failed, since it cannot be read: {error}"
+        notes.print(what, highlight=False, markup=False, soft_wrap=True)
+    if len(errors) > MOST_LISTED:
+        notes.print(f"and {len(errors) - MOST_LISTED} more", highlight=False)
+    if reports.hidden:
+        hidden = [f"{name} ({count} characters)" for name, count in reports.hidden.items()]
+        _listed(notes, "Text that the page hides was left out of", hidden)
+
+
+def _listed(notes: Any, what: str, names: list[str] | Any) -> None:
+    shown = ", ".join(names[:MOST_LISTED])
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    notes.print(f"{what}: {shown}{more}")
+
+
+def _show(batch: Batch, reports: ResearchReports, output: Path, settings: ReportSettings) -> None:
+    summary = batch.summary
+    if settings.json_output:
+        usage = summary.usage.model_dump()
+        data = {
+            "results": str(output),
+            "run_dir": summary.run_dir,
+            "judge": summary.judge,
+            "stopped": summary.stopped,
+            "without_report": reports.without_report,
+            "without_task": [path.name for path in reports.without_task],
+            "unreadable": {name: str(error) for name, error in reports.unreadable.items()},
+            "hidden_characters": reports.hidden,
+            "verdicts": summary.verdicts,
+            "errors": summary.errors,
+            "usage": usage,
+            "documents": summary.documents and summary.documents.model_dump(),
+            **batch.figures().to_dict(),
+        }
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    elif not settings.quiet:
+        shown = console()
+        shown.print(batch.figures())
+        shown.print()
+        for line in _run_lines(summary, output):
+            shown.print(line, soft_wrap=True)
+
+
+def _run_lines(summary: Summary, output: Path) -> list[str]:
+    usage = summary.usage
+    cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    lines = [
+        f"judged by {summary.judge}: {usage.calls} calls ({usage.resumed + usage.cached} more "
+        f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, {cost}, "
+        f"{usage.seconds:.1f} s"
+    ]
+    if summary.documents is not None:
+        lines.append(f"long documents: {DocumentWork(**summary.documents.model_dump())}")
+    if summary.first_error is not None:
+        causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        lines.append(f"failed: {causes}; the first: {summary.first_error}")
+    if summary.note is not None:
+        lines.append(summary.note)
+    return [*lines, f"results: {output}; run folder: {summary.run_dir}"]
+
+
+researchrubrics = command_of(
+    ReportSettings,
+    usual={"run_dir": "runs/reports-FOLDER-JUDGE", "cache": "the user's cache folder"},
+)(researchrubrics_command)

@@ -71,7 +71,7 @@ def _file(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.json")
 
 
-def run_dir_for(given: str | None, name: str, judges: Sequence[str], named: Named) -> RunDir:
+def run_dir_for(given: str | Path | None, name: str, judges: Sequence[str], named: Named) -> RunDir:
     """The folder that is given, else that of this run below `runs`.
 
     Args:

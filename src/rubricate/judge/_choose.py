@@ -18,7 +18,7 @@ from rubricate.judge.asking import (
 )
 from rubricate.judge.documents import DocumentJudge
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
-from rubricate.settings import declared, options_of
+from rubricate.settings import by_name, declared, options_of
 
 __all__ = ["JudgeLike", "judge_or_model", "named_judge", "plain_model", "refuse_unsent"]
 
@@ -116,7 +116,7 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
     """
     if isinstance(judge, str) and judge != "builtin":
         prices = None if endpoint.prices is None else read_prices(endpoint.prices)
-        return HTTPModel(judge, **{**vars(endpoint), "prices": prices})
+        return HTTPModel(judge, **{**by_name(endpoint), "prices": prices})
     if endpoint.base_url is not None:
         if judge is None or judge == "builtin":
             raise InputError("a base URL needs a judge: name the model that the server has")

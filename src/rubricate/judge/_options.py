@@ -56,7 +56,7 @@ class Endpoint(Settings):
     )
     temperature: float | None = option(
         0.0,
-        "Sampling temperature; None leaves it to the endpoint.",
+        "Sampling temperature; None (null in a file) leaves it to the endpoint.",
         more="For a judge given by name.",
         group="Who judges",
         says_to=NAMED,
@@ -230,7 +230,8 @@ class PairVoting(Settings):
     )
     weights: Weights | None = option(
         None,
-        "What each judge's vote counts: reliability, numbers in the judges' order, or by name.",
+        "What each judge's vote counts: reliability, numbers in the judges' order (2,1,1), or by "
+        "name (gpt=0.7,claude=0.3).",
         more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
         group="Several judges, or one several times",
         says_to=SEVERAL,

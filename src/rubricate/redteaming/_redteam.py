@@ -82,6 +82,7 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         "A YAML or JSON file of attacks in place of the suite's.",
         group="What is graded",
         written="str | None",
+        everyday=True,
     )
     form: Form | str = option(
         "verdict",
@@ -89,12 +90,14 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         "of two is better, the attacked or a right one, in both orders).",
         group="How they are asked",
         written="str",
+        everyday=True,
     )
     limit: int | None = option(
         None,
         "Attack only so many of the wrong answers, from the first.",
         group="What is graded",
         unit="wrong answers",
+        everyday=True,
     )
 
 

@@ -35,8 +35,8 @@ class Scoring(Settings):
     )
     length_penalty: LengthPenalty | Mapping[str, Any] | None = option(
         None,
-        "What length costs the score: free_budget, max_cap, penalty_at_cap, exponent, "
-        "penalty_type.",
+        "What length costs the score: free_budget=6000,max_cap=8000,penalty_at_cap=0.5; also "
+        "exponent and penalty_type.",
         more="A `LengthPenalty`, or its fields as a dict.",
         group="Scores",
         written="str | dict[str, Any] | None",
