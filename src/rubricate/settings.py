@@ -382,17 +382,7 @@ def _documented(
 
 def _with_options(text: str, kind: type) -> str:
     """A docstring whose `Args` also say what every option does."""
-    lines = [
-        line
-        for one in options_of(kind).values()
-        for line in textwrap.wrap(
-            f"{one.name}: {_said(one)}",
-            WIDTH,
-            initial_indent="    ",
-            subsequent_indent="        ",
-            break_on_hyphens=False,
-        )
-    ]
+    lines = [line for one in options_of(kind).values() for line in _lines(one)]
     head, separator, rest = text.partition("\nArgs:\n")
     if not separator:
         sections = ("\nReturns:\n", "\nRaises:\n")
@@ -402,6 +392,18 @@ def _with_options(text: str, kind: type) -> str:
         return "\n".join([before, "", "Args:", *lines, *([after] if after else [])])
     arguments, _, after = rest.partition("\n\n")
     return "\n".join([head, "Args:", arguments, *lines, *(["", after] if after else [])])
+
+
+@cache
+def _lines(option: Option) -> list[str]:
+    """What a docstring says of an option."""
+    return textwrap.wrap(
+        f"{option.name}: {_said(option)}",
+        WIDTH,
+        initial_indent="    ",
+        subsequent_indent="        ",
+        break_on_hyphens=False,
+    )
 
 
 def _said(option: Option) -> str:

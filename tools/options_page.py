@@ -1,0 +1,47 @@
+"""Write docs/options.md: every option, from its declaration.
+
+python tools/options_page.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rubricate.cli._settings import GradeSettings
+from rubricate.options import GradingOptions
+from rubricate.settings import GROUPS, Option, options_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "options.md"
+HEAD = """# Options
+
+Every option of `rubricate.grade` and of `rubricate grade`, as it is declared. A name is the same in
+Python (`max_cost=2.5`), in the shell (`--max-cost 2.5`) and in a settings file (`max_cost: 2.5`,
+`rubricate grade --config run.yaml`). Options in *italics* are the shell's and the file's alone;
+`on_progress` is Python's. `compare_pair`, `redteam`, `RewardFunction`, `grade_one` and their
+commands take those of these options that say something to them. An option that says
+nothing to the judge in use is an error, not ignored.
+"""
+
+
+def page() -> str:
+    """The page's text."""
+    options = options_of(GradingOptions) | options_of(GradeSettings)
+    parts = [HEAD]
+    for group in GROUPS:
+        rows = [_row(one) for one in options.values() if one.group == group]
+        if rows:
+            table = ["| option | default | what it does | says something to |", "|---|---|---|---|"]
+            parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
+    return "\n".join(parts)
+
+
+def _row(one: Option) -> str:
+    name = f"`{one.key}`" if one.name in options_of(GradingOptions) else f"*`{one.key}`*"
+    unit = "" if one.unit is None or one.default is None else f" {one.unit}"
+    default = "" if one.shown_default is None else f"{one.shown_default}{unit}"
+    text = f"{one.help} {one.more}".strip().replace("|", "\\|")
+    return f"| {name} | {default} | {text} | {one.says_to} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
