@@ -25,7 +25,7 @@ nothing to the judge in use is an error, not ignored.
 
 def page() -> str:
     """The page's text."""
-    options = options_of(GradingOptions) | options_of(GradeSettings)
+    options = {**options_of(GradingOptions), **options_of(GradeSettings)}
     parts = [HEAD]
     for group in GROUPS:
         rows = [_row(one) for one in options.values() if one.group == group]

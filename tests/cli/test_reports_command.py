@@ -126,7 +126,7 @@ def test_a_second_call_asks_nothing_again_unless_told_to(rubricate, endpoint, ex
     options += ["--no-cache", "--json"]
     rubricate(*options)
     sent = len(endpoint.requests)
-    rubricate(*options, "--resume")
+    rubricate(*options)
     assert len(endpoint.requests) == sent
     first, second = results(tmp_path)
     key = "rubric_title"

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import typer
 from pydantic import ConfigDict, create_model
@@ -183,7 +183,8 @@ def read(kind: Callable[..., _T], written: Written) -> _T:
     Raises:
         InputError: a file cannot be read, or a value cannot be used.
     """
-    values = {name: _read(name, given) for name, given in written.items()}
+    options = options_of(cast("type", kind))
+    values = {name: _read(name, options[name].type, given) for name, given in written.items()}
     if written.get("examples") is not None:
         file = written["examples"]
         count, pick = written.get("examples_count", 4), written.get("examples_pick", "balanced")
@@ -194,10 +195,10 @@ def read(kind: Callable[..., _T], written: Written) -> _T:
     return kind(**values, written=written)
 
 
-def _read(name: str, given: Any) -> Any:
+def _read(name: str, type_: str, given: Any) -> Any:
     if given is None:
         return None
-    if name == "rubric":
+    if name == "rubric" and type_ == "Rubric | None":
         return Rubric.from_file(given)
     if name == "weights" and isinstance(given, str):
         return parsed_weights(given)

@@ -31,11 +31,8 @@ class RedTeamSettings(RedTeamOptions, Shell):
         group="What is graded",
         is_argument=True,
     )
-    rubric: Rubric | None = option(
-        None,
-        "A rubric file, for a dataset without one.",
-        group="What is graded",
-        written="str | None",
+    rubric: str | None = option(
+        None, "A rubric file, for a dataset without one.", group="What is graded"
     )
     judge: str | None = option(
         None,
@@ -57,7 +54,8 @@ def redteam_command(settings: RedTeamSettings) -> int:
     dataset = settings.dataset
     if settings.data is not None:
         check_kind(settings.data)
-        dataset = rubric_dataset(settings.data, settings.rubric)
+        own = settings.rubric
+        dataset = rubric_dataset(settings.data, None if own is None else Rubric.from_file(own))
     options = replace(
         part(RedTeamOptions, settings),
         dataset=dataset,
