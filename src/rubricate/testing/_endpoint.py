@@ -151,6 +151,8 @@ class ScriptedEndpoint:
             await self._ended.wait()
         finally:
             await runner.cleanup()
+            for _ in range(3):  # rounds of the loop, in which its connections end
+                await asyncio.sleep(0)
 
     async def _complete(self, raw: web.Request) -> web.StreamResponse:
         headers = {name: value for name, value in raw.headers.items() if name != "Authorization"}
