@@ -27,7 +27,7 @@ from rubricate.rubric import (
     confidence_of,
     score,
 )
-from rubricate.run.results import Summary
+from rubricate.run.results import JOURNAL_NAME, Summary
 
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
@@ -310,7 +310,7 @@ def read_run(folder: str | Path) -> FinishedRun:
     try:
         summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
     except MissingFileError:
-        if (path / "journal.sqlite").exists():
+        if (path / JOURNAL_NAME).exists():
             raise InputError(
                 "this run has not ended; the command that began it goes on from where it is",
                 file=path,

@@ -20,7 +20,7 @@ from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Calibrate, Call, JudgedItem, Stages
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
-from rubricate.run.journal import Answers, MemoryJournal, SQLiteJournal, verdict_from_record
+from rubricate.run.journal import Answers, MemoryJournal, journal_at, verdict_from_record
 from rubricate.run.results import CACHE_NAME, JOURNAL_NAME, DocumentWork
 from rubricate.views import Report
 
@@ -179,8 +179,8 @@ async def estimate(
     stages, documents = Stages(judge, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
-        own = MemoryJournal() if journal is None else SQLiteJournal(journal)
-        shared = None if cache is None else SQLiteJournal(cache, shared=True)
+        own = MemoryJournal() if journal is None else journal_at(journal)
+        shared = None if cache is None else journal_at(cache, shared=True)
         stack.enter_context(closing(own))
         answers = stack.enter_context(Answers(own, shared, reads_cache=not options.fresh))
         sure, possible = _Counting(answers), _Counting(answers)

@@ -19,7 +19,7 @@ from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, SQLiteJournal, open_journal
+from rubricate.run.journal import Answers, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Budget, Limits, Retries, Sender
 from rubricate.settings import part
@@ -128,7 +128,7 @@ async def run(
         answers = stack.enter_context(
             Answers(
                 journal,
-                None if storage.cache is None else SQLiteJournal(storage.cache, shared=True),
+                None if storage.cache is None else journal_at(storage.cache, shared=True),
                 reads_cache=not options.fresh,
                 on_trouble=trouble,
             )

@@ -7,22 +7,24 @@ of a run with a cache behind it that several runs share.
 
 from rubricate.run.journal._answers import Answers
 from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
-from rubricate.run.journal._journal import Journal
+from rubricate.run.journal._journal import Journal, JournalReader
 from rubricate.run.journal._memory import MemoryJournal
-from rubricate.run.journal._opening import open_journal
+from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
 from rubricate.run.journal._records import DOCUMENT, to_json, verdict_from_record, verdict_record
-from rubricate.run.journal._sqlite import INTERVAL, TROUBLE, SQLiteJournal
+from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
 
 __all__ = [
     "DOCUMENT",
     "INTERVAL",
-    "TROUBLE",
     "Answers",
     "Exchange",
     "Journal",
+    "JournalReader",
     "MemoryJournal",
     "SQLiteJournal",
     "Transcript",
+    "journal_at",
+    "journal_reader",
     "open_journal",
     "read_lines",
     "to_json",

@@ -7,10 +7,29 @@ from typing import Any, Protocol
 
 from rubricate.run.journal._exchanges import Transcript
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "JournalReader"]
 
 
-class Journal(Protocol):
+class JournalReader(Protocol):
+    """A journal of which is read what was sent and received.
+
+    All methods raise `JournalError` where the store cannot be read.
+    """
+
+    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """What was sent and received for the records under keys, where that is kept."""
+        ...
+
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store, all that was put committed."""
+        ...
+
+
+class Journal(JournalReader, Protocol):
     """Records by key; what is committed is there after the process is killed.
 
     Attributes:
@@ -43,22 +62,10 @@ class Journal(Protocol):
         """Make durable what is waiting."""
         ...
 
-    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """What was sent and received for the records under keys, where that is kept."""
-        ...
-
     def put_text(self, name: str, text: bytes) -> None:
         """Keep a text that exchanges name, deflated, under its hash."""
         ...
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
-        ...
-
-    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The texts with hashes, deflated; one that is not there is missing."""
-        ...
-
-    def close(self) -> None:
-        """Commit, and let go of the store."""
         ...

@@ -1,26 +1,67 @@
-"""Opening a run's journal: by one process at a time, and of a damaged one what can be read."""
+"""Opening journals: a run's by one process at a time, and of a damaged one what can be read."""
 
 from __future__ import annotations
 
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from rubricate.errors import JournalError
-from rubricate.run.journal._journal import Journal
+from rubricate.run.journal._journal import Journal, JournalReader
 from rubricate.run.journal._memory import MemoryJournal
-from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, read_row
+from rubricate.run.journal._sqlite import (
+    TROUBLE,
+    DamagedJournal,
+    SQLiteJournal,
+    SQLiteReader,
+    read_row,
+)
 
-__all__ = ["open_journal"]
+__all__ = ["journal_at", "journal_reader", "open_journal"]
 
 logger = logging.getLogger(__name__)
 LEAST_ROW = 64
 """Bytes that a record takes at least: in a file of so many there are at most so many records."""
+
+
+class _Opens(Protocol):
+    def __call__(self, path: Path, *, shared: bool = False) -> Journal: ...
+
+
+class Backend(NamedTuple):
+    """What keeps journals in files of a kind, and what only reads them."""
+
+    journal: _Opens
+    reader: Callable[[Path], JournalReader]
+
+
+BACKENDS: Mapping[str, Backend] = {
+    ".sqlite": Backend(SQLiteJournal, SQLiteReader),
+}
+"""Each by the suffix of its files."""
+
+
+def journal_at(path: Path, *, shared: bool = False) -> Journal:
+    """The journal in a file as it is, made if it is not there.
+
+    Args:
+        path: the file.
+        shared: whether several processes may have it at once: a cache.
+
+    Raises:
+        JournalError: the file cannot be used, is damaged, or another process has it.
+    """
+    return BACKENDS[path.suffix].journal(path, shared=shared)
+
+
+def journal_reader(path: Path) -> JournalReader:
+    """The journal in a file, which is only read; `JournalError` where that cannot be."""
+    return BACKENDS[path.suffix].reader(path)
 
 
 def open_journal(path: Path | None, *, fresh: bool) -> Journal:
@@ -42,7 +83,7 @@ def open_journal(path: Path | None, *, fresh: bool) -> Journal:
         if fresh:
             _moved_aside(path)
         try:
-            return SQLiteJournal(path)
+            return journal_at(path)
         except DamagedJournal as error:
             return _salvaged(path, error)
 
@@ -74,7 +115,7 @@ def _moved_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     try:
-        SQLiteJournal(path).close()
+        journal_at(path).close()
     except JournalError as error:
         if "another process" in str(error):
             raise

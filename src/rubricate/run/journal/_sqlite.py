@@ -25,7 +25,7 @@ from rubricate.errors import JournalError
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._records import to_json
 
-__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "read_row"]
+__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader", "read_row"]
 
 BATCH = 64
 INTERVAL = 0.2
@@ -271,6 +271,68 @@ class SQLiteJournal:
             self.commit()
         finally:
             self._database.close()
+
+
+class SQLiteReader:
+    """A journal's file, opened for reading alone, also in a folder of somebody else's.
+
+    Args:
+        path: the file, of any version.
+
+    Raises:
+        JournalError: it cannot be read, or another process has it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._database = self._opened(path)
+            columns = self._database.execute("PRAGMA table_info(records)").fetchall()
+        except TROUBLE as error:
+            raise self._problem(error) from None
+        self._has_exchanges = any(name == "exchanges" for _, name, *_ in columns)
+
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        if not path.exists():
+            raise sqlite3.OperationalError("no such file")
+        for how in ("mode=ro", "mode=ro&immutable=1"):  # the latter in a folder of somebody else's
+            uri = f"{path.absolute().as_uri()}?{how}"
+            database = sqlite3.connect(uri, uri=True, timeout=PATIENCE[False])
+            try:
+                database.execute("SELECT 1 FROM sqlite_master").fetchall()
+            except TROUBLE as error:
+                database.close()
+                locked = "locked" in str(error)
+                if how != "mode=ro" or locked or not isinstance(error, sqlite3.OperationalError):
+                    raise
+            else:
+                break
+        return database
+
+    def _problem(self, error: Exception) -> JournalError:
+        if "locked" in str(error):
+            return JournalError("another process is grading into this run folder; wait for it")
+        return JournalError(str(error))
+
+    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """What was sent and received for the records under keys, where that is kept."""
+        if not self._has_exchanges:
+            return {}
+        rows = self._rows("SELECT key, exchanges FROM records WHERE key = ?", keys)
+        return {key: lines for key, lines in rows if isinstance(lines, bytes)}
+
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        return dict(self._rows("SELECT name, text FROM texts WHERE name = ?", names))
+
+    def _rows(self, query: str, names: Iterable[str]) -> list[Any]:
+        try:
+            return [row for name in names for row in self._database.execute(query, (name,))]
+        except TROUBLE as error:
+            raise self._problem(error) from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
 
 
 _REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"

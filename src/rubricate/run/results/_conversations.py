@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rubricate.errors import InputError
-from rubricate.run.journal import TROUBLE, Exchange, read_lines
+from rubricate.errors import InputError, JournalError
+from rubricate.run.journal import Exchange, journal_reader, read_lines
 from rubricate.run.results._folder import JOURNAL_NAME
 
 __all__ = ["Conversation", "Conversations"]
@@ -59,38 +57,15 @@ class Conversations:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / JOURNAL_NAME
-        self._stack = ExitStack()
         self._text = lru_cache(maxsize=HELD)(self._read_text)
         try:
-            self._database = self._opened()
-            columns = self._database.execute("PRAGMA table_info(records)").fetchall()
-        except TROUBLE as error:
-            self._stack.close()
+            self._journal = journal_reader(self._path)
+        except JournalError as error:
             raise self._problem(error) from None
-        self._has_exchanges = any(name == "exchanges" for _, name, *_ in columns)
 
-    def _opened(self) -> sqlite3.Connection:
-        if not self._path.exists():
-            raise sqlite3.OperationalError("no such file")
-        for how in ("mode=ro", "mode=ro&immutable=1"):  # the latter in a folder of somebody else's
-            uri = f"{self._path.absolute().as_uri()}?{how}"
-            database = sqlite3.connect(uri, uri=True, timeout=0.5)
-            try:
-                database.execute("SELECT 1 FROM sqlite_master").fetchall()
-            except sqlite3.OperationalError as error:
-                database.close()
-                if how != "mode=ro" or "locked" in str(error):
-                    raise
-            else:
-                break
-        self._stack.enter_context(closing(database))
-        return database
-
-    def _problem(self, error: Exception) -> InputError:
-        text = str(error)
-        if "locked" in text:
-            text = "another process is grading into this run folder; wait for it"
-        return InputError(f"what was sent and received cannot be read: {text}", file=self._path)
+    def _problem(self, error: JournalError) -> InputError:
+        text = f"what was sent and received cannot be read: {error}"
+        return InputError(text, file=self._path)
 
     def of(self, row: Mapping[str, Any]) -> list[Conversation]:
         """The conversations behind a line of `results.jsonl`: one for each judge that was asked."""
@@ -106,7 +81,7 @@ class Conversations:
         try:
             lines = self._lines(key)
             found = () if lines is None else tuple(read_lines(lines, self._text, self._lines))
-        except TROUBLE as error:
+        except JournalError as error:
             raise self._problem(error) from None
         missing = None
         if not found:
@@ -114,17 +89,12 @@ class Conversations:
         return Conversation(vote["judge"], found, missing)
 
     def _lines(self, key: str) -> bytes | None:
-        if not self._has_exchanges:
-            return None
-        query = "SELECT exchanges FROM records WHERE key = ?"
-        row = self._database.execute(query, (key,)).fetchone()
-        return row[0] if row is not None and isinstance(row[0], bytes) else None
+        return self._journal.exchanges([key]).get(key)
 
     def _read_text(self, name: str) -> str | None:
-        query = "SELECT text FROM texts WHERE name = ?"
-        row = self._database.execute(query, (name,)).fetchone()
         try:
-            return None if row is None else zlib.decompress(row[0]).decode()
+            found = self._journal.texts([name]).get(name)
+            return None if found is None else zlib.decompress(found).decode()
         except (zlib.error, TypeError, UnicodeDecodeError):
             return None
 
@@ -137,4 +107,4 @@ class Conversations:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        self._journal.close()
