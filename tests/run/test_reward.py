@@ -279,7 +279,8 @@ from rubricate import Criterion, RewardFunction, Rubric
 rubric = Rubric([Criterion(requirement='Gives roughly 300000 kilometres')])
 reward = RewardFunction(rubric, 'm', base_url=sys.argv[1], concurrency=1)
 print(reward(['Roughly 300000 kilometres']))
-busy = threading.Thread(target=lambda: print(reward(['waits'])))
+found = []
+busy = threading.Thread(target=lambda: found.append(reward(['waits'])))
 busy.start()
 time.sleep(0.3)
 for uses in (True, False):
@@ -289,6 +290,7 @@ for uses in (True, False):
         sys.exit(7)
     print(os.waitpid(child, 0)[1] >> 8, flush=True)
 busy.join()
+print(*found)
 print(reward(['Roughly 300000 kilometres']))
 """
 
