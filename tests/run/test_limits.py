@@ -306,7 +306,7 @@ def test_an_allowance_that_is_nearly_whole_does_not_slow_down():
         assert not limiter.has_room
         limiter.rate.planned(Quota(requests=(100.0, 90.0, 6.0), tokens=(1000.0, 900.0, 6.0)))
         assert limiter.has_room
-        assert not limiter.counts_tokens
+        assert not limiter.rate.counts_tokens
 
     asyncio.run(main())
 
@@ -373,6 +373,6 @@ def test_what_a_completion_says_of_the_allowance_reaches_the_limiter(make_datase
         model = PythonModel(judge)
         limiter = limiter_of(model.endpoint)
         await rubricate.agrade(make_dataset(1), model)
-        assert limiter.counts_tokens
+        assert limiter.rate.counts_tokens
 
     asyncio.run(main())

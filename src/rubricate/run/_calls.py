@@ -128,6 +128,7 @@ class Stages:
 
     Attributes:
         name: what results call who grades.
+        count: how many stages there are, 1 without a cascade.
         note: a line to be shown beside the results, or None.
     """
 
@@ -139,6 +140,7 @@ class Stages:
         self._judge = judge
         self._calibrate = calibrate
         self._stages = judge.stages
+        self.count = len(self._stages)
         self._members = [member for stage in self._stages for member in stage.members]
         self._grouped_rubric: Rubric | None = None
         self._grouped: dict[int, list[Group]] = {}
@@ -163,11 +165,6 @@ class Stages:
     @property
     def note(self) -> str | None:
         return self._judge.note if self._asks else None
-
-    @property
-    def count(self) -> int:
-        """How many stages there are, 1 without a cascade."""
-        return len(self._stages)
 
     def stage_of(self, voter: int) -> int:
         """The index of the stage that a voter belongs to."""

@@ -381,7 +381,10 @@ class Execution:
             item, call = found
             if call is not None:
                 leads = self._leader_first and item.leads(call)
-                make = self._led if leads or self._stages.may_escalate(call.voter) else self._made
+                may_bring_more = leads or (
+                    self._stages.count > 1 and self._stages.may_escalate(call.voter)
+                )
+                make = self._led if may_bring_more else self._made
                 if not await make(item, call):
                     return
             if len(item.verdicts) == len(item.item.rubric):

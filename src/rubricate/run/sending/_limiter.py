@@ -73,11 +73,6 @@ class Limiter:
         return self.rate.tokens(characters)
 
     @property
-    def counts_tokens(self) -> bool:
-        """Whether `acquire` needs to know the tokens."""
-        return self.rate.counts_tokens
-
-    @property
     def has_room(self) -> bool:
         """Whether one more request could go at once."""
         with self._lock:

@@ -132,15 +132,17 @@ class Sender:
         limiter = self._limiters.get(model.endpoint)
         if limiter is None:
             limiter = self._joined(model)
-        failed = _Failures()
+        failed: _Failures | None = None
         breaker.join(judgement)
         try:
             while True:
                 try:
+                    patience = 1.0 if failed is None else failed.patience
                     completion = await self._attempt(
-                        limiter, breaker, model, request, judgement, failed.patience
+                        limiter, breaker, model, request, judgement, patience
                     )
                 except ModelError as error:
+                    failed = failed or _Failures()
                     wait = await self._noted(limiter, breaker, model, judgement, error, failed)
                     logger.info("retrying: %s", error)
                     self._on_trouble(str(error))
@@ -150,7 +152,9 @@ class Sender:
                         await self._set_aside(limiter, breaker, judgement, wait)
                 else:
                     breaker.accept()
-                    return _after(failed.requests, completion) if failed.requests else completion
+                    if failed is None or not failed.requests:
+                        return completion
+                    return _after(failed.requests, completion)
         finally:
             breaker.leave(judgement)
 
@@ -208,7 +212,7 @@ class Sender:
     ) -> Completion:
         """The answer to a request whose turn it is; what comes of it is learnt from."""
         expected = 0.0
-        if limiter.counts_tokens:
+        if limiter.rate.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in request.messages))
         self._check_goes_on(limiter, breaker, judgement)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
