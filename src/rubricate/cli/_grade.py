@@ -49,7 +49,7 @@ from rubricate.options import GradingOptions, JudgeOptions, chosen_judge
 from rubricate.rubric import Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions
 from rubricate.run.results import Summary
-from rubricate.settings import by_name, part
+from rubricate.settings import by_name, options_of, part
 from rubricate.streaming import stream_of
 
 if TYPE_CHECKING:
@@ -61,17 +61,10 @@ __all__ = ["grade", "grade_command"]
 
 
 ASKED = (
+    *(one.name for one in options_of(Asking).values() if not one.is_path),
     "base_url",
     "examples_count",
     "examples_pick",
-    "criteria_per_call",
-    "mode",
-    "permutations",
-    "shuffle",
-    "require_evidence",
-    "correct_prior",
-    "samples",
-    "chunk_tokens",
     "replicates",
     "temperature",
     "max_tokens",
@@ -237,8 +230,8 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     written = settings.written
     for file in (written.get("examples"), written.get("judge_prompt")):
         judge += "" if file is None else f"-{Path(file).stem}"
-    if settings.mode == "probability":
-        judge += "-probability"
+    if settings.mode != "explained":
+        judge += f"-{settings.mode}"
     named = {
         "data": place_of(settings.data),
         "columns": settings.map,
