@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -16,10 +17,12 @@ from rubricate import (
     MetricCriterion,
     RegexCriterion,
     Rubric,
+    RubricDataset,
     ScaleCriterion,
+    grade,
 )
 from rubricate.errors import InputError, UnreadableReply
-from rubricate.rubric import _criterion
+from rubricate.rubric import Measurement, Question, Reading, _criterion
 
 DISEASES = ["asthma", "bronchitis", "pneumonia", "pleurisy"]
 OTHERS = ["emphysema", "pulmonary fibrosis", "sarcoidosis"]
@@ -489,3 +492,56 @@ def test_a_kind_of_ones_own_is_known_to_files_once_its_class_is_defined(
     assert isinstance(rubric[0], Echo)
     with pytest.raises(ValueError, match="'echoed' belongs to criteria of the kind echo"):
         Criterion(requirement="x", echoed="y")
+
+
+def test_ask_read_and_value_are_enough_for_a_kind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(_criterion, "KINDS", dict(_criterion.KINDS))
+
+    class Quantity(Criterion):
+        kind: Literal["quantity"] = "quantity"
+        enough: int
+
+        @property
+        def measurement(self) -> Measurement:
+            return "numeric"
+
+        @property
+        def labels(self) -> tuple[str, ...]:
+            return ()
+
+        def ask(self) -> Question:
+            return Question(self.requirement, (), {"type": "integer"}, "A whole number.")
+
+        def read(self, answer: object) -> Reading:
+            if not isinstance(answer, int):
+                raise UnreadableReply("not a whole number")
+            return Reading("judged", str(answer))
+
+        def value(self, label: str) -> float | None:
+            if not label.isdigit():
+                raise InputError(f"'{label}' is not a whole number")
+            return min(1.0, int(label) / self.enough)
+
+    def says(number: int) -> Callable[..., str]:
+        return lambda messages: json.dumps({"reason": "r", "evidence": [], "verdict": number})
+
+    rubric = [{"name": "q", "requirement": "Sources", "kind": "quantity", "enough": 4}]
+    items = [{"submission": "s", "description": "d", "ground_truth": ["3"]}]
+    data = RubricDataset.from_dict({"name": "d", "prompt": "p", "rubric": rubric, "items": items})
+    for judge, label, value in ((says(2), "2", 0.5), ([says(2), says(4)], "0.75", 0.75)):
+        for _ in range(2):
+            result = grade(data, judge, run_dir=tmp_path / "run")
+            verdict = result.items[0].criteria["q"]
+            assert (verdict.label, verdict.value) == (label, value)
+        assert verdict.resumed
+    with pytest.raises(InputError, match="'many' is not a whole number"):
+        RubricDataset.from_dict(
+            {
+                "name": "d",
+                "prompt": "p",
+                "rubric": rubric,
+                "items": [{"submission": "s", "description": "d", "ground_truth": ["many"]}],
+            }
+        )

@@ -6,7 +6,8 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -28,12 +29,18 @@ from rubricate import (
 )
 from rubricate.dataset import Item
 from rubricate.judge import (
+    MODES,
+    Asking,
     BuiltinJudge,
     Completion,
     Examples,
+    Explained,
+    Message,
     Model,
+    ModelJudge,
     ProbabilityJudge,
     Request,
+    named_judge,
 )
 from rubricate.judge.asking._choices import choice_tokens
 from rubricate.judge.asking._probability import corrected
@@ -564,3 +571,28 @@ def test_a_prior_that_is_not_all_named_is_even_in_the_rest() -> None:
     assert verdict.detail is not None
     prior = verdict.detail["orders"][0]["prior"]
     assert prior == {"MET": 0.6, "UNMET": 0.2, "CANNOT_ASSESS": 0.2}
+
+
+def test_a_way_of_asking_that_has_a_name_takes_the_options_of_its_constructor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Brief(Explained):
+        version = "brief-1"
+
+        def __init__(self, examples: Examples | None = None) -> None:
+            super().__init__(examples=examples)
+
+        def request(self, item: Item, criterion: Criterion) -> Request:
+            asked = super().request(item, criterion)
+            return replace(
+                asked, messages=(*asked.messages[:-1], Message(role="user", content="?"))
+            )
+
+    monkeypatch.setitem(cast("dict[str, Any]", MODES), "brief", Brief)
+    judge = named_judge(PythonModel(str), asking=Asking(mode="brief"))
+    assert isinstance(judge, ModelJudge)
+    assert judge.prompting.request(CASE, BINARY).messages[-1]["content"] == "?"
+    with pytest.raises(InputError, match="shuffle is for explained and probability mode"):
+        Asking(mode="brief", shuffle=1)
+    with pytest.raises(InputError, match="brief mode is for a language model; builtin is none"):
+        named_judge(None, asking=Asking(mode="brief"))
