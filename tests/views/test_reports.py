@@ -156,3 +156,10 @@ def test_a_terminal_shows_the_first_changes_and_documents_show_all_at_the_end():
     assert markdown.count("| MET: why | UNMET |") == 30
     assert page.index("the note") < page.index("30 answers changed")
     assert page.count("<tr>") == 31
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_document_says_its_title_once(reports, name):
+    report = reports[name]()
+    assert f"**{report.title}**" not in report.to_markdown().splitlines()
+    assert f"<caption>{report.title}</caption>" not in report.to_html()

@@ -45,7 +45,7 @@ class Report:
 
         said = bool(self.front())
         for section in self.sections():
-            if said and isinstance(section, Table):
+            if isinstance(section, Table) and (said or section.title == self.title):
                 said = False
                 yield replace(section, title=None)
             else:

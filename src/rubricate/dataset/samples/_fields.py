@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from rubricate.dataset.samples._json_text import without_nan
 from rubricate.dataset.samples._sample import Sample, check_frozen, plain_sample, plain_samples
 from rubricate.dataset.samples._values import (
-    READERS,
+    FIELD_READERS,
     read_choices,
     read_files,
     read_id,
@@ -226,7 +226,7 @@ class FieldMapper:
     def _explained(self, record: DatasetRecord) -> InputError:
         """The first thing wrong with the record, with its field."""
         has = f"; the record has the fields {', '.join(map(repr, record)) or '(none)'}"
-        for field, read in READERS.items():
+        for field, read in FIELD_READERS.items():
             name = getattr(self._spec, field)
             try:
                 read(record.get(name))

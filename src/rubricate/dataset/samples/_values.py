@@ -253,8 +253,8 @@ def _parsed(text: str) -> Any:
         raise InputError(f"{error.message} (in {shown(text)})") from None
 
 
-Reader = Callable[[Any], Any]
-READERS: dict[str, Reader] = {
+FieldReader = Callable[[Any], Any]
+FIELD_READERS: dict[str, FieldReader] = {
     "input": read_input,
     "target": read_target,
     "choices": read_choices,
