@@ -38,7 +38,7 @@ from rubricate.errors import InputError
 from rubricate.grading import estimate
 from rubricate.judge import CHUNK_TOKENS, Endpoint
 from rubricate.judge.models import find_setting
-from rubricate.run import INTERRUPTED, Budget, DocumentWork, Limits, Retries, RunOptions, Storage
+from rubricate.run import INTERRUPTED, Budget, Limits, Retries, RunOptions, Storage
 from rubricate.run.results import Summary
 from rubricate.settings import again, by_name, option, part
 
@@ -244,8 +244,7 @@ def _run_lines(summary: Summary, output: Path) -> list[str]:
         f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, {cost}, "
         f"{usage.seconds:.1f} s"
     ]
-    if summary.documents is not None:
-        lines.append(f"long documents: {DocumentWork(**summary.documents.model_dump())}")
+    lines += [f"{name}: {told}" for part in summary.parts for name, told in part.facts()]
     if summary.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         lines.append(f"failed: {causes}; the first: {summary.first_error}")

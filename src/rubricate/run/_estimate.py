@@ -202,7 +202,7 @@ async def estimate(
                             given, _criteria(left), keyed(sure, call.suffix)
                         )
                         for verdict in judged:
-                            documents.add(verdict)
+                            documents.add_verdict(verdict)
                     open_at |= {asked.criterion.name: stages.stage_of(call.voter) for asked in left}
                 calls = stages.escalations(item, waits=False)
                 further += sum(len(call.asked) for call in calls)
@@ -215,7 +215,7 @@ async def estimate(
                         for verdict in await call.judge.judge_group(
                             given, criteria, keyed(possible, call.suffix)
                         ):
-                            documents.add(verdict)
+                            documents.add_verdict(verdict)
     low, high = sure.low, sure.high + possible.high
     priced = low.cost is not None and high.cost is not None
     return RunEstimate(

@@ -27,7 +27,7 @@ from rubricate.run.results._compared import (
     vote_of,
 )
 from rubricate.run.results._conversations import Conversation, Conversations
-from rubricate.run.results._documents import DocumentWork
+from rubricate.run.results._documents import DocumentFigures, DocumentWork
 from rubricate.run.results._folder import (
     CACHE_NAME,
     JOURNAL_NAME,
@@ -44,7 +44,6 @@ from rubricate.run.results._summary import (
     CalibrationFigures,
     CertificateFigures,
     CriterionFigures,
-    DocumentFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,

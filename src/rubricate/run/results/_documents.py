@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from rubricate.rubric import Verdict
 from rubricate.run.journal import DOCUMENT
+from rubricate.run.results._summary_part import SummaryPart
 
-__all__ = ["DocumentWork"]
+if TYPE_CHECKING:
+    from rubricate.run.results._results import ItemResult
+
+__all__ = ["DocumentFigures", "DocumentWork"]
 
 
 @dataclass(slots=True)
@@ -31,7 +37,17 @@ class DocumentWork:
     tokens_naive: int = 0
     oversized: int = 0
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, item: ItemResult) -> None:
+        """Count an item in."""
+        for verdict in item.criteria.values():
+            if verdict.detail or verdict.votes:
+                self.add_verdict(verdict)
+
+    def figures(self) -> DocumentFigures | None:
+        """All that was added; None where no document was long."""
+        return DocumentFigures(**asdict(self)) if self.verdicts else None
+
+    def add_verdict(self, verdict: Verdict) -> None:
         """Count a verdict in, or the votes that it was made from."""
         for one in verdict.votes or (verdict,):
             how = (one.detail or {}).get(DOCUMENT)
@@ -54,3 +70,29 @@ class DocumentWork:
         if self.oversized:
             text += f"; up to {self.oversized} tables or code blocks over the budget"
         return text
+
+
+class DocumentFigures(SummaryPart):
+    """Long documents that were read in parts, and what reading every part would have taken."""
+
+    verdicts: int
+    """Verdicts, or votes, on documents over the judge's budget."""
+    outlines: int
+    """Those that came from an outline alone."""
+    calls: int
+    """Judgements of parts, of outlines and of the whole that these verdicts took."""
+    tokens: int
+    """Tokens of document text that were read for them."""
+    calls_naive: int
+    """The calls, were every part read for every criterion."""
+    tokens_naive: int
+    """The tokens, likewise."""
+    oversized: int
+    """The most parts over the budget in any document: tables or code that are not cut."""
+
+    @classmethod
+    def tally(cls) -> DocumentWork:
+        return DocumentWork()
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        yield "long documents", str(DocumentWork(**self.model_dump()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from rubricate.run.results._documents import DocumentFigures
+from rubricate.run.results._summary_part import SummaryPart
 from rubricate.views import Report
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ __all__ = [
     "CalibrationFigures",
     "CertificateFigures",
     "CriterionFigures",
-    "DocumentFigures",
     "InventedQuotes",
     "JudgeFigures",
     "ScoreFigures",
@@ -204,25 +205,6 @@ class CalibrationFigures(_Figures):
     """Those whose label it changed."""
 
 
-class DocumentFigures(_Figures):
-    """Long documents that were read in parts, and what reading every part would have taken."""
-
-    verdicts: int
-    """Verdicts, or votes, on documents over the judge's budget."""
-    outlines: int
-    """Those that came from an outline alone."""
-    calls: int
-    """Judgements of parts, of outlines and of the whole that these verdicts took."""
-    tokens: int
-    """Tokens of document text that were read for them."""
-    calls_naive: int
-    """The calls, were every part read for every criterion."""
-    tokens_naive: int
-    """The tokens, likewise."""
-    oversized: int
-    """The most parts over the budget in any document: tables or code that are not cut."""
-
-
 class CertificateFigures(_Figures):
     """Whether judge, prompt and rubric are those of a certificate."""
 
@@ -301,6 +283,22 @@ class Summary(Report, _Figures):
     def nothing_judged(self) -> bool:
         """Whether there were verdicts to be had, and every one failed."""
         return 0 < self.verdicts["failed"] == sum(self.verdicts.values())
+
+    @classmethod
+    def kinds_of_parts(cls) -> dict[str, type[SummaryPart]]:
+        """The parts that there may be, by their fields."""
+        return {
+            name: kind
+            for name, field in cls.model_fields.items()
+            for kind in get_args(field.annotation)
+            if isinstance(kind, type) and issubclass(kind, SummaryPart)
+        }
+
+    @property
+    def parts(self) -> list[SummaryPart]:
+        """The parts that there are."""
+        found = [getattr(self, name) for name in self.kinds_of_parts()]
+        return [part for part in found if part is not None]
 
     @property
     def title(self) -> str:

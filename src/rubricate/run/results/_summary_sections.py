@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rubricate.run.results._advice import advice
-from rubricate.run.results._documents import DocumentWork
 from rubricate.views import (
     GAP,
     NONE,
@@ -254,8 +253,8 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.mode is not None:
         yield "asked", summary.mode
     yield "calls", _calls(usage)
-    if summary.documents is not None:
-        yield "long documents", str(DocumentWork(**summary.documents.model_dump()))
+    for part in summary.parts:
+        yield from part.facts()
     yield "tokens", tokens
     yield "seconds", f"{usage.seconds:.1f}"
     yield "cost", _cost(usage.cost)

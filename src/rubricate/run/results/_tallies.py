@@ -14,11 +14,9 @@ from rubricate._version import __version__
 from rubricate.judge import ABSTAINED, ASKED_AGAIN, REQUIRED
 from rubricate.rubric import ABSTENTION, BINARY_LABELS, Criterion, Usage, Verdict
 from rubricate.run.results._compared import PairCounts, Stratum, stratum_of, vote_of
-from rubricate.run.results._documents import DocumentWork
 from rubricate.run.results._summary import (
     CalibrationFigures,
     CriterionFigures,
-    DocumentFigures,
     InventedQuotes,
     JudgeFigures,
     ScoreFigures,
@@ -56,7 +54,7 @@ class Tallies:
         self._ended: Counter[int] = Counter()
         self._decided: Counter[int] = Counter()
         self._mapped = self._changed = 0
-        self._documents = DocumentWork()
+        self._parts = {name: kind.tally() for name, kind in Summary.kinds_of_parts().items()}
         self._asked_again = self._abstained = 0
         self._warnings: Counter[str] = Counter()
         self._first_warning: tuple[int, str] | None = None
@@ -84,6 +82,8 @@ class Tallies:
             self._of_people.add(human_score)
             self._of_judge.add(item.score.value)
         self._penalty.add(item.score.penalty)
+        for part in self._parts.values():
+            part.add(item)
         for name, alone in item.judge_scores.items():
             self._judges[name].score.add(alone.value)
         self._warnings.update(item.warnings.keys())
@@ -116,8 +116,6 @@ class Tallies:
             self._decided[verdict.stage] += verdict.status != "failed"
             pairs = self._stages.setdefault(verdict.stage, PairCounts())
             pairs.add(stratum, criterion, verdict, human)
-        if verdict.detail or verdict.votes:
-            self._documents.add(verdict)
 
     def _note_calibration(self, detail: Mapping[str, Any], label: str | None) -> None:
         mapped = detail.get("calibration")
@@ -203,9 +201,7 @@ class Tallies:
                 cost=outcome.usage.cost,
                 seconds=outcome.seconds,
             ),
-            documents=(
-                DocumentFigures(**asdict(self._documents)) if self._documents.verdicts else None
-            ),
+            **{name: tally.figures() for name, tally in self._parts.items()},
             run_dir=None if outcome.run_dir is None else str(outcome.run_dir),
             stopped=outcome.stopped,
             judge_fingerprint=outcome.fingerprint,
