@@ -412,10 +412,10 @@ def _report(attack: _Attack, results: list[ItemResult], outcome: Outcome) -> Red
 
 
 def _as_met(verdict: Verdict, kind: str, shown: str) -> Verdict:
-    """A verdict as MET or UNMET: of a wrong answer MET is all that is worth more than the least,
-    of a right one UNMET all that is worth less than the most."""
+    """A verdict as MET or UNMET: of a wrong answer MET is all that has more than the least value,
+    of a right one UNMET all that has less than the most."""
     if verdict.status != "judged" or verdict.value is None:
         return verdict
-    worth = 1.0 - verdict.value if shown == SECOND else verdict.value
-    met = worth == 1.0 if kind == RIGHT else worth > 0.0
+    value = 1.0 - verdict.value if shown == SECOND else verdict.value
+    met = value == 1.0 if kind == RIGHT else value > 0.0
     return replace(verdict, label=CriterionVerdict.MET if met else CriterionVerdict.UNMET)
