@@ -166,6 +166,11 @@ class Stages:
     def note(self) -> str | None:
         return self._judge.note if self._asks else None
 
+    @property
+    def caches_prefixes(self) -> bool:
+        """Whether the judge's endpoint is known to keep the beginning of prompts."""
+        return self._judge.caches_prefixes
+
     def stage_of(self, voter: int) -> int:
         """The index of the stage that a voter belongs to."""
         return self._stage_of[voter]

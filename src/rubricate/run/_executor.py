@@ -20,11 +20,11 @@ from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
 from rubricate.run._kept import Kept
+from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
 from rubricate.run.sending import (
-    Budget,
     Locks,
     RunEnds,
     Sender,
@@ -49,6 +49,10 @@ BREATH = 0.01
 CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
 
 
+def _nobody(progress: Progress) -> None:
+    """Whom a run tells how far it is, where nobody wants to know."""
+
+
 class Execution:
     """Judges what is not known yet, item by item, `concurrency` calls at a time.
 
@@ -59,16 +63,10 @@ class Execution:
         stages: who judges.
         answers: what is known, and where answers are kept.
         sender: how the judge reaches models.
-        concurrency: how many calls, and parts of calls, are in flight at most.
-        budget: what may be spent.
-        only_failed: ask for nothing but what failed before.
-        leader_first: make an item's first call before its others, so that they find what they
-            have in common in the endpoint's cache.
+        options: what the run is told.
         progress: is kept up to date.
-        on_progress: told whenever there are new verdicts.
         on_verdict: told once of every verdict of an item, as soon as it is there; None for nobody.
         stop: ends the execution when it is set.
-        context: what the calls are made in; None for the caller's own.
 
     Attributes:
         not_run: how many verdicts that `left` has given are neither had nor known.
@@ -80,23 +78,18 @@ class Execution:
         stages: Stages,
         answers: Answers,
         sender: Sender,
-        *,
-        concurrency: int,
-        budget: Budget,
-        only_failed: bool,
-        leader_first: bool,
+        options: RunOptions,
         progress: Progress,
-        on_progress: Callable[[Progress], None],
         on_verdict: OnVerdict | None,
         stop: asyncio.Event,
-        context: contextvars.Context | None,
     ) -> None:
+        concurrency, on_progress = options.concurrency, options.on_progress or _nobody
         self.not_run = 0
         self._items = enumerate(plan)
         self._stages = stages
         self._answers = answers
         self._sender = sender
-        self._spending = Spending(budget.max_cost, progress)
+        self._spending = Spending(options.max_cost, progress)
         paid: SendFor = sender
         if self._spending.is_bounded:
             paid = partial(self._spending.send, sender)
@@ -120,10 +113,12 @@ class Execution:
         self._aside = 0  # calls that wait to be sent again
         self._all_begun = False
         self._late: deque[tuple[JudgedItem, Call]] = deque()
-        self._max_time = budget.max_time
+        self._max_time = options.max_time
         self._out_of_time: str | None = None
-        self._only_failed = only_failed
-        self._leader_first = leader_first
+        self._only_failed = options.retry_failed
+        self._leader_first = options.leader_first
+        if options.leader_first is None:
+            self._leader_first = stages.caches_prefixes
         self._leaders = 0  # in flight, after which there may be more to do
         self._ready: deque[tuple[JudgedItem, Call]] = deque()  # goes before further items
         self._more = asyncio.Event()
@@ -131,7 +126,6 @@ class Execution:
         self._on_progress = on_progress
         self._on_verdict = on_verdict
         self._stop = stop
-        self._context = context
         self._open: dict[int, JudgedItem] = {}
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
@@ -145,14 +139,18 @@ class Execution:
         """Why it ended before all was judged, if that was for its budget."""
         return self._out_of_time or self._spending.reached
 
-    async def judged(self) -> AsyncGenerator[JudgedItem]:
+    async def judged(
+        self, context: contextvars.Context | None = None
+    ) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, as they get done.
+
+        Calls are made in the context that is given, else in the caller's own.
 
         Ends when all is done, when `stop` is set, when the sender has stopped or the budget is
         spent. What it has not given then, for whatever reason it ended, is in `left`.
         """
         done: Channel[JudgedItem] = Channel(BACKLOG)
-        working = running_loop().create_task(self._work(done), context=self._context)
+        working = running_loop().create_task(self._work(done), context=context)
         working.add_done_callback(lambda _: done.close())
         try:
             while (item := await done.take()) is not None:

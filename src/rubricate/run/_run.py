@@ -21,7 +21,7 @@ from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
-from rubricate.run.sending import Budget, Limits, Retries, Sender
+from rubricate.run.sending import Limits, Retries, Sender
 from rubricate.settings import part
 
 __all__ = ["INTERRUPTED", "Listeners", "run"]
@@ -140,15 +140,10 @@ async def run(
             stages,
             answers,
             sender,
-            concurrency=limits.concurrency,
-            budget=part(Budget, options),
-            only_failed=options.retry_failed,
-            leader_first=_leader_first(judge, options),
-            progress=progress,
-            on_progress=on_progress,
-            on_verdict=on_verdict if held is None else None,
-            stop=stop,
-            context=span.context,
+            options,
+            progress,
+            on_verdict if held is None else None,
+            stop,
         )
 
         def rest() -> Iterator[JudgedItem]:
@@ -156,7 +151,7 @@ async def run(
             return left if held is None else held.given(left)
 
         try:
-            async with aclosing(execution.judged()) as judged:
+            async with aclosing(execution.judged(span.context)) as judged:
                 async for item in judged:
                     if held is None:
                         yield result(item)
@@ -201,10 +196,6 @@ async def run(
                     )
                 )
             )
-
-
-def _leader_first(judge: Judge, options: RunOptions) -> bool:
-    return judge.caches_prefixes if options.leader_first is None else options.leader_first
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:
