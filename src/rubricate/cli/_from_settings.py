@@ -187,9 +187,13 @@ def read(kind: Callable[..., _T], written: Written) -> _T:
     values = {name: _read(name, options[name].type, given) for name, given in written.items()}
     if written.get("examples") is not None:
         file = written["examples"]
-        count, pick = written.get("examples_count", 4), written.get("examples_pick", "balanced")
+        told = {
+            name: written[f"examples_{name}"]
+            for name in ("count", "pick")
+            if f"examples_{name}" in written
+        }
         try:
-            values["examples"] = Examples(RubricDataset.from_file(file), count=count, pick=pick)
+            values["examples"] = Examples(RubricDataset.from_file(file), **told)
         except InputError as error:
             raise error.within(file=file) from None
     return kind(**values, written=written)

@@ -49,10 +49,6 @@ BREATH = 0.01
 CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
 
 
-def _nobody(progress: Progress) -> None:
-    """Whom a run tells how far it is, where nobody wants to know."""
-
-
 class Execution:
     """Judges what is not known yet, item by item, `concurrency` calls at a time.
 
@@ -83,7 +79,7 @@ class Execution:
         on_verdict: OnVerdict | None,
         stop: asyncio.Event,
     ) -> None:
-        concurrency, on_progress = options.concurrency, options.on_progress or _nobody
+        concurrency, on_progress = options.concurrency, options.tell
         self.not_run = 0
         self._items = enumerate(plan)
         self._stages = stages

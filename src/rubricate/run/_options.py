@@ -86,6 +86,11 @@ class Listening(Settings):
         None, "Called after every verdict.", group="Output"
     )
 
+    def tell(self, progress: Progress) -> None:
+        """Tell whoever listens."""
+        if self.on_progress is not None:
+            self.on_progress(progress)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Listening):

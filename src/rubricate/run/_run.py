@@ -83,12 +83,11 @@ async def run(
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
     people = judge.people
-    on_progress = options.on_progress or (lambda progress: None)
     on_verdict = listeners.on_verdict
 
     def trouble(message: str) -> None:
         progress.trouble = message
-        on_progress(progress)
+        options.tell(progress)
 
     def result(item: JudgedItem) -> ItemResult:
         given = item.item

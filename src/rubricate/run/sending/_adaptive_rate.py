@@ -104,13 +104,11 @@ class AdaptiveRate:
         latencies: how long answers take.
         silent_since: when the outage began (monotonic clock); None while there is none.
         asked_until: until when the endpoint has asked all to wait (monotonic clock); 0 if never.
-        counts_tokens: whether `wait` needs to know the tokens.
     """
 
     def __init__(self) -> None:
         self.latencies = Latencies()
         self.silent_since: float | None = None
-        self.counts_tokens = False
         self._runs: list[Limits] = []
         self._most = 0
         self._descriptors = INFINITE  # requests that there are file descriptors for
@@ -169,13 +167,17 @@ class AdaptiveRate:
         tokens = [run.tokens_per_minute for run in self._runs if run.tokens_per_minute]
         self._given = told(self._given, requests)
         self._tokens = told(self._tokens, tokens)
-        self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
         if not self._started and self._pace is None:
             self._pace = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
 
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
         return characters / 4 + self._reply_tokens
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether `wait` needs to know the tokens."""
+        return self._tokens is not None or self._planned_tokens is not None
 
     @property
     def in_trouble(self) -> bool:
@@ -345,7 +347,6 @@ class AdaptiveRate:
         """Keep to what the endpoint's headers say is left, from half of the allowance on."""
         self._planned = planned_by(self._planned, quota.requests, self._in_flight)
         self._planned_tokens = planned_by(self._planned_tokens, quota.tokens, 0)
-        self.counts_tokens = self._tokens is not None or self._planned_tokens is not None
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.
