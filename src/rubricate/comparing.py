@@ -35,6 +35,7 @@ from rubricate.judge import (
     Pair,
     PairVoting,
     Panel,
+    closing,
     judge_or_model,
     pair_id,
     plain_model,
@@ -149,12 +150,9 @@ def compare_pair(call: PairCall) -> PairReport:
     """
 
     async def whole() -> PairReport:
-        try:
-            return await _collected(stream_of_pairs(call.first, call.second, call))
-        finally:
-            await _close(call.judge)
+        return await _collected(stream_of_pairs(call.first, call.second, call))
 
-    return run_sync(whole)
+    return run_sync(lambda: closing(whole(), *_listed(call.judge)))
 
 
 @takes(AsyncPairCall)
@@ -203,17 +201,11 @@ def compare_pair_stream(call: PairCall) -> Iterator[PairResult]:
         async def following() -> PairResult | None:
             return await anext(stream, None)
 
-        async def close() -> None:
-            try:
-                await stream.aclose()
-            finally:
-                await _close(call.judge)
-
         try:
             while (pair := loop.run(following())) is not None:
                 yield pair
         finally:
-            loop.run(close())
+            loop.run(closing(stream.aclose(), *_listed(call.judge)))
 
 
 @takes(PairCall)
@@ -347,13 +339,6 @@ def _listed(judge: JudgesLike) -> list[Any]:
     """The judges that are meant, one or several."""
     several = isinstance(judge, Sequence) and not isinstance(judge, str)
     return list(cast("Sequence[Any]", judge)) if several else [judge]
-
-
-async def _close(judge: JudgesLike) -> None:
-    """Close judges' connections behind a call: they belong to the loop that now ends."""
-    for one in _listed(judge):
-        if isinstance(one, Judge | Model):
-            await one.aclose()
 
 
 def _judges(options: PairOptions) -> tuple[list[Model], Judge]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rubricate._sync import BackgroundLoop, run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, Gradable, RubricDataset
 from rubricate.errors import RunStopped
-from rubricate.judge import Judge, JudgesLike, Model
+from rubricate.judge import JudgesLike, closing
 from rubricate.options import (
     AsyncGradeCall,
     GradeCall,
@@ -78,7 +78,7 @@ def grade(call: GradeCall) -> Result:
     async def whole() -> Result:
         return await collected(stream_of(call.dataset, call.judge, call))
 
-    return run_sync(lambda: _closing(call.judge, whole()))
+    return run_sync(lambda: closing(whole(), call.judge))
 
 
 @takes(GradeCall)
@@ -100,7 +100,7 @@ def grade_stream(call: GradeCall) -> Iterator[ItemResult]:
             while (item := loop.run(following())) is not None:
                 yield item
         finally:
-            loop.run(_closing(call.judge, stream.aclose()))
+            loop.run(closing(stream.aclose(), call.judge))
 
 
 @takes(GradeCall)
@@ -162,7 +162,7 @@ def grade_one(call: GradeOneCall) -> ItemResult:
     Args:
         rubric, submission, prompt, reference, context, judge: as for `agrade_one`.
     """
-    return run_sync(lambda: _closing(call.judge, _one(call)))
+    return run_sync(lambda: closing(_one(call), call.judge))
 
 
 async def _one(call: GradeOneCall) -> ItemResult:
@@ -196,12 +196,3 @@ async def collected(stream: ResultStream) -> Result:
 def _result(items: list[ItemResult], outcome: Outcome) -> Result:
     items.sort(key=lambda item: item.index)
     return Result(items=items, **{f.name: getattr(outcome, f.name) for f in fields(outcome)})
-
-
-async def _closing(judge: JudgesLike, grading: Coroutine[Any, Any, _T]) -> _T:
-    """Close a judge's connections behind a call: they belong to the loop that now ends."""
-    try:
-        return await grading
-    finally:
-        if isinstance(judge, Judge | Model):
-            await judge.aclose()

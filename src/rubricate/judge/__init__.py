@@ -6,6 +6,8 @@ from rubricate._lazy import lazy_door
 from rubricate.judge._cascade import Cascade, JudgesLike
 from rubricate.judge._choose import (
     JudgeLike,
+    closing,
+    is_given,
     judge_or_model,
     named_judge,
     plain_model,
@@ -141,8 +143,10 @@ __all__ = [
     "Weights",
     "answer_of",
     "as_written",
+    "closing",
     "closing_object",
     "estimated_tokens",
+    "is_given",
     "judge_or_model",
     "keyed",
     "model_family",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast, get_args
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeGuard, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
 from rubricate.judge._judge import Judge
@@ -20,8 +20,17 @@ from rubricate.judge.documents import DocumentJudge
 from rubricate.judge.models import HTTPModel, Model, PythonModel, read_prices
 from rubricate.settings import by_name, declared, options_of
 
-__all__ = ["JudgeLike", "judge_or_model", "named_judge", "plain_model", "refuse_unsent"]
+__all__ = [
+    "JudgeLike",
+    "closing",
+    "is_given",
+    "judge_or_model",
+    "named_judge",
+    "plain_model",
+    "refuse_unsent",
+]
 
+_T = TypeVar("_T")
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
 for the embedded judge."""
@@ -107,6 +116,24 @@ def plain_model(judge: object) -> Model | None:
     if type(judge) is ModelJudge and judge.prompting == Explained():
         return judge.model
     return None
+
+
+def is_given(judge: object) -> TypeGuard[Judge | Model]:
+    """Whether a caller has given a judge or a model itself: whoever makes one closes it."""
+    return isinstance(judge, Judge | Model)
+
+
+async def closing(work: Coroutine[Any, Any, _T], *judges: object) -> _T:
+    """Close the judges and models that were given behind a plain call.
+
+    Their connections belong to the loop that now ends.
+    """
+    try:
+        return await work
+    finally:
+        for one in judges:
+            if is_given(one):
+                await one.aclose()
 
 
 def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Judge | Model:

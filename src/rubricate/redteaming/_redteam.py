@@ -35,6 +35,8 @@ from rubricate.judge import (
     OwnPrompt,
     Pair,
     Send,
+    closing,
+    is_given,
     judge_or_model,
     named_judge,
     pair_criterion,
@@ -150,7 +152,7 @@ async def _attacked(call: RedTeamCall, stop: asyncio.Event | None = None) -> Red
             except RunStopped as error:
                 stopped = error
     finally:
-        if not isinstance(call.judge, Judge | Model):
+        if not is_given(call.judge):
             await attack.judge.aclose()
     report = _report(attack, found, stream.outcome)
     if stream.outcome.run_dir is not None:
@@ -167,15 +169,7 @@ def redteam(call: RedTeamCall) -> RedTeamReport:
     Args:
         judge: who is attacked, as for `agrade`.
     """
-
-    async def whole() -> RedTeamReport:
-        try:
-            return await _attacked(call)
-        finally:
-            if isinstance(call.judge, Judge | Model):  # connections belong to the loop that ends
-                await call.judge.aclose()
-
-    return run_sync(whole)
+    return run_sync(lambda: closing(_attacked(call), call.judge))
 
 
 @takes(RedTeamCall)
@@ -207,7 +201,7 @@ async def _estimated(call: RedTeamCall) -> RunEstimate:
         judge = chosen_judge(attack.judge, JudgeOptions())
         return await estimate(attack.dataset, judge, _running(call))
     finally:
-        if not isinstance(call.judge, Judge | Model):
+        if not is_given(call.judge):
             await attack.judge.aclose()
 
 

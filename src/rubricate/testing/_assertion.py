@@ -17,7 +17,7 @@ from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.errors import InputError, JudgementError, RunStopped
 from rubricate.grading import collected
-from rubricate.judge import Judge, JudgesLike, Model
+from rubricate.judge import JudgesLike, closing, is_given
 from rubricate.options import JudgingOptions, chosen_judge
 from rubricate.rubric import Criterion, Rubric, Verdict
 from rubricate.run import ItemResult, RunOptions, SharedAnswers
@@ -75,16 +75,9 @@ def assert_rubric(call: AssertCall) -> ItemResult:
     """
     __tracebackhide__ = True
 
-    async def judging(rubric: Rubric) -> Result:
-        try:
-            return await _judged(call, rubric)
-        finally:  # connections belong to the loop that now ends
-            if isinstance(call.judge, Judge | Model):
-                await call.judge.aclose()
-
     try:
         required = _Requirements(call.rubric, call.min_score, call.require)
-        result = run_sync(lambda: judging(required.rubric))
+        result = run_sync(lambda: closing(_judged(call, required.rubric), call.judge))
     except InputError as error:  # what to do is in its text, not in the frames below
         raise error.with_traceback(None) from None
     call.on_result(result)
@@ -126,7 +119,7 @@ async def _judged(call: AssertCall, rubric: Rubric) -> Result:
                 if call.given_up is not None:
                     call.given_up.learn(sender, patience, call.text)
     finally:
-        if not isinstance(call.judge, Judge | Model):
+        if not is_given(call.judge):
             await chosen.aclose()  # made here
 
 

@@ -15,7 +15,7 @@ from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
 from rubricate.dialects.ragas._types import MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import EvaluationDataset, Sample, SingleTurnSample
 from rubricate.errors import InputError, MissingExtraError
-from rubricate.judge import Judge, JudgeLike, Model
+from rubricate.judge import Judge, JudgeLike, closing, is_given
 from rubricate.rubric import Rubric
 from rubricate.settings import takes
 
@@ -201,7 +201,7 @@ async def grade_samples(
         for metric in metrics:
             judges[metric.name] = judge = metric.judge(kind, llm)
             given = llm if metric.llm is None else metric.llm
-            if not isinstance(given, Judge | Model):
+            if not is_given(given):
                 made.append(judge)
             if given == "builtin" or isinstance(given, Judge):  # it sees the response alone
                 _check_responses(dataset, judge.name)
@@ -218,13 +218,8 @@ async def closing_llms(
     metrics: Sequence[RubricsScore], llm: JudgeLike, work: Coroutine[Any, Any, _T]
 ) -> _T:
     """Close given models behind a plain call: their connections belong to the loop that ends."""
-    try:
-        return await work
-    finally:
-        named = metrics if isinstance(metrics, Sequence) else ()
-        for given in (llm, *(getattr(metric, "llm", None) for metric in named)):
-            if isinstance(given, Judge | Model):
-                await given.aclose()
+    named = metrics if isinstance(metrics, Sequence) else ()
+    return await closing(work, llm, *(getattr(metric, "llm", None) for metric in named))
 
 
 def _check_responses(dataset: EvaluationDataset, judge: str) -> None:

@@ -26,6 +26,7 @@ from rubricate.judge import (
     Model,
     ModelJudge,
     Panel,
+    is_given,
     judge_or_model,
 )
 from rubricate.rubric import Verdict
@@ -111,7 +112,7 @@ class RubricEvaluator:
         self.grading = check_grading(grading)
         self.max_concurrent = max_concurrent
         self.max_retries = max_retries
-        self._made_here = not isinstance(model, Judge | Model)
+        self._made_here = not is_given(model)
         self.judge: Judge = _judge(model, chunk_tokens, Endpoint(**endpoint))
 
     @property
