@@ -1,4 +1,4 @@
-"""Write docs/options.md: every option, from its declaration.
+"""Write docs/options.md: every option and exit code, from its declaration.
 
 python tools/options_page.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grade import GradeSettings
 from rubricate.options import GradingOptions
 from rubricate.settings import GROUPS, Option, options_of
@@ -32,6 +33,8 @@ def page() -> str:
         if rows:
             table = ["| option | default | what it does | says something to |", "|---|---|---|---|"]
             parts.append("\n".join([f"## {group}", "", *table, *rows, ""]))
+    codes = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
+    parts.append("\n".join(["## Exit codes", "", "| exit code | |", "|---|---|", *codes, ""]))
     return "\n".join(parts)
 
 

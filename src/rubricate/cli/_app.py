@@ -1,9 +1,4 @@
-"""The command line: its commands, and how errors leave it.
-
-Exit codes: 0 fine; 1 usage or input error, or a run that could not go on; 2 finished, but some
-verdicts failed; 3 a comparison found the second run worse; 4 too little could be compared to tell;
-5 a certificate does not hold; 130 interrupted.
-"""
+"""The command line: its commands, and how errors leave it (`cli/_exit_codes.py`)."""
 
 from __future__ import annotations
 
@@ -18,6 +13,7 @@ import typer
 from rubricate._terminal import cleaned
 from rubricate._version import __version__
 from rubricate.cli._commands import CommandGroup
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.errors import RubricateError
 
 __all__ = ["main"]
@@ -85,29 +81,29 @@ def _run() -> NoReturn:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
-        code = 130
+        code = ExitCode.INTERRUPTED
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
-        code = 130
+        code = ExitCode.INTERRUPTED
     except RubricateError as error:
         sys.stderr.write(f"Error: {_one_line(str(error))}\n")
-        code = 1
+        code = ExitCode.ERROR
     except BrokenPipeError:
         sys.stderr.close()
-        code = 1
+        code = ExitCode.ERROR
     except OSError as error:  # a full disk behind standard output, say
         sys.stderr.write(f"Error: {_one_line(str(error))}\n")
         with contextlib.suppress(OSError):
             sys.stdout.close()  # what could not be written is not tried again
-        code = 1
+        code = ExitCode.ERROR
     except Exception as error:
         if not isinstance(error, _ClickException):
             raise
         message = error.format_message()  # type: ignore[attr-defined]
         if message:
             sys.stderr.write(f"Error: {_one_line(message)} (see {_as_called(error)} --help)\n")
-        code = 1
-    sys.exit(code if isinstance(code, int) else 0)
+        code = ExitCode.ERROR
+    sys.exit(int(code) if isinstance(code, int) else 0)
 
 
 def _as_called(error: Exception) -> str:

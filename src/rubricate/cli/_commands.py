@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from rubricate._spelling import suggestion
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grouped_help import GroupedCommand
 from rubricate.cli._logging import with_verbose
 from rubricate.errors import InputError
@@ -99,7 +100,7 @@ class CommandGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.stderr.write("Interrupted.\n")
-            return 130
+            return ExitCode.INTERRUPTED
 
 
 def all_names() -> list[str]:

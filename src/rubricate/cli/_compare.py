@@ -8,13 +8,18 @@ from typing import Annotated
 
 import typer
 
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._options import Groups, JsonFigures, Output
 from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
 __all__ = ["compare"]
 
-EXIT_CODES = {"passed": 0, "worse": 3, "not covered": 4}
+EXIT_CODES = {
+    "passed": ExitCode.FINE,
+    "worse": ExitCode.WORSE,
+    "not covered": ExitCode.UNDECIDED,
+}
 MIN_COVERAGE = 0.95
 ADVICE = "see what failed with: rubricate show RUN --failed"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from rubricate._terminal import console
 from rubricate.analysis import read_run
 from rubricate.choosing import chosen_judge
 from rubricate.cli._datasets import check_kind, rubric_dataset
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grade import GradeSettings
 from rubricate.cli._judging import (
     NO_JUDGE,
@@ -22,12 +23,14 @@ from rubricate.cli._judging import (
     print_estimate,
 )
 from rubricate.cli._progress import ProgressView
+from rubricate.cli._quality_gate import check_criteria, code_of_gate, gate_of
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.cli._signals import stop_on_signals
 from rubricate.dataset import (
     ItemTable,
     RubricDataset,
     SkippedRecord,
+    Survey,
     TableColumns,
     format_of,
     is_table,
@@ -49,7 +52,7 @@ from rubricate.judge import (
     Voting,
 )
 from rubricate.options import GradingOptions, JudgeOptions
-from rubricate.rubric import Rubric
+from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions
 from rubricate.run.results import Summary
 from rubricate.settings import by_name, options_of, part
@@ -72,8 +75,6 @@ ASKED = (
     *SAMPLING,
 )
 """The settings with which a judge would answer anew."""
-NOT_CERTIFIED = 5
-"""The exit code of a run for which the certificate that was given does not hold."""
 
 
 def graded(settings: GradeSettings) -> int:
@@ -85,6 +86,8 @@ def graded(settings: GradeSettings) -> int:
         found = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
+    if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
+        check_criteria(settings, _criteria(dataset, found, settings.limit))
     chosen = _run_dir(settings, found.rubric)
     run_dir = chosen.path
     options = replace(
@@ -107,6 +110,9 @@ def graded(settings: GradeSettings) -> int:
     chosen.claim()
     if certificate is not None:
         summary = _checked(summary, certificate, settings, run_dir)
+    if gate := gate_of(settings, summary):
+        summary = summary.model_copy(update={"quality_gate": gate})
+        RunFolder(run_dir).write_summary(summary.to_dict())
     _show(summary, settings)
     if waiting := summary.errors.get(ESCALATED):
         notes.print(
@@ -119,11 +125,12 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
+    code = code_of_gate(code, gate)
     if code or summary.certificate is None or summary.certificate.holds:
         return code
     what = "; ".join(summary.certificate.differences)
     sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
-    return NOT_CERTIFIED
+    return ExitCode.NOT_CERTIFIED
 
 
 def _certificate(file: str) -> Certificate:
@@ -167,6 +174,15 @@ def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
     if settings.rubric is None:
         raise InputError("a table has no rubric: give --rubric", file=settings.data)
     return open_items(settings.data, settings.rubric, columns, on_error=settings.on_error)
+
+
+def _criteria(
+    dataset: RubricDataset | ItemTable, found: Survey, limit: int | None
+) -> Iterable[Criterion]:
+    """All criteria that are asked; where items have rubrics of their own, of every item."""
+    if found.rubric is not None:
+        return found.rubric.criteria
+    return (criterion for item in dataset.to_grade(limit) for criterion in item.rubric.criteria)
 
 
 def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Console) -> None:

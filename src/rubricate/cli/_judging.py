@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rubricate._files import user_path
 from rubricate._terminal import one_line
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ def exit_code(
         failed: whether a judgement that was asked for could not be had.
     """
     if stopped is None:
-        return 2 if failed else 0
+        return ExitCode.SOME_FAILED if failed else ExitCode.FINE
     resume = f"What was judged is in {run_dir}; the same command goes on from there."
     if interrupted:
         sys.stderr.write(f"Interrupted. {resume}\n")
-        return 130
+        return ExitCode.INTERRUPTED
     why = one_line(str(stopped)).rstrip(".")
     sys.stderr.write(f"Error: {why}. {resume}\n")
-    return 1
+    return ExitCode.ERROR
 
 
 def print_estimate(estimate: RunEstimate, json_output: bool, pairs: int | None = None) -> None:

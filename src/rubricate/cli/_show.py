@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from rubricate._terminal import NARROWEST
+from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._options import JsonOutput, Output
 from rubricate.cli._printing import print_json, print_report, write_report
+from rubricate.cli._quality_gate import GateOptions, code_of_gate, gate_of
 from rubricate.errors import InputError
+from rubricate.settings import options_of
 
 __all__ = ["show"]
+
+GATE = options_of(GateOptions)
 
 
 def show(
@@ -45,12 +50,17 @@ def show(
             "--prompt", help="What was sent for them, to the letter, and every reply as it came."
         ),
     ] = False,
+    fail_under: Annotated[str | None, typer.Option(help=GATE["fail_under"].help)] = None,
+    fail_if_lower_bound_under: Annotated[
+        str | None, typer.Option(help=GATE["fail_if_lower_bound_under"].help)
+    ] = None,
     output: Output = None,
     json_output: JsonOutput = False,
 ) -> int:
     """Show a run's summary again, or some of its verdicts."""
     if prompt and not (item or criterion or failed or disagreements):
         raise InputError("--prompt is of some verdicts: pick them with --item, --criterion, ...")
+    gates = GateOptions(fail_under=fail_under, fail_if_lower_bound_under=fail_if_lower_bound_under)
     from rubricate.analysis import (
         Selection,
         conversation_lines,
@@ -63,11 +73,18 @@ def show(
     found = read_run(run)
     summary = read_summary(found)
     picks = item or criterion or failed or disagreements
+    is_kept = (run / REPORT_NAME).exists()
+    gate = gate_of(gates, summary)
+    if gate is not None and (picks or is_kept):
+        what = "this is a comparison or an attack" if is_kept else "leave out what picks verdicts"
+        raise InputError(f"--fail-under and --fail-if-lower-bound-under are of a run: {what}")
+    if gate is not None:
+        summary = summary.model_copy(update={"quality_gate": gate})
     if by:
         if picks:
             raise InputError("--by is of the whole run: leave out what picks verdicts")
         summary = summary_by(found, summary, by)
-    if not picks and not by and (run / REPORT_NAME).exists():
+    if not picks and not by and is_kept:
         _print_kept(run, json_output, output)
     elif picks:
         picked = Selection(
@@ -84,7 +101,7 @@ def show(
                 print(line)
     else:
         print_report(summary, json_output, output)
-    return 2 if summary.verdicts["failed"] else 0
+    return code_of_gate(ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE, gate)
 
 
 def _print_kept(run: Path, json_output: bool, output: Path | None) -> None:

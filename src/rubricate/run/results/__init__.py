@@ -52,6 +52,12 @@ if TYPE_CHECKING:
         result_lines,
     )
     from rubricate.run.results._gates import CALLS_SAVED, GateFigures
+    from rubricate.run.results._quality_gate import (
+        GateCheck,
+        QualityGate,
+        Thresholds,
+        quality_gate,
+    )
     from rubricate.run.results._results import (
         ItemResult,
         Outcome,
@@ -95,6 +101,7 @@ __all__ = [
     "DocumentFigures",
     "DocumentWork",
     "FieldScores",
+    "GateCheck",
     "GateFigures",
     "GroupFigures",
     "GroupScore",
@@ -105,6 +112,7 @@ __all__ = [
     "OpenStorage",
     "Outcome",
     "PairCounts",
+    "QualityGate",
     "ResultsFile",
     "RunFolder",
     "ScoreFigures",
@@ -113,6 +121,7 @@ __all__ = [
     "Stratum",
     "Summary",
     "Tallies",
+    "Thresholds",
     "TreeFigures",
     "UsageFigures",
     "advice",
@@ -130,6 +139,7 @@ __all__ = [
     "level_of",
     "merged",
     "number_of",
+    "quality_gate",
     "result_lines",
     "same",
     "scores_by_tag",

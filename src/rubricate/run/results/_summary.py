@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_serializer
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._documents import DocumentFigures
 from rubricate.run.results._gates import GateFigures
+from rubricate.run.results._quality_gate import QualityGate
 from rubricate.run.results._summary_part import SummaryPart
 from rubricate.run.results._tree_scores import TreeFigures
 from rubricate.views import Report
@@ -292,11 +293,13 @@ class Summary(Report, _Figures):
     """What a calibration did, if one was given."""
     certificate: CertificateFigures | None = None
     """How the run compares with a certificate, if one was given."""
+    quality_gate: QualityGate | None = None
+    """Whether its figures reach the thresholds that were given; not there where none were."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_declared(self, handler: Any) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
-        for name in ("scoring", "gates", "tree"):
+        for name in ("scoring", "gates", "tree", "quality_gate"):
             if data.get(name) is None:
                 data.pop(name, None)
         for one in data.get("criteria", ()):

@@ -1,0 +1,280 @@
+"""A quality gate: thresholds that a run's figures must reach, and whether they do.
+
+A verdict that failed is no reason to pass. A figure with failures in it passes only where its lower
+bound reaches the threshold too; it is below only where its upper bound is; else it is undecided.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from rubricate._spelling import suggestion
+from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from rubricate.rubric import Criterion
+    from rubricate.run.results._summary import CriterionFigures, Summary
+
+__all__ = ["GateCheck", "QualityGate", "Thresholds", "quality_gate"]
+
+GateOutcome = Literal["passed", "below", "undecided"]
+GateFigure = Literal["mean", "lower bound"]
+TOLERANCE = 1e-9
+"""What a mean may be below its threshold: it is a sum of floats."""
+_NAMED = re.compile(r"(?P<name>.+?)=(?P<number>\s*[-+.0-9eE]+\s*)(?:,|$)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The least that figures may be, each in [0, 1].
+
+    Attributes:
+        score: that of the score; None where it may be anything.
+        criteria: those of criteria's mean values, by name.
+    """
+
+    score: float | None = None
+    criteria: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, given: str | float) -> Self:
+        """Read thresholds: `0.8`, `0.8,accuracy=0.9` or `accuracy=0.9,style=0.7`.
+
+        A name may have commas in it.
+
+        Raises:
+            InputError: it is none of these, or a number is not in [0, 1].
+        """
+        text = str(given).strip()
+        first, comma, rest = text.partition(",")
+        score = None
+        if "=" in text and not _is_number(first):
+            rest = text
+        else:
+            score = _number(first)
+            if comma and not rest.strip():
+                raise InputError(f"nothing follows the comma in '{text}'")
+        criteria: dict[str, float] = {}
+        place = 0
+        while place < len(rest):
+            found = _NAMED.match(rest, place)
+            if found is None:
+                raise InputError(
+                    f"'{rest[place:].strip()}' is no threshold: give a number for the score, and "
+                    "CRITERION=NUMBER for others, such as 0.8,accuracy=0.9"
+                )
+            name = found["name"].strip()
+            if name in criteria:
+                raise InputError(f"'{name}' has two thresholds")
+            criteria[name] = _number(found["number"])
+            place = found.end()
+        return cls(score, criteria)
+
+    def check(self, criteria: Iterable[Criterion]) -> None:
+        """Check that its names are criteria for which more is better.
+
+        Args:
+            criteria: all that are asked; several of one name where items have their own.
+
+        Raises:
+            InputError: there is no criterion of a name, or it is a penalty criterion.
+        """
+        known: dict[str, float] = {}
+        for one in criteria:
+            if one.name is not None:
+                known[one.name] = min(one.weight, known.get(one.name, one.weight))
+        self._check({name: weight < 0 for name, weight in known.items()})
+
+    def check_figures(self, criteria: Iterable[CriterionFigures]) -> None:
+        """`check` with the figures of a finished run.
+
+        Raises:
+            InputError: see `check`.
+        """
+        self._check({one.name: _is_penalty(one) for one in criteria})
+
+    def _check(self, penalties: Mapping[str, bool]) -> None:
+        for name in self.criteria:
+            if name not in penalties:
+                near = suggestion(name, penalties)
+                hint = f"did you mean '{near}'?" if near else f"there is {', '.join(penalties)}"
+                raise InputError(f"no criterion '{name}'; {hint}")
+            if penalties[name]:
+                raise InputError(
+                    f"'{name}' is a penalty criterion, of which more is worse: give a threshold "
+                    "for the score, in which it counts"
+                )
+
+
+def _is_penalty(figures: CriterionFigures) -> bool:
+    weights = figures.weight_range or (figures.weight,)
+    return any(weight is not None and weight < 0 for weight in weights)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(
+            f"'{text.strip()}' is no number: give one from 0 to 1 for the score, and "
+            "CRITERION=NUMBER for others, such as 0.8,accuracy=0.9"
+        ) from None
+    if not (math.isfinite(number) and 0 <= number <= 1):
+        raise InputError(f"{text.strip()} is not from 0 to 1, as scores are: give 0.8 for 80 %")
+    return number
+
+
+class _Figures(BaseModel):
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+
+class GateCheck(_Figures):
+    """One figure with its threshold."""
+
+    criterion: str | None
+    """None for the score."""
+    figure: GateFigure
+    """The mean of what was judged, or the least that it could be had the missing verdicts come."""
+    threshold: float
+    value: float | None
+    """The figure, in [0, 1]; None where nothing was judged."""
+    failed: int
+    """The verdicts in it that failed."""
+    lowest: float | None
+    highest: float | None
+    """The least and the most that the mean could be had the missing verdicts come."""
+    outcome: GateOutcome
+
+    def __str__(self) -> str:
+        name = "score" if self.criterion is None else self.criterion
+        what = name if self.figure == "mean" else f"lower bound of {name}"
+        if self.value is None:
+            return f"{what}: nothing was judged"
+        value = _told(self.value, self.threshold)
+        if self.outcome == "passed":
+            return f"{what} {value} reaches {self.threshold:.10g}"
+        if self.outcome == "below":
+            return f"{what} {value} is below {self.threshold:.10g}"
+        lowest, highest = (_told(end, self.threshold) for end in (self.lowest, self.highest))
+        some = "1 verdict" if self.failed == 1 else f"{self.failed} verdicts"
+        return (
+            f"{what} {value} could be {lowest} to {highest}, since {some} failed; the threshold "
+            f"is {self.threshold:.10g}"
+        )
+
+
+def _told(value: float | None, threshold: float) -> str:
+    """A figure with as many digits as tell it from its threshold."""
+    if value is None:
+        return "-"
+    for digits in (2, 3, 4, 6):
+        text = f"{value:.{digits}f}"
+        if abs(value - threshold) <= TOLERANCE or abs(float(text) - threshold) > TOLERANCE:
+            return text
+    return repr(value)
+
+
+class QualityGate(_Figures):
+    """What became of all thresholds."""
+
+    outcome: GateOutcome
+    """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided`."""
+    checks: list[GateCheck]
+
+    def __str__(self) -> str:
+        told = [one for one in self.checks if one.outcome != "passed"] or self.checks
+        word = {"passed": "passed", "below": "failed", "undecided": "undecided"}[self.outcome]
+        return f"Quality gate {word}: {'; '.join(map(str, told))}"
+
+
+def quality_gate(
+    summary: Summary, *, mean: Thresholds | None = None, lower_bound: Thresholds | None = None
+) -> QualityGate:
+    """Whether a run's figures reach their thresholds.
+
+    Args:
+        summary: the run's figures.
+        mean: the least that the score, or a criterion's mean value, may be.
+        lower_bound: the least that they may be had the missing verdicts (failed and abstained)
+            come, with the worst answers.
+
+    Raises:
+        InputError: a name is that of no criterion, or of a penalty criterion.
+    """
+    checks = []
+    figures = {one.name: one for one in summary.criteria}
+    given: Mapping[GateFigure, Thresholds | None] = {"mean": mean, "lower bound": lower_bound}
+    for kind, thresholds in given.items():
+        if thresholds is None:
+            continue
+        thresholds.check_figures(summary.criteria)
+        if thresholds.score is not None:
+            score = summary.score
+            ends = (score.mean, score.lowest, score.highest)
+            failed = summary.verdicts["failed"]
+            checks.append(_check(None, kind, thresholds.score, ends, failed))
+        for name, threshold in thresholds.criteria.items():
+            one = figures[name]
+            checks.append(_check(name, kind, threshold, _ends(one), one.failed))
+    outcomes = {one.outcome for one in checks}
+    outcome: GateOutcome = "passed"
+    if outcomes - {"passed"}:
+        outcome = "below" if "below" in outcomes else "undecided"
+    return QualityGate(outcome=outcome, checks=checks)
+
+
+def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float | None]:
+    """A criterion's mean value, and the least and most that it could be."""
+    missing = figures.failed + figures.abstained
+    total = figures.judged + missing
+    if figures.value is None or not total:
+        return None, None, None
+    known = figures.value * figures.judged
+    return figures.value, known / total, (known + missing) / total
+
+
+def _check(
+    criterion: str | None,
+    figure: GateFigure,
+    threshold: float,
+    ends: tuple[float | None, float | None, float | None],
+    failed: int,
+) -> GateCheck:
+    mean, lowest, highest = ends
+    value = mean if figure == "mean" else lowest
+    least = threshold - TOLERANCE
+    outcome: GateOutcome
+    if mean is None or value is None:
+        outcome = "undecided"
+    elif figure == "lower bound" or not failed:
+        outcome = "passed" if value >= least else "below"
+    elif lowest is not None and lowest >= least:
+        outcome = "passed"
+    elif highest is not None and highest < least:
+        outcome = "below"
+    else:
+        outcome = "undecided"
+    return GateCheck(
+        criterion=criterion,
+        figure=figure,
+        threshold=threshold,
+        value=value,
+        failed=failed,
+        lowest=lowest,
+        highest=highest,
+        outcome=outcome,
+    )
