@@ -162,6 +162,11 @@ def certify(
 ) -> Certificate:
     """The certificate of a run's judge, prompt and rubric.
 
+    Args:
+        run: a finished run of a labelled dataset.
+        undecided: what is done with abstentions and failures; see `label_agreement`.
+        bootstrap: how its intervals are resampled. Default: 2,000 resamples, seed 0.
+
     Raises:
         InputError: the run has no labels, or ended early.
     """
@@ -228,7 +233,13 @@ def read_certificate(path: str | Path) -> Certificate:
 def check_certificate(
     certificate: Certificate, run: FinishedRun, *, file: str
 ) -> CertificateFigures:
-    """Whether a run's judge, prompt and rubric are those of a certificate."""
+    """Whether a run's judge, prompt and rubric are those of a certificate.
+
+    Args:
+        certificate: what was certified.
+        run: the run that is compared with it.
+        file: the certificate's path, as it is to be named.
+    """
     differences = []
     fingerprint = run.summary.get("judge_fingerprint")
     if run.judge != certificate.judge:

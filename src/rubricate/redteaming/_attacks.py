@@ -123,6 +123,9 @@ def load_attacks() -> AttackSuite:
 def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
     """The families of attacks that a YAML or JSON file lists, as `suite.yaml` does.
 
+    Args:
+        path: the file.
+
     Raises:
         InputError: it has none, or one of them cannot be used; with where it stands.
     """

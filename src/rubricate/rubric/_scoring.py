@@ -141,7 +141,14 @@ def score_with_groups(
 ) -> tuple[Score, dict[str, Score]]:
     """The score of an item, and that of each group by name, a group before those in it.
 
-    The arguments are those of `score`. Of a list of criteria there are no groups.
+    Of a list of criteria there are no groups.
+
+    Args:
+        nodes: the criteria and groups of the first level: `Rubric.tree`.
+        verdicts: one a criterion, depth-first.
+        cannot_assess: what an abstention counts: skip, zero, partial or fail.
+        partial: the share of a positive weight that it counts in `partial`.
+        declared: how the rubric says that it is scored; None for the usual way.
 
     Raises:
         InputError: the numbers of criteria and verdicts differ.

@@ -263,7 +263,14 @@ CalibrationMap = IsotonicMap | PlattMap
 
 
 def read_calibration_map(data: Mapping[str, Any]) -> CalibrationMap:
-    """The map that `to_dict` wrote; `InputError` if it is none, or one that falls."""
+    """The map that `to_dict` wrote.
+
+    Args:
+        data: what `to_dict` gave, perhaps read from JSON.
+
+    Raises:
+        InputError: it is no map, or one that falls.
+    """
     why = "expected kind 'isotonic' with points and values, or 'platt' with slope and intercept"
     try:
         if data["kind"] == "isotonic":

@@ -275,9 +275,12 @@ def permutation_test(
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for making several tests (Holm 1979); None stays None and counts for none.
+    """p-values corrected for making several tests (Holm 1979).
 
     Below 0.05 after correction, at most one family of tests in twenty has any false alarm.
+
+    Args:
+        p_values: one a test, each between 0 and 1. None stays None and counts for none.
 
     Raises:
         InputError: a p-value is not between 0 and 1.

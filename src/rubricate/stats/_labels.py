@@ -183,7 +183,14 @@ def decided_pairs(
     undecided: Undecided = "exclude",
     abstention: str | None = "CANNOT_ASSESS",
 ) -> list[tuple[int, Any, Any]]:
-    """The pairs of answers that count, with their indices: see `label_agreement`."""
+    """The pairs of answers that count, with their indices.
+
+    Args:
+        judge: an answer an item; None for a failure.
+        human: the label of each item; None for none.
+        undecided: what is done with abstentions and failures; see `label_agreement`.
+        abstention: the label of an abstention; None where there is none.
+    """
     check_choice(undecided, "undecided", "exclude", "label", "wrong")
     judge, human = answers(judge, "judge"), answers(human, "human")
     same_length(judge=judge, human=human)

@@ -135,7 +135,14 @@ def threshold_point(
 ) -> ThresholdPoint:
     """What a threshold does, with 95 % intervals: see `clustered_share`.
 
-    Arguments and errors are those of `choose_threshold`.
+    Args:
+        confidence: that of each verdict, between 0 and 1; None where there is none.
+        agrees: whether each verdict is the person's; None where there is no label.
+        threshold: verdicts of at least this confidence stand.
+        groups: what each verdict belongs to; intervals are by it. None: each by itself.
+
+    Raises:
+        InputError: as for `choose_threshold`.
     """
     threshold = number_of(threshold, "threshold")
     same_length(confidence=confidence, agrees=agrees)

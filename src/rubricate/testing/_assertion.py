@@ -89,7 +89,12 @@ def assert_rubric(call: AssertCall) -> ItemResult:
 
 @takes(AssertCall)
 async def aassert_rubric(call: AssertCall) -> ItemResult:
-    """`assert_rubric` as a coroutine."""
+    """`assert_rubric` as a coroutine.
+
+    Args:
+        text, rubric, prompt, reference, min_score, require, judge, on_result, given_up: as for
+            `assert_rubric`, and so are what it returns and raises.
+    """
     __tracebackhide__ = True
     try:
         required = _Requirements(call.rubric, call.min_score, call.require)

@@ -16,6 +16,9 @@ def echo(messages: Sequence[Mapping[str, Any]]) -> str:
     Whatever stands in a submission comes back as the reply, a ready verdict too: a program that
     takes it for the judge's own passes every text that asks for it. Given as a judge
     (`rubricate.redteam(echo)`) it must have no verdict, and so no success.
+
+    Args:
+        messages: the request's messages, each with `role` and `content`.
     """
     asked = JudgeRequest.parse({"messages": [dict(message) for message in messages]}, {})
     return "\n\n".join(filter(None, (asked.submission, asked.second)))

@@ -191,7 +191,14 @@ class Rule(BaseModel):
 
 
 def load_rules(path: str | Path) -> list[Rule]:
-    """Read rules from a YAML or JSON file: a list of objects with the fields of `Rule`."""
+    """Read rules from a YAML or JSON file.
+
+    Args:
+        path: the file: a list of objects with the fields of `Rule`.
+
+    Raises:
+        InputError: it cannot be read, or a rule is not one; with where it stands.
+    """
     data = read_document(path)
     if not isinstance(data, list):
         raise InputError("expected a list of rules", file=path)

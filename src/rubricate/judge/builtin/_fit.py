@@ -107,9 +107,14 @@ class Model:
 def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitReport]:
     """Fit the shipped classifier to your own labels.
 
-    Coefficients are shrunk towards the shipped ones, so that few labels change little. Labels are
-    "MET" and "UNMET", or options' labels. ValueError where the rows are too few or all of one
-    class.
+    Coefficients are shrunk towards the shipped ones, so that few labels change little.
+
+    Args:
+        rows: texts with their labels: "MET" and "UNMET", or options' labels.
+        seed: draws the folds of the report.
+
+    Raises:
+        ValueError: the rows are too few, or all of one class.
     """
     return fit(rows, seed, prior=Classifier.load())
 

@@ -1,0 +1,82 @@
+"""The reference is whole: every public name, every command, every page."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+DOORS = ("rubricate", "rubricate.stats", "rubricate.testing")
+"""Modules whose every public name has its place in the reference."""
+ENTRIES = {
+    name: page
+    for page in sorted((DOCS / "api").glob("*.md"))
+    for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml, whose names of Python objects are left as they are."""
+
+
+_Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _, suffix, __: suffix)
+
+
+def _pages(part: Any) -> list[str]:
+    if isinstance(part, str):
+        return [part]
+    inner = part.values() if isinstance(part, dict) else part
+    return [page for one in inner for page in _pages(one)]
+
+
+SITE = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)
+SECTIONS = {name: _pages(pages) for section in SITE["nav"] for name, pages in section.items()}
+
+
+def test_the_page_of_commands_is_the_tools_own() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "commands_page.py"))
+    written = (DOCS / "commands.md").read_text("utf-8")
+    assert tool["page"]() == written, "write it anew: python tools/commands_page.py"
+
+
+def test_every_page_is_on_the_site_once() -> None:
+    there = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    listed = [page for pages in SECTIONS.values() for page in pages]
+    assert sorted(listed) == sorted(there)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_public_name_is_in_the_reference(door: str) -> None:
+    module = import_module(door)
+    missing = [
+        name
+        for name in module.__all__
+        if (inspect.isclass(one := getattr(module, name)) or inspect.isfunction(one))
+        and f"{door}.{name}" not in ENTRIES
+        and f"rubricate.{name}" not in ENTRIES
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_name_of_the_reference_says_what_it_takes(name: str) -> None:
+    module, _, own = name.rpartition(".")
+    one = getattr(import_module(module), own)
+    said = inspect.getdoc(one) or ""
+    assert said
+    if inspect.isfunction(one):
+        for parameter in inspect.signature(one).parameters.values():
+            assert re.search(rf"\b{parameter.name}\b", said), parameter.name
+
+
+def test_the_glossary_has_at_most_30_terms() -> None:
+    rows = re.findall(r"^\| (?!word \|)[^|-]", (DOCS / "glossary.md").read_text("utf-8"), re.M)
+    assert 10 < len(rows) <= 30

@@ -1,0 +1,75 @@
+"""Write docs/commands.md: every command with its arguments and options, from their declarations.
+
+python tools/commands_page.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from rubricate.cli._commands import COMMANDS, named_command
+from rubricate.cli._grade import GradeSettings
+from rubricate.options import GradingOptions
+from rubricate.settings import options_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
+HEAD = """# Commands
+
+Every command of the shell. `rubricate COMMAND --help` shows the same text. Options that
+`rubricate grade` has too are described in [options.md](options.md); here they are only named.
+"""
+SHARED = {
+    name.replace("_", "-") for name in (*options_of(GradingOptions), *options_of(GradeSettings))
+}
+EVERYWHERE = {"help", "help-all", "verbose"}
+
+
+def page() -> str:
+    """The page's text."""
+    return "\n".join([HEAD, *(line for name, said in _commands() for line in _part(name, said))])
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """Every command's full name and help, in the order of the help."""
+    for name, said in COMMANDS.items():
+        if isinstance(said, str):
+            yield name, said
+        else:
+            yield from ((f"{name} {inner}", text) for inner, text in said.items())
+
+
+def _part(name: str, said: str) -> list[str]:
+    one = named_command(name.rpartition(" ")[2], said)
+    context = typer.Context(one, info_name=f"rubricate {name}")
+    usage = " ".join(one.collect_usage_pieces(context))
+    lines = [f"## {name}", "", _text(one.help), "", f"`rubricate {name} {usage}`", ""]
+    rows, shared = [], []
+    for parameter in one.get_params(context):
+        flag = max(parameter.opts, key=len)
+        key = flag.removeprefix("--")
+        if key in EVERYWHERE:
+            continue
+        if key in SHARED and parameter.param_type_name == "option":
+            shared.append(f"`{flag}`")
+        elif record := parameter.get_help_record(context):
+            name, text = record
+            rows.append(f"| `{name}` | {_text(text)} |")
+    if rows:
+        lines += ["| argument or option | what it is |", "|---|---|", *rows, ""]
+    if shared:
+        lines += [f"Also, as described in [options.md](options.md): {', '.join(shared)}.", ""]
+    return lines
+
+
+def _text(text: str | None) -> str:
+    said = " ".join((text or "").split())
+    for special, written in (("|", "\\|"), ("<", "&lt;"), ("[", "\\[")):
+        said = said.replace(special, written)
+    return said
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
