@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from rubricate.analysis._ppi import CriterionMean, PPIReport, ppi_report
     from rubricate.analysis._replay import ReplayReport
     from rubricate.analysis._result import Result
+    from rubricate.analysis._run_list import ListedRun, RunList, list_runs
     from rubricate.analysis._scores_by import scores_by, summary_by
     from rubricate.analysis._selection import Selection
     from rubricate.analysis._tables import (
@@ -135,6 +136,7 @@ __all__ = [
     "JudgedReport",
     "Kind",
     "LevelAgreement",
+    "ListedRun",
     "PPIReport",
     "PairFigures",
     "PairReport",
@@ -150,6 +152,7 @@ __all__ = [
     "Result",
     "RowVerdict",
     "RunComparison",
+    "RunList",
     "Selection",
     "Tabular",
     "VarianceReport",
@@ -171,6 +174,7 @@ __all__ = [
     "held_run",
     "keep_report",
     "kept_report",
+    "list_runs",
     "pair_result",
     "parts_tables",
     "ppi_report",

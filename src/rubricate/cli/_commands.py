@@ -26,6 +26,8 @@ __all__ = ["CommandGroup", "all_names", "named_command"]
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "grade": "Judge every item of a dataset by every criterion. What is known is not asked again.",
     "show": "Show a run's summary again, or some of its verdicts.",
+    "runs": "List runs, the oldest first: dataset, judge, score with interval, agreement, cost, "
+    "state.",
     "report": "Write a run as one HTML page: figures, plots, every verdict.",
     "compare": "Compare two runs: the difference, how sure, what flipped. A gate for CI, too.",
     "label": "Label a dataset by hand, blind, on a page of this machine.",

@@ -1,0 +1,285 @@
+"""The runs below a folder: what each graded, by whom, what came of it, when."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import ValidationError
+
+from rubricate._documents import input_error, parse_json, read_text
+from rubricate._files import user_path
+from rubricate.analysis._attacks import RedTeamReport
+from rubricate.analysis._finished import check_whole
+from rubricate.analysis._kept_report import kept_report
+from rubricate.errors import InputError, MissingFileError, RubricateError
+from rubricate.run import JOURNAL_NAME, REPORT_NAME
+from rubricate.run.results import Summary
+from rubricate.stats import Estimate, bootstrapped_mean
+from rubricate.views import (
+    NONE,
+    Column,
+    Report,
+    Row,
+    Section,
+    Table,
+    dollars,
+    figure,
+    numbers,
+    say,
+)
+
+__all__ = ["ListedRun", "RunList", "list_runs"]
+
+State = Literal["complete", "stopped early", "not ended", "unreadable"]
+DEPTH = 4
+"""How many folders below the one that is named a run may be."""
+_FILES = ("summary.json", JOURNAL_NAME, "results.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """One run of a list.
+
+    Attributes:
+        run: its folder, below the one that was listed.
+        kind: `grade`, `compare-pair` or `redteam`.
+        state: `complete`; `stopped early` where it ended before all was judged; `not ended` where
+            it has a journal and no summary; `unreadable` where a file is damaged.
+        when: when it ended, in UTC (ISO 8601), by the time of its summary; of a run that has not
+            ended, when its journal was last written.
+        dataset, judge: their names.
+        items: how many items it has.
+        score: the mean score with its 95 % interval (bootstrapped over items); of another kind of
+            run, and where nothing was judged, None.
+        failed: verdicts that failed.
+        accuracy, kappa: agreement with people's labels over all criteria; None without labels.
+        labels: pairs of a verdict and a label that these are of.
+        cost: US dollars that the judgements took, those of earlier runs of the folder included;
+            None where it is not known.
+        quality_gate: the outcome of the quality gate, if there was one.
+        problem: why it ended early, or cannot be read.
+    """
+
+    run: str
+    kind: str
+    state: State
+    when: str
+    dataset: str | None = None
+    judge: str | None = None
+    items: int | None = None
+    score: Estimate | None = None
+    failed: int | None = None
+    accuracy: float | None = None
+    kappa: float | None = None
+    labels: int = 0
+    cost: float | None = None
+    quality_gate: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunList(Report):
+    """The runs below a folder, the oldest first.
+
+    Attributes:
+        folder: the folder.
+        runs: its runs.
+    """
+
+    folder: str
+    runs: tuple[ListedRun, ...]
+
+    @property
+    def title(self) -> str:
+        """What is listed."""
+        return f"Runs in {self.folder}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as JSON values."""
+        return asdict(self)
+
+    def sections(self) -> Iterator[Section]:
+        """The table, and a line for each run that is not complete."""
+        if not self.runs:
+            yield say(f"No runs in {self.folder}. rubricate grade DATA writes one.")
+            return
+        labelled = any(one.labels for one in self.runs)
+        columns = [
+            Column("run", is_text=True),
+            Column("dataset", is_text=True),
+            Column("judge", is_text=True),
+            *numbers("items", least=5),
+            *numbers("score, 95 %", least=16),
+            *(numbers("accuracy", "kappa", least=5) if labelled else ()),
+            *numbers("cost", least=7),
+            Column("ended, UTC", is_text=True, least=16),
+            Column("state", is_text=True, least=10),
+        ]
+        yield Table(columns, [_row(one, labelled) for one in self.runs], self.title)
+        for one in self.runs:
+            if one.problem is not None:
+                yield say(f"{one.run}: {one.problem}", "warning")
+
+
+def _row(one: ListedRun, labelled: bool) -> Row:
+    agreement = [figure(one.accuracy), figure(one.kappa)] if labelled else []
+    state: str = one.state
+    if state == "complete" and one.failed:
+        state = f"{one.failed} failed"
+    if one.quality_gate not in (None, "passed"):
+        gate = f"gate {one.quality_gate}"
+        state = gate if state == "complete" else f"{state}, {gate}"
+    known = one.dataset is not None or one.judge is not None
+    return Row(
+        [
+            one.run,
+            one.dataset or NONE,
+            (one.judge or NONE) if one.kind == "grade" else f"{one.judge} ({one.kind})",
+            NONE if one.items is None else str(one.items),
+            NONE if one.score is None else one.score,
+            *agreement,
+            dollars(one.cost) if known else NONE,
+            one.when[:16].replace("T", " "),
+            state,
+        ],
+        "" if one.state == "complete" and not one.failed else "warning",
+    )
+
+
+def list_runs(folder: str | Path = "runs") -> RunList:
+    """List the runs in a folder and in those below it, the oldest first.
+
+    A run that cannot be read is in the list too, with the reason.
+
+    Args:
+        folder: the folder; a run folder itself is a list of one.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    top = user_path(folder)
+    if not top.is_dir():
+        raise InputError("no such folder: name one that has run folders", file=top)
+    found = [_listed(path, os.path.relpath(path, top)) for path in _run_folders(top, DEPTH)]
+    return RunList(str(folder), tuple(sorted(found, key=lambda one: (one.when, one.run))))
+
+
+def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
+    """The run folders at and below a folder; none within another, and none behind a link."""
+    if any((folder / name).exists() for name in _FILES):
+        yield folder
+        return
+    if not depth:
+        return
+    try:
+        inner = sorted(
+            entry.path
+            for entry in os.scandir(folder)
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+        )
+    except OSError:
+        return
+    for path in inner:
+        yield from _run_folders(Path(path), depth - 1)
+
+
+def _listed(path: Path, name: str) -> ListedRun:
+    kind = "grade"
+    try:
+        summary = _summary(path)
+        if summary is None:
+            return ListedRun(name, kind, "not ended", _when(path), problem=_GO_ON)
+        if (path / REPORT_NAME).exists():
+            report = kept_report(path)
+            kind = "redteam" if isinstance(report, RedTeamReport) else "compare-pair"
+        check_whole(path, summary.to_dict())
+        score = _score(path, summary) if kind == "grade" else None
+    except (RubricateError, OSError, ValueError, KeyError, TypeError) as error:
+        return ListedRun(name, kind, "unreadable", _when(path), problem=_told(error, path))
+    usage, agreement = summary.usage, summary.agreement
+    costs = (usage.cost, usage.saved_cost)
+    return ListedRun(
+        run=name,
+        kind=kind,
+        state="complete" if summary.stopped is None else "stopped early",
+        when=_when(path),
+        dataset=summary.dataset,
+        judge=summary.judge,
+        items=summary.items,
+        score=score,
+        failed=summary.verdicts["failed"],
+        accuracy=None if agreement is None else agreement.accuracy,
+        kappa=None if agreement is None else agreement.kappa,
+        labels=0 if agreement is None else agreement.n,
+        cost=None if None in costs else sum(filter(None, costs)),
+        quality_gate=None if summary.quality_gate is None else summary.quality_gate.outcome,
+        problem=summary.stopped,
+    )
+
+
+_GO_ON = "has not ended: the command that began it goes on from where it is"
+
+
+def _told(error: Exception, path: Path) -> str:
+    """An error without the folder's name, which stands before it."""
+    if not isinstance(error, RubricateError):
+        return "a file is damaged; run the same command again: it writes it anew from the journal"
+    text = " ".join(str(error).split())
+    return text.replace(f"{path}{os.sep}", "").replace(f"{path}: ", "")
+
+
+def _when(path: Path) -> str:
+    """When the first of a run's files that is there was written."""
+    for name in _FILES:
+        try:
+            written = (path / name).stat().st_mtime
+        except OSError:
+            continue
+        return datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(0, UTC).isoformat(timespec="seconds")
+
+
+def _summary(path: Path) -> Summary | None:
+    """A run's figures; None where it has not ended.
+
+    Raises:
+        InputError: they are damaged, or are no run's.
+    """
+    file = path / "summary.json"
+    try:
+        data = parse_json(read_text(file), file=file)
+    except MissingFileError:
+        return None
+    try:
+        return Summary.model_validate(data)
+    except ValidationError as error:
+        raise input_error(error).within(file=file) from None
+
+
+def _score(path: Path, summary: Summary) -> Estimate | None:
+    """The mean score with its interval: the summary's own where it has one."""
+    mean = summary.score.mean
+    if mean is None:
+        return None
+    if summary.scoring is not None:
+        overall = summary.scoring.overall
+        return Estimate(overall.value, overall.low, overall.high)
+    found = bootstrapped_mean(list(_item_scores(path / "results.jsonl")))
+    return Estimate(mean, found.low, found.high, found.undefined)
+
+
+def _item_scores(path: Path) -> Iterator[float | None]:
+    """Each item's score, from its first line; its others are not read."""
+    begin: bytes | None = None
+    with path.open("rb") as lines:
+        for line in lines:
+            if begin is None or not line.startswith(begin):
+                row = orjson.loads(line)
+                begin = b'{"item":' + orjson.dumps(row["item"]) + b","
+                yield row["item_score"]["value"]
