@@ -154,6 +154,7 @@ def test_what_is_not_in_the_run_is_one_line_with_a_suggestion(graded):
 COMMANDS = {
     "grade": ("data.json", "--run-dir", "again"),
     "show": ("run",),
+    "runs": (".",),
     "export": ("run", "-o", "table.csv"),
     "report": ("run",),
     "trust agree": ("run",),

@@ -111,6 +111,12 @@ def test_another_page_cannot_label(address, headers):
     assert ask(address, path="item?id=a&annotator=ann")[1]["labels"] == {}
 
 
+def test_the_list_says_how_a_text_begins_where_descriptions_do_not_tell_items_apart(address):
+    items = ask(address, path="overview?annotator=ann")[1]["items"]
+    assert {one["id"]: one["opening"] for one in items} == {"a": "one", "b": "two"}
+    assert "opening" not in ask(address, path="item?id=a&annotator=ann")[1]
+
+
 def test_others_are_shown_when_all_is_labelled_and_own_labels_then_stay(address):
     before = json.dumps(ask(address, path="item?id=a&annotator=ann")[1])
     assert "bea" not in before

@@ -260,6 +260,54 @@ def test_what_changed_in_another_run_stands_side_by_side(show):
     assert "B: MET" in page.inner_text("#item .pair")
 
 
+@pytest.fixture(scope="module")
+def two_texts(tmp_path_factory: pytest.TempPathFactory, run_command: Any) -> Path:
+    """A page of two runs on answers of two systems, one of which is the same in both."""
+    path = tmp_path_factory.mktemp("two")
+    rubric = [{"name": "speed", "weight": 1.0, "requirement": "Gives a number"}]
+    for name, texts in (
+        ("a", ["300000 km/s says A", "the same"]),
+        ("b", [f"Slow, says B {HOSTILE}", "the same"]),
+    ):
+        items = [
+            {"submission": text, "id": f"q{place}", "description": "Q1"}
+            for place, text in enumerate(texts)
+        ]
+        data = {"name": name, "prompt": "How fast is light?", "rubric": rubric, "items": items}
+        (path / f"{name}.json").write_text(json.dumps(data))
+        run_command(path, "grade", f"{name}.json", "--run-dir", name, "--no-cache", "--quiet")
+    run_command(path, "report", "a", "-o", "page.html", "--compare", "b")
+    return path / "page.html"
+
+
+def test_texts_that_differ_between_two_runs_stand_side_by_side(two_texts: Path, new_page: Any):
+    page = new_page(two_texts.as_uri() + "#/items?item=q0")
+    page.wait_for_selector("#other-submission")
+    assert "says A" in page.inner_text("#submission")
+    assert page.inner_text("#other-submission") == f"Slow, says B {HOSTILE}"
+    assert page.locator("#other-submission *").count() == 0  # text, never markup
+    boxes = [page.locator(one).bounding_box() for one in ("#submission", "#other-submission")]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    page.goto(two_texts.as_uri() + "#/items?item=q1")
+    page.wait_for_selector("text=Submission, the same in A and B")
+    assert page.locator("#other-submission").count() == 0
+    page = new_page(two_texts.as_uri() + "#/items?item=q0", viewport={"width": 360, "height": 740})
+    page.wait_for_selector("#other-submission")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_list_says_how_a_text_begins_where_descriptions_repeat(
+    two_texts: Path, new_page: Any, show: Any
+):
+    page = new_page(two_texts.as_uri() + "#/items")
+    page.wait_for_selector("#list .opening")
+    assert page.locator("#list .opening").all_inner_texts() == ["300000 km/s says A", "the same"]
+    page = show("#/items")  # descriptions that tell items apart are enough
+    page.wait_for_selector("#list li")
+    assert page.locator("#list .opening").count() == 0
+
+
 @pytest.mark.parametrize("view", ["#/", "#/items", "#/items?item=hostile-1", "#/changes"])
 def test_it_fits_a_phone(show, view):
     page = show(view, viewport={"width": 360, "height": 740})

@@ -12,8 +12,10 @@ from rubricate.views._format import (
     ends,
     estimate_text,
     figure,
+    opening,
     p_text,
     percent,
+    tell_apart,
     weight_text,
 )
 
@@ -97,3 +99,14 @@ def test_an_interval_stays_inside_what_a_figure_can_be():
     assert estimate_text(found) == "0.97 [0.94, 1.00]"
     assert ends(found.low, found.high, 3) == "0.938 to 1.000"
     assert Estimate(None, undefined="why").within(0, 1) == Estimate(None, undefined="why")
+
+
+def test_the_opening_of_a_text_is_one_line_and_says_whether_more_comes():
+    assert opening(" a\n b ") == "a b"
+    assert opening("x" * 100, 10) == "x" * 9 + "…"
+    assert opening("a" + " " * 5000 + "b", 10) == "a…"
+    assert opening("") == ""
+
+
+def test_descriptions_that_repeat_or_have_no_letter_tell_nothing_apart():
+    assert tell_apart(["Q1", "Q1", "sky", "7", ""]) == [False, False, True, False, False]

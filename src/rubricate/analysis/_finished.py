@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import orjson
 from pydantic import ValidationError
@@ -40,6 +40,7 @@ __all__ = [
     "FinishedItem",
     "FinishedRun",
     "RowVerdict",
+    "SubmissionFile",
     "confidence",
     "finished_items",
     "finished_rows",
@@ -475,6 +476,48 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
             reference=text.get("reference"),
             context=tuple(text.get("context", ())),
         )
+
+
+class SubmissionFile:
+    """The submissions of a run folder by item; none is held, only where each stands.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._path = user_path(folder) / "items.jsonl"
+        self._places: dict[str, int] = {}
+        self._file: BinaryIO | None = None
+        if not self._path.exists():  # a run folder of an earlier version
+            return
+        place = 0
+        self._file = self._path.open("rb")
+        for number, line in enumerate(self._file, start=1):
+            try:
+                self._places[orjson.loads(line)["item"]] = place
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                self._file.close()
+                raise InputError(
+                    f"not a line of a run's items; {WRITE_ANEW}", file=self._path, line=number
+                ) from None
+            place += len(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def get(self, item: str) -> str | None:
+        """An item's submission; None where the run does not have it."""
+        place = self._places.get(item)
+        if place is None or self._file is None:
+            return None
+        self._file.seek(place)
+        text: str | None = orjson.loads(self._file.readline()).get("submission")
+        return text
 
 
 def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:

@@ -13,6 +13,7 @@ from rubricate.dataset import Adjudication, Change, Item, LabelFile, NewLabel
 from rubricate.errors import InputError
 from rubricate.labelling._order import Order, label_order, open_questions
 from rubricate.rubric import ABSTENTION, Criterion
+from rubricate.views import opening, tell_apart
 
 __all__ = ["LabelSession"]
 
@@ -102,12 +103,18 @@ class LabelSession:
         self.file.refresh()
         annotator = checked_name(annotator)
         dataset = self.file.dataset
+        ordered = list(self._ordered())
+        apart = tell_apart(entry.data.description for entry in ordered)
         return {
             "name": dataset.name or self.file.path.stem,
             "annotator": annotator,
             "judge": self.judge,
             "order": self.how,
-            "items": [self._line(entry, annotator) for entry in self._ordered()],
+            "items": [
+                self._line(entry, annotator)
+                | ({} if is_apart else {"opening": opening(entry.data.submission)})
+                for entry, is_apart in zip(ordered, apart, strict=True)
+            ],
         }
 
     def _ordered(self) -> Iterator[Item]:

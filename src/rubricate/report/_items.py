@@ -14,10 +14,17 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from rubricate.analysis import LOW_CONFIDENCE, FinishedItem, RunComparison, confidence
+from rubricate.analysis import (
+    LOW_CONFIDENCE,
+    FinishedItem,
+    RunComparison,
+    SubmissionFile,
+    confidence,
+)
 from rubricate.report._sent import PageSent, wide
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run.results import differs_from_label
+from rubricate.views import opening, tell_apart
 
 __all__ = ["PageItems", "packed", "tone"]
 
@@ -49,11 +56,16 @@ class PageItems:
     Args:
         chunks: where the packed items go, a line each.
         other: a comparison with another run, whose answers are shown beside those that differ.
+        other_texts: the texts of that run, which are shown beside those that differ.
         sent: what was sent and received; None to leave it out.
     """
 
     def __init__(
-        self, chunks: BinaryIO, other: RunComparison | None = None, sent: PageSent | None = None
+        self,
+        chunks: BinaryIO,
+        other: RunComparison | None = None,
+        other_texts: SubmissionFile | None = None,
+        sent: PageSent | None = None,
     ) -> None:
         self.entries: list[list[Any]] = []
         self.criteria: dict[str, int] = {}
@@ -62,8 +74,10 @@ class PageItems:
         self.has_texts = True
         self._chunks = chunks
         self._sent = sent
+        self._other = other_texts
         self._count = self._size = 0
         self._waiting: list[bytes] = []
+        self._openings: list[str] = []
         self._flips = {} if other is None else {(f.item, f.criterion_a): f for f in other.flips}
 
     def add(self, item: FinishedItem, rubric: Rubric) -> None:
@@ -86,6 +100,8 @@ class PageItems:
                 verdict["sent"] = conversations
         score = item.rows[0]["item_score"]
         self.entries.append([item.id, item.description, score["value"], short, self._count])
+        self._openings.append(opening(item.submission or ""))
+        other = None if self._other is None else self._other.get(item.id)
         self._hold(
             {
                 "id": item.id,
@@ -99,8 +115,17 @@ class PageItems:
                 "warnings": list(item.rows[0].get("warnings", {}).values()),
                 "verdicts": verdicts,
                 "texts": None if sent is None else sent[0],
+                **({} if other is None else {"other": None if other == item.submission else other}),
             }
         )
+
+    def finish(self) -> None:
+        """Write what waits; entries that their descriptions do not tell apart get an opening."""
+        self.flush()
+        apart = tell_apart(entry[1] for entry in self.entries)
+        for entry, is_apart, begin in zip(self.entries, apart, self._openings, strict=True):
+            if not is_apart:
+                entry.append(begin)
 
     def _bits(self, criterion: Criterion, row: Mapping[str, Any]) -> int:
         sure = confidence(row)

@@ -18,6 +18,7 @@ from rubricate.analysis import (
     OTHER_HEADINGS,
     FinishedRun,
     RunComparison,
+    SubmissionFile,
     compare_runs,
     comparison_texts,
     parts_tables,
@@ -70,7 +71,7 @@ def write_report(
     Args:
         run: the run folder.
         output: the file. Default: `report.html` in the run folder.
-        compare: another run folder, whose verdicts are shown beside those that differ.
+        compare: another run folder, whose verdicts and texts are shown beside those that differ.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
 
     Raises:
@@ -85,11 +86,14 @@ def write_report(
             sent = None
             with suppress(InputError):  # a folder without its journal has a page all the same
                 sent = PageSent(stack.enter_context(Conversations(found.path)))
-            items, waited = PageItems(chunks, comparison, sent), array("d")
+            texts = None
+            if compare is not None:
+                texts = stack.enter_context(SubmissionFile(compare))
+            items, waited = PageItems(chunks, comparison, texts, sent), array("d")
             for item in found.items():
                 items.add(item, found.rubric_of(item.id))
                 waited.extend(row["usage"]["seconds"] for row in item.rows)
-            items.flush()
+            items.finish()
             overview = overview_of(found, waited, bootstrap)
             with Replacement(path) as page:
                 _compose(page, chunks, found, items, comparison, {"overview": overview})

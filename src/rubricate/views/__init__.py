@@ -14,9 +14,11 @@ from rubricate.views._format import (
     ends,
     estimate_text,
     figure,
+    opening,
     p_text,
     percent,
     stratified_text,
+    tell_apart,
     weight_text,
 )
 from rubricate.views._report import Report
@@ -92,6 +94,7 @@ __all__ = [
     "histogram",
     "notes",
     "numbers",
+    "opening",
     "p_text",
     "page_part",
     "page_policy",
@@ -102,6 +105,7 @@ __all__ = [
     "say",
     "score_range",
     "stratified_text",
+    "tell_apart",
     "value_bar",
     "weight_text",
 ]

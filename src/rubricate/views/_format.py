@@ -6,6 +6,8 @@ A share that is not quite 1 is not written as 1: it gets as many digits as it ta
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +19,11 @@ __all__ = [
     "ends",
     "estimate_text",
     "figure",
+    "opening",
     "p_text",
     "percent",
     "stratified_text",
+    "tell_apart",
     "weight_text",
 ]
 
@@ -98,3 +102,19 @@ def weight_text(weight: float | None, between: tuple[float, float] | None = None
     if weight is None and between is not None:
         return f"{between[0]:g} to {between[1]:g}"
     return NONE if weight is None else f"{weight:g}"
+
+
+def opening(text: str, most: int = 80) -> str:
+    """The beginning of a text as one line of at most so many characters."""
+    line = " ".join(text[: 4 * most].split())
+    if len(line) <= most and len(text) <= 4 * most:
+        return line
+    return f"{line[: most - 1].rstrip()}…"
+
+
+def tell_apart(descriptions: Iterable[str]) -> list[bool]:
+    """Whether each description tells its item from the others: it has a letter, and is the only
+    one of its kind."""
+    listed = list(descriptions)
+    counts = Counter(listed)
+    return [counts[one] == 1 and any(map(str.isalpha, one)) for one in listed]

@@ -381,7 +381,8 @@ function turnView() {
 function listed() {
   at("list").replaceChildren(...overview.items.map((one) => {
     const button = make("button", { type: "button", onclick: () => { at("items").close(); open(one.id).catch(trouble); } },
-      make("span", {}, one.description || one.id), make("span", { className: "sub" }, `${one.labelled} of ${one.criteria}`));
+      make("span", {}, one.description || one.id),
+      one.opening ? make("span", { className: "opening" }, one.opening) : null, make("span", { className: "sub" }, `${one.labelled} of ${one.criteria}`));
     if (one.id === item.id) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
   }));

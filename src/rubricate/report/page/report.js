@@ -27,7 +27,7 @@ function chunk(name) {
   return known;
 }
 
-// The index: [id, description, score, [[criterion, label, bits, tone]...], chunk]
+// The index: [id, description, score, [[criterion, label, bits, tone]...], chunk, how the text begins]
 
 let index, byId, shown = [], current = null, focused = -1, search = 0;
 const texts = new Set(); // places whose text has the words looked for
@@ -140,7 +140,7 @@ function list(query, words) {
 }
 
 function line(place) {
-  const [id, description, value, verdicts] = index.entries[place];
+  const [id, description, value, verdicts, , opening] = index.entries[place];
   const query = new URLSearchParams(address().query);
   query.set("item", id);
   const cells = make("span", { className: "cells" });
@@ -160,6 +160,7 @@ function line(place) {
     make("span", {},
       make("span", { className: "name" }, description || id),
       make("span", { className: "sub" }, ` ${notes.filter(Boolean).join(" · ")}`),
+      opening ? make("span", { className: "opening" }, opening) : null,
       cells));
   if (place === current) link.setAttribute("aria-current", "true");
   return make("li", {}, link);
@@ -173,7 +174,7 @@ async function lookInTexts(words) {
     const items = await unpack(`items-${number}`);
     if (at("list").dataset.words !== words) return;
     items.forEach((item, offset) => {
-      const inside = [item.submission, item.prompt, item.reference,
+      const inside = [item.submission, item.prompt, item.reference, item.other,
         ...item.verdicts.flatMap((verdict) => [verdict.reason, verdict.error])];
       if (inside.some((text) => text && text.toLowerCase().includes(words))) {
         texts.add(start.get(number) + offset);
@@ -234,11 +235,16 @@ function itemParts(item) {
     fold("Reference", item.reference),
     ...(item.context ?? []).map((one, place) => fold(`Context: ${one.title ?? place + 1}`, one.text ?? one)),
   ];
+  const differ = typeof item.other === "string";
+  const named = differ ? "Submission of A" : item.other === null ? "Submission, the same in A and B" : "Submission";
   const text = item.submission === null ? null
-    : make("div", {}, make("h3", { className: "part" }, "Submission"), submission(item));
+    : make("div", {}, make("h3", { className: "part" }, named), submission(item));
   const verdicts = make("div", {}, make("h3", { className: "part" }, "Verdicts"),
     ...item.verdicts.map((verdict, place) => verdictPart(verdict, place, item.texts)));
-  return [...parts, make("div", { className: "sides" }, text, verdicts)];
+  if (!differ) return [...parts, make("div", { className: "sides" }, text, verdicts)];
+  const other = make("div", {}, make("h3", { className: "part" }, "Submission of B"),
+    make("div", { className: "text", id: "other-submission" }, item.other));
+  return [...parts, make("div", { className: "sides texts" }, text, other), verdicts];
 }
 
 function fold(title, text) {
