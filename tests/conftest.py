@@ -20,6 +20,7 @@ from unittest import mock
 
 import pytest
 from hypothesis import settings
+from postgres import own_postgres, postgres, postgres_server  # noqa: F401 (fixtures)
 
 from rubricate.cli import main
 from rubricate.errors import MissingExtraError
@@ -37,7 +38,7 @@ MISSING = {
     name
     for name in (
         *("bs4", "boto3", "datasets", "flask", "krippendorff", "mammoth", "markdownify"),
-        *("moto", "opentelemetry", "pandas", "playwright", "polars", "pyarrow"),
+        *("moto", "opentelemetry", "pandas", "playwright", "polars", "psycopg", "pyarrow"),
         *("pypdf", "resvg_py", "s3fs", "sklearn", "statsmodels", "uvloop"),
     )
     if importlib.util.find_spec(name) is None

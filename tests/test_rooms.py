@@ -31,6 +31,7 @@ FOUNDATION = {
     *(
         "errors",
         "settings",
+        "_addresses",
         "_documents",
         "_files",
         "_frozen",

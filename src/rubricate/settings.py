@@ -37,6 +37,7 @@ from typing import (
     get_args,
 )
 
+from rubricate._addresses import is_address, shown_address
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
 
@@ -111,6 +112,7 @@ class Option:
         shell: its names in the shell, such as `--quiet -q`, where they are not made from `name`.
         is_argument: whether the shell takes it without a name.
         required: whether it must be given in the shell.
+        may_have_password: whether its value may be an address with a password, which is not shown.
     """
 
     name: str
@@ -129,6 +131,7 @@ class Option:
     shell: str | None = None
     is_argument: bool = False
     required: bool = False
+    may_have_password: bool = False
 
     @property
     def key(self) -> str:
@@ -276,11 +279,18 @@ class Settings:
         own: type = type(self)
         defaults = _form(own).defaults
         told = [
-            f"{name}={value!r}"
+            f"{name}={_shown(own, name, value)!r}"
             for name, value in vars(self).items()
             if name not in defaults or value != defaults[name]
         ]
         return f"{own.__qualname__}({', '.join(told)})"
+
+
+def _shown(kind: type, name: str, value: object) -> object:
+    """A value of a field as it may be seen by others."""
+    one = _form(kind).options.get(name)
+    hides = one is not None and one.may_have_password and isinstance(value, str)
+    return shown_address(value) if hides and is_address(value) else value
 
 
 _fields_alone()(Settings)

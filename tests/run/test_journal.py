@@ -323,7 +323,7 @@ def test_a_cache_that_fails_on_the_way_is_given_up_and_no_answer_is_lost(
     commit = SQLiteJournal.commit
 
     def full(self: SQLiteJournal) -> None:
-        if self._shared:
+        if self._is_cache:
             raise JournalError("cache.sqlite: database or disk is full")
         commit(self)
 

@@ -29,7 +29,7 @@ from rubricate.rubric import (
     check_cannot_assess,
     confidence_of,
 )
-from rubricate.run.results import JOURNAL_NAME, DeclaredFigures, Summary
+from rubricate.run.results import DeclaredFigures, Summary, has_journal
 
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
@@ -344,7 +344,7 @@ def read_run(folder: str | Path) -> FinishedRun:
     try:
         summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
     except MissingFileError:
-        if (path / JOURNAL_NAME).exists():
+        if has_journal(path):
             raise InputError(
                 "this run has not ended; the command that began it goes on from where it is",
                 file=path,

@@ -184,7 +184,7 @@ def compare_pair_command(settings: PairSettings) -> int:
         part(PairOptions, settings),
         reference=None if reference is None else read_text(reference),
         run_dir=folder,
-        cache=cache_folder(settings.cache, settings.no_cache),
+        cache=cache_folder(settings.cache, settings.no_cache, settings.journal),
     )
     if settings.dry_run:
         found = estimate_pair(first, second, **by_name(options))

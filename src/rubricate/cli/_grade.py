@@ -173,7 +173,7 @@ def _from_file(config: Path) -> dict[str, Any]:
     values = {options[key].name: value for key, value in values.items()}
     for key, given in values.items():
         is_path = isinstance(given, str) and options_of(GradeSettings)[key].is_path
-        if is_path and not (key == "data" and _is_no_path(given)):
+        if is_path and not (key in ("data", "cache") and _is_no_path(given)):
             values[key] = _beside(config, given)
     data = values.get("data")
     if isinstance(data, str) and "://" in data and not _ADDRESS.match(data):

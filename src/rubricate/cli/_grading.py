@@ -246,8 +246,8 @@ def _names(settings: GradeSettings) -> list[str]:
     return _listed(settings.judge)
 
 
-def _cache(settings: GradeSettings) -> Path | None:
-    return cache_folder(settings.cache, settings.no_cache)
+def _cache(settings: GradeSettings) -> str | Path | None:
+    return cache_folder(settings.cache, settings.no_cache, settings.journal)
 
 
 def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:

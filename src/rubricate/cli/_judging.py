@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubricate._addresses import is_address
 from rubricate._files import user_path
 from rubricate._terminal import one_line
 from rubricate.cli._exit_codes import ExitCode
@@ -37,8 +38,11 @@ NO_JUDGE = (
 )
 
 
-def cache_folder(cache: str | Path | None, no_cache: bool) -> Path | None:
-    """The folder of answers that runs share."""
+def cache_folder(
+    cache: str | Path | None, no_cache: bool, journal: str | None = None
+) -> str | Path | None:
+    """Where the answers are that runs share: as told, else beside a journal in a database, else in
+    the user's folder."""
     from platformdirs import user_cache_path
 
     if no_cache:
@@ -46,7 +50,9 @@ def cache_folder(cache: str | Path | None, no_cache: bool) -> Path | None:
             raise InputError("--cache and --no-cache exclude each other: give one of them")
         return None
     if cache is not None:
-        return user_path(cache)
+        return cache if is_address(cache) else user_path(cache)
+    if journal is not None:
+        return journal
     folder = user_cache_path("rubricate")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -60,7 +60,7 @@ def redteam_command(settings: RedTeamSettings) -> int:
         part(RedTeamOptions, settings),
         dataset=dataset,
         run_dir=chosen.path,
-        cache=cache_folder(settings.cache, settings.no_cache),
+        cache=cache_folder(settings.cache, settings.no_cache, settings.journal),
     )
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **by_name(options)), settings.json_output)

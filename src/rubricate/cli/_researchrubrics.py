@@ -123,12 +123,12 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         return _rescore(settings, settings.rescore)
     notes = console(stderr=True, quiet=settings.quiet)
     names = list(settings.judge) or ([DEFAULT_MODEL] if find_setting(KEY) else [])
-    cache = cache_folder(settings.cache, settings.no_cache)
+    cache = cache_folder(settings.cache, settings.no_cache, settings.journal)
     tasks = read_tasks(settings.tasks, grading=settings.grading)
     chosen = _run_dir(settings, names)
     run_dir = chosen.path
-    kept = None if settings.dry_run else (cache or run_dir) / "documents"
-    reports = find_reports(_folders(settings), tasks, cache=kept)
+    kept = (cache if isinstance(cache, Path) else run_dir) / "documents"
+    reports = find_reports(_folders(settings), tasks, cache=None if settings.dry_run else kept)
     evaluator = RubricEvaluator(
         names or None,
         grading=settings.grading,

@@ -23,7 +23,7 @@ from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
 from rubricate.judge.models import address_of
 from rubricate.rubric import Rubric
-from rubricate.run import JOURNAL_NAME, Progress
+from rubricate.run import Progress, has_journal
 
 __all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
 
@@ -109,7 +109,7 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
 
     A run of an earlier version, which wrote nothing of this, is taken to be the same.
     """
-    if not any((folder / name).exists() for name in (JOURNAL_NAME, "results.jsonl")):
+    if not has_journal(folder) and not (folder / "results.jsonl").exists():
         return [] if free else ["run"]
     try:
         other = json.loads(_file(folder).read_bytes())

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from rubricate.run.journal import Exchange
     from rubricate.run.results import (
         CACHE_NAME,
-        JOURNAL_NAME,
         REPORT_NAME,
         DocumentWork,
         ItemResult,
         OpenStorage,
         Outcome,
         RunFolder,
-        cache_file,
+        has_journal,
         result_lines,
     )
     from rubricate.run.sending import Budget, Limits, ModelKey, Retries, Sender
@@ -31,7 +30,6 @@ else:
 __all__ = [
     "CACHE_NAME",
     "INTERRUPTED",
-    "JOURNAL_NAME",
     "REPORT_NAME",
     "Budget",
     "Channel",
@@ -55,8 +53,8 @@ __all__ = [
     "Sender",
     "SharedAnswers",
     "Storage",
-    "cache_file",
     "estimate",
+    "has_journal",
     "result_lines",
     "run",
 ]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from rubricate._files import user_path
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
@@ -20,8 +19,15 @@ from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Calibrate, Call, JudgedItem, Stages
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
-from rubricate.run.journal import Answers, MemoryJournal, journal_at, verdict_from_record
-from rubricate.run.results import CACHE_NAME, JOURNAL_NAME, DocumentWork
+from rubricate.run.journal import (
+    Access,
+    Answers,
+    MemoryJournal,
+    Place,
+    journal_at,
+    verdict_from_record,
+)
+from rubricate.run.results import DocumentWork, cache_place, journal_place
 from rubricate.views import Report
 
 if TYPE_CHECKING:
@@ -172,14 +178,15 @@ async def estimate(
     asks one after the other, only the first request is seen.
     """
     only_failed = options.retry_failed
-    journal = None if options.fresh else _existing(options.run_dir, JOURNAL_NAME)
-    cache = _existing(options.cache, CACHE_NAME)
+    journal = None if options.fresh else _if_there(journal_place(options))
+    cache = _if_there(cache_place(options.cache))
     plan = Plan(dataset, options.limit, allow_code=options.allow_code)
     stages, documents = Stages(judge, plan, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:
-        own = MemoryJournal() if journal is None else journal_at(journal)
-        shared = None if cache is None else journal_at(cache, shared=True)
+        own = MemoryJournal() if journal is None else journal_at(journal, "reading")
+        of_cache: Access = "cache" if isinstance(cache, Path) else "reading"
+        shared = None if cache is None else journal_at(cache, of_cache)
         stack.enter_context(closing(own))
         answers = stack.enter_context(Answers(own, shared, reads_cache=not options.fresh))
         sure, possible = _Counting(answers), _Counting(answers)
@@ -288,6 +295,5 @@ def _criteria(asked: Sequence[Asked]) -> list[Criterion]:
     return [one.criterion for one in asked]
 
 
-def _existing(folder: str | Path | None, name: str) -> Path | None:
-    path = None if folder is None else user_path(folder) / name
-    return path if path is not None and path.exists() else None
+def _if_there(place: Place | None) -> Place | None:
+    return None if isinstance(place, Path) and not place.exists() else place

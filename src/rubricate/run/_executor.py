@@ -352,7 +352,7 @@ class Execution:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._answers.commit()
+            await self._answers.durable()
 
     def _set_aside(self, waits: bool) -> None:
         """A call waits to be sent again: another one takes its place until it does no more."""
@@ -393,6 +393,9 @@ class Execution:
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on() and not self._leaves():
+            if self._answers.is_full:
+                await self._answers.durable()
+                continue
             found = self._next()
             if found is None:
                 if self._leaders:  # what follows them may be more to do

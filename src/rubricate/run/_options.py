@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubricate.errors import InputError
 from rubricate.rubric import Scoring
+from rubricate.run.journal import check_address
 from rubricate.run.sending import Budget, Limits, Retries
 from rubricate.settings import Settings, option
 
@@ -40,11 +41,13 @@ class SharedAnswers(Settings):
 
     cache: str | Path | None = option(
         None,
-        "A folder with answers that runs share; what is in it costs nothing.",
+        "A folder or a database (postgresql://...) with answers that runs share; what is in it "
+        "costs nothing.",
         group="The run",
-        usual="none; in the shell the user's cache folder",
+        usual="none; in the shell that of the journal's database, or the user's cache folder",
         written=str | None,
         is_path=True,
+        may_have_password=True,
     )
 
 
@@ -68,11 +71,22 @@ class Storage(SharedAnswers):
         "Ask everything anew: an earlier journal is moved aside, and the cache is not read.",
         group="The run",
     )
+    journal: str | None = option(
+        None,
+        "The database that keeps the answers: postgresql://USER@HOST/DATABASE?run=NAME.",
+        more="Several processes and machines may then grade one run. The run folder notes the "
+        "address, without its password.",
+        group="The run",
+        usual="a file in the run folder",
+        may_have_password=True,
+    )
     retry_failed: bool = option(
         False, "Ask for nothing but what failed in the earlier run.", group="The run"
     )
 
     def check(self) -> None:
+        if self.journal is not None:
+            check_address("journal", self.journal)
         if self.fresh and self.retry_failed:
             raise InputError("fresh and retry_failed exclude each other: give one of them")
 

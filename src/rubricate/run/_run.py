@@ -123,17 +123,24 @@ async def run(
                 )
             )
         journal = stack.enter_context(
-            closing(open_journal(folder.journal if folder else None, fresh=options.fresh))
+            closing(
+                open_journal(
+                    storage.journal,
+                    access=storage.access,
+                    fresh=options.fresh,
+                    patience=options.max_outage,
+                )
+            )
         )
         answers = stack.enter_context(
             Answers(
                 journal,
-                None if storage.cache is None else journal_at(storage.cache, shared=True),
+                None if storage.cache is None else journal_at(storage.cache, "cache"),
                 reads_cache=not options.fresh,
                 on_trouble=trouble,
             )
         )
-        results = stack.enter_context(folder.begin(plan)) if folder else None
+        results = stack.enter_context(folder.begin(plan, storage.journal)) if folder else None
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = Execution(
             plan,

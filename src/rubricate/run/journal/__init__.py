@@ -1,6 +1,7 @@
 """The journal: every finished judgement under a key of all that could change it.
 
-A `Journal` is a protocol: an SQLite file that survives a killed process, or records in memory.
+A `Journal` is a protocol: an SQLite file or a run of a PostgreSQL database, which survive a killed
+process, or records in memory. How a process has it (`Access`) says who else may have it.
 Beside each answer stands what was sent and received for it, word for word. `Answers` is the journal
 of a run with a cache behind it that several runs share.
 """
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from rubricate.run.journal._journal import Journal, JournalReader
     from rubricate.run.journal._memory import MemoryJournal
     from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
+    from rubricate.run.journal._places import Access, Database, Place, check_address
     from rubricate.run.journal._records import (
         DOCUMENT,
         to_json,
         verdict_from_record,
         verdict_record,
     )
+    from rubricate.run.journal._server import remembered
     from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -28,17 +31,22 @@ else:
 __all__ = [
     "DOCUMENT",
     "INTERVAL",
+    "Access",
     "Answers",
+    "Database",
     "Exchange",
     "Journal",
     "JournalReader",
     "MemoryJournal",
+    "Place",
     "SQLiteJournal",
     "Transcript",
+    "check_address",
     "journal_at",
     "journal_reader",
     "open_journal",
     "read_lines",
+    "remembered",
     "to_json",
     "verdict_from_record",
     "verdict_record",

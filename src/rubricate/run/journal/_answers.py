@@ -48,6 +48,7 @@ class Answers:
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
         self._names = TextNames()
+        self._trouble: str | None = None
 
     def transcript(self) -> Transcript | None:
         """Where to note what is sent and received for a judgement; None where nobody keeps it."""
@@ -127,12 +128,31 @@ class Answers:
             except JournalError as error:
                 self._give_up_cache(error)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is to be judged before what was put is `durable`."""
+        return self._journal.is_full or (self._cache is not None and self._cache.is_full)
+
     def commit(self) -> None:
-        """Write what is waiting."""
-        self._journal.commit()
+        """Have what is waiting written, at once or soon."""
+        journal, cache = self._journal, self._cache
+        journal.commit()
+        if journal.trouble != self._trouble:
+            self._trouble = journal.trouble
+            if self._trouble is not None:
+                self._on_trouble(self._trouble)
+        if cache is not None:
+            try:
+                cache.commit()
+            except JournalError as error:
+                self._give_up_cache(error)
+
+    async def durable(self) -> None:
+        """Wait until all that was put is durable."""
+        await self._journal.durable()
         if self._cache is not None:
             try:
-                self._cache.commit()
+                await self._cache.durable()
             except JournalError as error:
                 self._give_up_cache(error)
 

@@ -36,6 +36,8 @@ class Journal(JournalReader, Protocol):
         has_a_past: whether it had records when it was opened.
         damaged: how many records were found damaged; they count as not there.
         keeps_exchanges: whether what was sent and received is kept beside the records.
+        is_full: whether so much waits to be written that no more is to be put before it is.
+        trouble: what the store is waited for, in words; None for nothing.
 
     All methods raise `JournalError` where the store cannot be used any more.
     """
@@ -43,6 +45,12 @@ class Journal(JournalReader, Protocol):
     has_a_past: bool
     damaged: int
     keeps_exchanges: bool
+
+    @property
+    def is_full(self) -> bool: ...
+
+    @property
+    def trouble(self) -> str | None: ...
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
@@ -59,7 +67,11 @@ class Journal(JournalReader, Protocol):
         ...
 
     def commit(self) -> None:
-        """Make durable what is waiting."""
+        """Have what is waiting written, at once or soon; what kept it from that is raised."""
+        ...
+
+    async def durable(self) -> None:
+        """Wait until all that was put is durable."""
         ...
 
     def put_text(self, name: str, text: bytes) -> None:

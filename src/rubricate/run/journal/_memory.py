@@ -16,7 +16,8 @@ __all__ = ["MemoryJournal"]
 class MemoryJournal:
     """A `Journal` of records alone: nobody could look at what was sent and received later."""
 
-    has_a_past = keeps_exchanges = False
+    has_a_past = keeps_exchanges = is_full = False
+    trouble = None
     damaged = 0
 
     def __init__(self) -> None:
@@ -30,6 +31,9 @@ class MemoryJournal:
         self._records[key] = to_json(record)
 
     def commit(self) -> None:
+        return None
+
+    async def durable(self) -> None:
         return None
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:

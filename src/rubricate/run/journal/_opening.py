@@ -5,22 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from rubricate.errors import JournalError
 from rubricate.run.journal._journal import Journal, JournalReader
+from rubricate.run.journal._locks import locked
 from rubricate.run.journal._memory import MemoryJournal
-from rubricate.run.journal._sqlite import (
-    TROUBLE,
-    DamagedJournal,
-    SQLiteJournal,
-    SQLiteReader,
-    read_row,
-)
+from rubricate.run.journal._places import Access, Database, Place
+from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
+from rubricate.run.journal._rows import read_row
+from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, SQLiteReader
 
 __all__ = ["journal_at", "journal_reader", "open_journal"]
 
@@ -29,63 +27,66 @@ LEAST_ROW = 64
 """Bytes that a record takes at least: in a file of so many there are at most so many records."""
 
 
-class _Opens(Protocol):
-    def __call__(self, path: Path, *, shared: bool = False) -> Journal: ...
-
-
-class Backend(NamedTuple):
-    """What keeps journals in files of a kind, and what only reads them."""
-
-    journal: _Opens
-    reader: Callable[[Path], JournalReader]
-
-
-BACKENDS: Mapping[str, Backend] = {
-    ".sqlite": Backend(SQLiteJournal, SQLiteReader),
-}
-"""Each by the suffix of its files."""
-
-
-def journal_at(path: Path, *, shared: bool = False) -> Journal:
-    """The journal in a file as it is, made if it is not there.
+def journal_at(place: Place, access: Access = "alone") -> Journal:
+    """The journal at a place as it is, made if it is not there.
 
     Args:
-        path: the file.
-        shared: whether several processes may have it at once: a cache.
+        place: a file, or a run of a database.
+        access: how this process has it.
 
     Raises:
-        JournalError: the file cannot be used, is damaged, or another process has it.
+        JournalError: it cannot be used, is damaged, or another process has it.
     """
-    return BACKENDS[path.suffix].journal(path, shared=shared)
+    if isinstance(place, Database):
+        return PostgresJournal(place, access)
+    return SQLiteJournal(place, access)
 
 
-def journal_reader(path: Path) -> JournalReader:
-    """The journal in a file, which is only read; `JournalError` where that cannot be."""
-    return BACKENDS[path.suffix].reader(path)
+def journal_reader(place: Place) -> JournalReader:
+    """The journal at a place, which is only read; `JournalError` where that cannot be."""
+    return PostgresReader(place) if isinstance(place, Database) else SQLiteReader(place)
 
 
-def open_journal(path: Path | None, *, fresh: bool) -> Journal:
+def open_journal(
+    place: Place | None,
+    *,
+    access: Access = "alone",
+    fresh: bool = False,
+    patience: float = 120.0,
+) -> Journal:
     """The journal of a run.
 
-    Of a damaged one what can be read goes into a new one, with a warning, and the damaged file is
+    Of a damaged file what can be read goes into a new one, with a warning, and the damaged file is
     kept beside it.
 
     Args:
-        path: the file, in a folder that is there; None keeps the journal in memory.
-        fresh: begin an empty one; one that is there is moved aside.
+        place: a file, in a folder that is there, or a run of a database; None keeps the journal in
+            memory.
+        access: how this process has it.
+        fresh: begin an empty one; one that is there is kept: a file is moved aside.
+        patience: seconds to wait for a database that has gone away.
 
     Raises:
-        JournalError: the file cannot be used, nothing in it can be read, or another process has it.
+        JournalError: it cannot be used, nothing in it can be read, or another process has it.
     """
-    if path is None:
+    if place is None:
         return MemoryJournal()
-    with _alone(path.parent):
-        if fresh:
-            _moved_aside(path)
+    if isinstance(place, Database):
+        return PostgresJournal(place, access, fresh=fresh, patience=patience)
+    if access == "worker":
+        return SQLiteJournal(place, access)
+    with _alone(place.parent):
+        locks = locked(place.parent, access)
         try:
-            return journal_at(path)
-        except DamagedJournal as error:
-            return _salvaged(path, error)
+            if fresh:
+                _moved_aside(place)
+            try:
+                return SQLiteJournal(place, access, locks)
+            except DamagedJournal as error:
+                return _salvaged(place, error)
+        except BaseException:
+            locks.close()
+            raise
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,23 +23,21 @@ import orjson
 
 from rubricate.errors import JournalError
 from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
+from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
 
-__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader", "read_row"]
+__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader"]
 
 BATCH = 64
 INTERVAL = 0.2
 AT_ONCE = 500
 """Keys that are looked up together."""
 PATIENCE = {False: 0.5, True: 5.0}
-"""Seconds to wait for another process, by whether the file is shared."""
+"""Seconds to wait for another process, by whether several may have the file at once."""
 _FORMAT = 3
 _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
-_MOST = 1 << 18
-"""Bytes of earlier exchanges that further ones under a key are put behind."""
-_PACKED_FROM = 4096
-"""Bytes of a text from which on it is packed."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -57,24 +55,32 @@ class SQLiteJournal:
 
     Args:
         path: the file, made if it is not there.
-        shared: whether several processes may have it at once: a cache.
+        access: how this process has it; the file itself keeps others away from one that has it
+            alone.
+        locks: what else keeps others away, let go when it is closed.
 
     Attributes:
-        has_a_past: whether it had records when it was opened.
+        has_a_past: whether there may be records from before, or from others.
         damaged: how many records were found damaged.
         keeps_exchanges: it does.
 
     Raises:
-        DamagedJournal: parts of the file cannot be read (looked for where it is not shared).
+        DamagedJournal: parts of the file cannot be read (looked for where one process has it).
         JournalError: the file cannot be used, is not a journal, or another process has it.
     """
 
     keeps_exchanges = True
+    is_full = False
+    trouble = None
 
-    def __init__(self, path: Path, *, shared: bool = False) -> None:
+    def __init__(
+        self, path: Path, access: Access = "alone", locks: ExitStack | None = None
+    ) -> None:
         self.damaged = 0
         self._name = str(path)
-        self._shared = shared
+        self._is_cache = access == "cache"
+        self._has_others = access not in ("alone", "reading")
+        self._locks = locks
         self._waiting: dict[str, dict[str, Any]] = {}
         self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
         self._texts: dict[str, bytes] = {}
@@ -83,11 +89,12 @@ class SQLiteJournal:
         try:
             if not path.exists():
                 path.touch(mode=0o600)
-            self._database = sqlite3.connect(path, timeout=PATIENCE[shared], isolation_level=None)
+            patience = PATIENCE[self._has_others]
+            self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
-            self.has_a_past = self._set_up()
+            self.has_a_past = self._set_up() or self._has_others
         except TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
@@ -98,7 +105,7 @@ class SQLiteJournal:
     def _set_up(self) -> bool:
         """Make the table if it is not there; gives whether there are records."""
         run = self._database.execute
-        if not self._shared:
+        if not self._has_others:
             run("PRAGMA locking_mode=EXCLUSIVE")
         run("PRAGMA journal_mode=WAL")
         run("PRAGMA synchronous=NORMAL")
@@ -107,7 +114,11 @@ class SQLiteJournal:
         if version not in (0, _WITHOUT_EXCHANGES, _FORMAT):
             raise JournalError(
                 f"{self._name}: written by another version of rubricate (format {version}); "
-                + ("use another --cache" if self._shared else "use another run folder, or --fresh")
+                + (
+                    "use another --cache"
+                    if self._is_cache
+                    else "use another run folder, or --fresh"
+                )
             )
         run(
             "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
@@ -120,13 +131,13 @@ class SQLiteJournal:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
         run("COMMIT")
-        if found and not self._shared and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        if found and not self._has_others and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError(_MALFORMED)
         return bool(found)
 
     def _problem(self, error: Exception) -> JournalError:
         text = str(error)
-        if self._shared:
+        if self._is_cache:
             return JournalError(f"{self._name}: {text}; use another --cache, or --no-cache")
         if "locked" in text:
             return JournalError(
@@ -154,8 +165,8 @@ class SQLiteJournal:
                 rows = self._database.execute(_lookup(len(part)), part).fetchall()
             except TROUBLE as error:
                 raise self._problem(error) from None
-            for key, record, checksum in rows:
-                read = read_row(key, record, checksum)
+            for key, record, found in rows:
+                read = read_row(key, record, found)
                 if read is not None:
                     records[key] = read
                 else:
@@ -179,7 +190,7 @@ class SQLiteJournal:
         """
         self._waiting[key] = record
         if exchanges:
-            if self._shared or key not in self._exchanges:
+            if self._is_cache or key not in self._exchanges:
                 self._exchanges[key] = [exchanges]
             else:
                 self._exchanges[key].append(exchanges)
@@ -195,15 +206,14 @@ class SQLiteJournal:
         exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
         written = [(key, to_json(record)) for key, record in self._waiting.items()]
         rows = [
-            (key, record, _checksum(key, record), now, exchanges.get(key))
-            for key, record in written
+            (key, record, checksum(key, record), now, exchanges.get(key)) for key, record in written
         ]
         try:
             self._database.execute("BEGIN IMMEDIATE")
             if self._texts:
                 texts = self._texts.items()
                 self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
-            self._database.executemany(_REPLACE if self._shared else _ADD, rows)
+            self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
             self._database.execute("COMMIT")
         except TROUBLE as error:
             if self._database.in_transaction:
@@ -212,6 +222,10 @@ class SQLiteJournal:
         self._waiting.clear()
         self._exchanges.clear()
         self._texts.clear()
+
+    async def durable(self) -> None:
+        """Write what is waiting."""
+        self.commit()
 
     def _lines(self, noted: list[bytes | Transcript]) -> bytes:
         """What was noted, as it is kept; the new texts that it names wait to be written."""
@@ -224,7 +238,7 @@ class SQLiteJournal:
             lines.append(found)
             for name, text in texts.items():
                 if name not in self._written:
-                    self.put_text(name, _deflated(text.encode("utf-8", "replace")))
+                    self.put_text(name, deflated(text.encode("utf-8", "replace")))
         return b"".join(lines)
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
@@ -271,6 +285,8 @@ class SQLiteJournal:
             self.commit()
         finally:
             self._database.close()
+            if self._locks is not None:
+                self._locks.close()
 
 
 class SQLiteReader:
@@ -339,7 +355,7 @@ _REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
 _ADD = (
     "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
     " record = excluded.record, checksum = excluded.checksum, finished = excluded.finished,"
-    f" exchanges = CASE WHEN length(records.exchanges) < {_MOST}"
+    f" exchanges = CASE WHEN length(records.exchanges) < {MOST_EXCHANGES}"
     " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
     " ELSE coalesce(excluded.exchanges, records.exchanges) END"
 )
@@ -350,29 +366,3 @@ _ADD = (
 def _lookup(keys: int, columns: str = "record, checksum") -> str:
     marks = ",".join("?" * keys)
     return f"SELECT key, {columns} FROM records WHERE key IN ({marks})"
-
-
-def read_row(key: object, record: object, checksum: object) -> dict[str, Any] | None:
-    """The record in a row; None for a damaged one."""
-    if not (isinstance(key, str) and isinstance(record, bytes)):
-        return None
-    if _checksum(key, record) != checksum:
-        return None
-    read: dict[str, Any] = orjson.loads(record)
-    return read
-
-
-def _deflated(text: bytes) -> bytes:
-    """A text in zlib's format; one of a few pages as it is, for packing it takes too long.
-
-    The memory is after its length: 256 kB anew for each is dear.
-    """
-    if len(text) < _PACKED_FROM:
-        return zlib.compress(text, 0)
-    window = min(zlib.MAX_WBITS, max(9, len(text).bit_length()))
-    packing = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 6))
-    return packing.compress(text) + packing.flush()
-
-
-def _checksum(key: str, record: bytes) -> int:
-    return zlib.crc32(record, zlib.crc32(key.encode()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from rubricate.errors import InputError, JournalError
 from rubricate.run.journal import Exchange, journal_reader, read_lines
-from rubricate.run.results._folder import JOURNAL_NAME
+from rubricate.run.results._folder import journal_in
 
 __all__ = ["Conversation", "Conversations"]
 
@@ -56,7 +56,7 @@ class Conversations:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / JOURNAL_NAME
+        self._path = journal_in(folder)
         self._text = lru_cache(maxsize=HELD)(self._read_text)
         try:
             self._journal = journal_reader(self._path)
@@ -65,7 +65,7 @@ class Conversations:
 
     def _problem(self, error: JournalError) -> InputError:
         text = f"what was sent and received cannot be read: {error}"
-        return InputError(text, file=self._path)
+        return InputError(text, file=self._path if isinstance(self._path, Path) else None)
 
     def of(self, row: Mapping[str, Any]) -> list[Conversation]:
         """The conversations behind a line of `results.jsonl`: one for each judge that was asked."""

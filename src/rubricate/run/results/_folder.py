@@ -13,28 +13,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from rubricate._addresses import is_address
 from rubricate._documents import format_yaml
-from rubricate._files import Replacement, not_written, user_path
+from rubricate._files import Replacement, not_written, user_path, write_text
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.run._options import Storage
 from rubricate.run._plan import Plan
-from rubricate.run.journal import to_json
+from rubricate.run.journal import Access, Database, Place, remembered, to_json
 from rubricate.run.results._results import ItemResult
 
 __all__ = [
     "CACHE_NAME",
-    "JOURNAL_NAME",
     "REPORT_NAME",
     "OpenStorage",
     "ResultsFile",
     "RunFolder",
-    "cache_file",
+    "cache_place",
+    "has_journal",
+    "journal_in",
+    "journal_place",
     "result_lines",
 ]
 
 JOURNAL_NAME = "journal.sqlite"
+ADDRESS_NAME = "journal.url"
+"""Where the address of a journal is that is in a database."""
 CACHE_NAME = "cache.sqlite"
 REPORT_NAME = "report.json"
 """The figures of a run that was about more than grading."""
@@ -51,7 +56,6 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = user_path(path)
-        self.journal = self.path / JOURNAL_NAME
         self.results = self.path / "results.jsonl"
         self.items = self.path / "items.jsonl"
         self.rubric = self.path / "rubric.yaml"
@@ -68,8 +72,15 @@ class RunFolder:
                 file=self.path,
             ) from None
 
-    def begin(self, plan: Plan) -> ResultsFile:
-        """Write what is asked, take away the figures of an earlier run, and open the results."""
+    def begin(self, plan: Plan, journal: Place | None) -> ResultsFile:
+        """Write what is asked, take away the figures of an earlier run, and open the results.
+
+        Args:
+            plan: what is asked.
+            journal: where the answers are; a database's address is noted, without its password.
+        """
+        if isinstance(journal, Database):
+            write_text(self.path / ADDRESS_NAME, f"{remembered(journal)}\n")
         with Replacement(self.rubric, private=True) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
@@ -89,31 +100,95 @@ class RunFolder:
 
 @dataclass(frozen=True, slots=True)
 class OpenStorage:
-    """A run's folder and its file of shared answers, made and tried; None for none.
+    """Where a run keeps what, made and tried as far as it is on this machine; None for nowhere.
+
+    Attributes:
+        folder: the run folder.
+        journal: where the journal is.
+        cache: where the answers are that runs share.
+        access: how this process has the journal.
 
     Raises:
-        InputError: one of them cannot be made or written.
+        InputError: one of them cannot be made or written, or where the journal is does not fit.
     """
 
     folder: RunFolder | None
-    cache: Path | None
+    journal: Place | None
+    cache: Place | None
+    access: Access = "alone"
 
     @classmethod
     def of(cls, storage: Storage) -> OpenStorage:
         """Make what the options name."""
         folder = None if storage.run_dir is None else RunFolder(storage.run_dir)
-        return cls(folder, cache_file(storage.cache))
+        return cls(folder, journal_place(storage), _made(cache_place(storage.cache)))
 
 
-def cache_file(folder: str | Path | None) -> Path | None:
-    """The file of a cache folder, which is made if it is not there; None for no folder.
+def journal_place(storage: Storage) -> Place | None:
+    """Where a run's journal is: as told, else as its folder remembers; None for no folder.
+
+    Raises:
+        InputError: the run has no name, or the folder has its journal elsewhere.
+    """
+    folder = None if storage.run_dir is None else user_path(storage.run_dir)
+    kept = None if folder is None else journal_in(folder)
+    if storage.journal is None:
+        return kept
+    told = Database.at(storage.journal, None if folder is None else folder.resolve().name)
+    if storage.fresh or folder is None or not has_journal(folder):
+        return told
+    if not isinstance(kept, Database) or not told.is_that_of(kept):
+        of_server = isinstance(kept, Database)
+        moved = f"; if the server's name has changed, write it into {ADDRESS_NAME}"
+        raise InputError(
+            f"the journal of this run folder is {kept}: leave out --journal, choose another "
+            f"--run-dir, or begin anew with --fresh{moved if of_server else ''}",
+            file=folder,
+        )
+    return told
+
+
+def journal_in(folder: Path) -> Place:
+    """Where the journal of a run folder is.
+
+    Raises:
+        InputError: the folder's note of it cannot be read.
+    """
+    note = folder / ADDRESS_NAME
+    try:
+        address = note.read_text("utf-8").strip()
+    except FileNotFoundError:
+        return folder / JOURNAL_NAME
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=note) from None
+    if not is_address(address):
+        raise InputError("has no address that begins with postgresql://", file=note)
+    return Database.at(address, is_own_word=False)
+
+
+def has_journal(folder: Path) -> bool:
+    """Whether a run was begun in a folder."""
+    return any((folder / name).exists() for name in (JOURNAL_NAME, ADDRESS_NAME))
+
+
+def cache_place(cache: str | Path | None) -> Place | None:
+    """Where the shared answers are: in a file of a folder, or a database; None for nowhere."""
+    if cache is None:
+        return None
+    if isinstance(cache, str) and is_address(cache):
+        return Database.shared(cache)
+    return user_path(cache) / CACHE_NAME
+
+
+def _made(cache: Place | None) -> Place | None:
+    """Make the folder of shared answers if it is not there.
 
     Raises:
         InputError: it cannot be made.
     """
-    if folder is None:
-        return None
-    path = user_path(folder)
+    if not isinstance(cache, Path):
+        return cache
+    path = cache.parent
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -121,7 +196,7 @@ def cache_file(folder: str | Path | None) -> Path | None:
             f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
             file=path,
         ) from None
-    return path / CACHE_NAME
+    return cache
 
 
 def _rubrics(plan: Plan) -> Iterator[str]:

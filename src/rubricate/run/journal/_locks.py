@@ -1,0 +1,76 @@
+"""Locks of a run folder whose journal several processes of one machine have."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from rubricate.errors import JournalError
+from rubricate.run._shards import Shard
+from rubricate.run.journal._places import Access
+
+__all__ = ["locked"]
+
+FOLDER = ".locks"
+_SHARD = re.compile(r"shard-([0-9]+)-of-([0-9]+)")
+
+
+def locked(folder: Path, access: Access) -> ExitStack:
+    """Take the locks of an access; close what is given to let go of them.
+
+    A lock is a file that a process has locked; one that nobody has locked means nothing. To be
+    called by one process at a time.
+
+    Raises:
+        JournalError: another process has the run, or the shard.
+    """
+    locks, own = folder / FOLDER, _name(access)
+    if not isinstance(access, Shard) and access != "driver" and not locks.is_dir():
+        return ExitStack()
+    try:
+        locks.mkdir(mode=0o700, exist_ok=True)
+        for path in sorted(locks.iterdir()):
+            if path.name != own and _excludes(path.name, access) and not _is_free(path):
+                other = _SHARD.fullmatch(path.name)
+                which = "" if other is None else f" (shard {other[1]}/{other[2]})"
+                raise JournalError(
+                    f"{folder}: another process is grading into this run folder{which}; wait for "
+                    "it or choose another --run-dir"
+                )
+        stack = ExitStack()
+        if own is not None:
+            lock = FileLock(locks / own, timeout=0, thread_local=False)
+            try:
+                stack.enter_context(lock)
+            except Timeout:
+                raise JournalError(
+                    f"{folder}: another process has "
+                    f"{'this run' if access == 'driver' else f'shard {access} of this run'}; wait "
+                    "for it or choose another --run-dir"
+                ) from None
+    except OSError as error:
+        raise JournalError(f"{locks}: cannot be locked: {error.strerror}") from None
+    return stack
+
+
+def _name(access: Access) -> str | None:
+    if isinstance(access, Shard):
+        return f"shard-{access.number}-of-{access.of}"
+    return "driver" if access == "driver" else None
+
+
+def _excludes(name: str, access: Access) -> bool:
+    """Whether whoever has a lock keeps an access away: all but shards of the same number."""
+    other = _SHARD.fullmatch(name)
+    return not (isinstance(access, Shard) and other is not None and int(other[2]) == access.of)
+
+
+def _is_free(path: Path) -> bool:
+    try:
+        with FileLock(path, timeout=0):
+            return True
+    except Timeout:
+        return False

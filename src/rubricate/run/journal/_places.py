@@ -1,0 +1,109 @@
+"""Where a journal is, and how a process has it: alone, as one shard of a run, as a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, unquote
+
+from rubricate._addresses import is_address, shown_address
+from rubricate.errors import InputError
+from rubricate.run._shards import Shard
+
+__all__ = ["Access", "Database", "Place", "check_address"]
+
+Access = Literal["alone", "driver", "worker", "reading", "cache"] | Shard
+"""How a process has a journal.
+
+`alone`: no other process has the run. `driver`: as `alone`, but for its workers. `worker`: beside
+others, without a lock, because its driver holds the run's. A `Shard`: beside the run's other
+shards. `reading`: nothing is written or made. `cache`: the answers that runs share.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A run in a PostgreSQL database, or the answers that all its runs share.
+
+    Attributes:
+        address: as libpq reads it; may have a password in it.
+        run: the run's name; None for the shared answers.
+        is_own_word: whether the user named it in this call, and not a file that others may have
+            written: `PGPASSWORD` goes nowhere else but to `PGHOST`.
+    """
+
+    address: str = field(repr=False)
+    run: str | None = None
+    is_own_word: bool = True
+
+    @classmethod
+    def at(cls, address: str, run: str | None = None, *, is_own_word: bool = True) -> Database:
+        """The run that an address names with `?run=NAME`, which no server is sent.
+
+        Args:
+            address: the address.
+            run: the name of one that has none.
+            is_own_word: as for the class.
+
+        Raises:
+            InputError: there is no name, or one that no run can have.
+        """
+        address, named = _split(address)
+        run = run if named is None else named
+        if not run:
+            raise InputError(
+                "a run in a database needs a name: give a run folder (--run-dir), or add ?run=NAME "
+                "to the address of the journal"
+            )
+        if "\0" in run or any("\ud800" <= letter <= "\udfff" for letter in run):
+            raise InputError(f"a run cannot have this name: {run!r}")
+        return cls(address, run, is_own_word)
+
+    @classmethod
+    def shared(cls, address: str, *, is_own_word: bool = True) -> Database:
+        """The answers that all runs of a database share; a run that is named does not matter."""
+        return cls(_split(address)[0], None, is_own_word)
+
+    def is_that_of(self, other: Database) -> bool:
+        """Whether this is the same run as another, whoever asks for it."""
+        return _target(self) == _target(other)
+
+    def __str__(self) -> str:
+        shown = shown_address(self.address)
+        if self.run is None:
+            return shown
+        return f"{shown}{'&' if '?' in shown else '?'}run={quote(self.run, safe='')}"
+
+
+def check_address(option: str, address: str) -> None:
+    """Raise `InputError` for what is no address of a database; it may be a password."""
+    if not is_address(address):
+        raise InputError(
+            f"{option} must be an address such as postgresql://USER@HOST/DATABASE?run=NAME; the "
+            "one that is given does not begin with postgresql://"
+        )
+
+
+Place = Path | Database
+"""Where a journal is: a file, or a run of a database."""
+
+
+def _split(address: str) -> tuple[str, str | None]:
+    """An address as libpq takes it, and the run's name that it has."""
+    query = address.find("?", address.rfind("@") + 1)
+    if query < 0:
+        return address, None
+    run, kept = None, []
+    for part in address[query + 1 :].split("&"):
+        if part.startswith("run="):
+            run = unquote(part.removeprefix("run="))
+        elif part:
+            kept.append(part)
+    return address[:query] + ("?" if kept else "") + "&".join(kept), run
+
+
+def _target(place: Database) -> tuple[str, str | None]:
+    """What a run's address names, without the account that is used."""
+    shown = shown_address(place.address).partition("://")[2]
+    return shown.rpartition("@")[2].partition("?")[0], place.run

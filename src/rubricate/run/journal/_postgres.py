@@ -1,0 +1,412 @@
+"""A journal in a PostgreSQL database, which many processes and machines may use at once.
+
+An answer is durable once its batch is committed. A thread writes them, one batch at a time, while
+the next one gathers. Whoever puts answers asks `is_full`, and where it is waits until all is
+`durable`: no more than `MOST` answers are ever unconfirmed. Where the server goes away the thread
+waits for it, and writes again what was not confirmed; a batch that is written twice is there once.
+
+Each record has a checksum: a damaged one counts as not there. What was sent and received stands
+beside it, and the texts that this names have a table of their own (`_exchanges`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from rubricate.errors import JournalError
+from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._places import Access, Database
+from rubricate.run.journal._records import to_json
+from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
+from rubricate.run.journal._server import Connection, Server
+
+__all__ = ["MOST", "PostgresJournal", "PostgresReader"]
+
+BATCH = 64
+"""Answers after which a batch is written, where the one before it has been."""
+MOST = 256
+"""Answers that wait to be confirmed at most, before judging waits."""
+AT_ONCE = 500
+"""Keys that are looked up together."""
+_WRITTEN = 100_000
+"""Hashes of texts that are held as written."""
+PATIENCE_FOR_CACHE = 5.0
+"""Seconds to wait for shared answers; without them a run goes on."""
+
+
+class _Put:
+    """An answer that is not known to be durable.
+
+    Attributes:
+        record: what it is.
+        noted: what was sent and received for it.
+    """
+
+    __slots__ = ("noted", "record")
+
+    def __init__(self, record: dict[str, Any], noted: list[bytes | Transcript]) -> None:
+        self.record, self.noted = record, noted
+
+
+class PostgresJournal:
+    """Records by key, durable.
+
+    Args:
+        place: the run, or the shared answers.
+        access: how this process has it.
+        fresh: begin a new run of the name; the earlier one is kept.
+        patience: seconds to wait for a server that has gone away.
+
+    Attributes:
+        has_a_past: whether there may be records from before, or from others.
+        damaged: how many records were found damaged.
+        keeps_exchanges: it does.
+
+    Raises:
+        JournalError: the server cannot be reached or used, or another process has the run.
+    """
+
+    keeps_exchanges = True
+
+    def __init__(
+        self,
+        place: Database,
+        access: Access = "alone",
+        *,
+        fresh: bool = False,
+        patience: float = 120.0,
+    ) -> None:
+        self.damaged = 0
+        self._access = access
+        self._is_cache = place.run is None
+        patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
+        self._writing = Server(place, access, fresh=fresh, patience=patience)
+        self._reading: Server | None = None
+        self._patience = patience
+        self.has_a_past = access not in ("alone", "driver") or self._writing.do(self._has_records)
+        self._lock = threading.Lock()
+        self._due = threading.Event()
+        self._waiting: dict[str, _Put] = {}
+        self._written_now: dict[str, _Put] = {}  # the batch that is being written
+        self._texts: dict[str, bytes] = {}
+        self._written: set[str] = set()
+        self._begun = self._confirmed = 0  # batches
+        self._error: JournalError | None = None
+        self._is_closing = False
+        self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._confirmation = threading.Condition(self._lock)
+        self._thread = threading.Thread(target=self._write_batches, name="journal", daemon=True)
+        self._thread.start()
+
+    # Reading
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The records under keys; one that is not there, or damaged, is missing."""
+        records: dict[str, dict[str, Any]] = {}
+        with self._lock:
+            for key in keys:
+                put = self._waiting.get(key) or self._written_now.get(key)
+                if put is not None:
+                    records[key] = orjson.loads(to_json(put.record))
+        wanted = [key for key in keys if key not in records] if records else keys
+        for key, record, found in self._rows("record, checksum", wanted):
+            read = read_row(key, record, found)
+            if read is not None:
+                records[key] = read
+            else:
+                self.damaged += 1
+        return records
+
+    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """What was sent and received for the records under keys, where that is kept."""
+        if not self._waiting.keys().isdisjoint(keys) or self._written_now:
+            self._flush()
+        return _exchanges(self._rows("exchanges", keys))
+
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        return _texts(self._reader(), names)
+
+    def has_text(self, name: str) -> bool:
+        """Whether a text is known to be there."""
+        return name in self._written
+
+    def _rows(self, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+        return _rows(self._reader(), columns, keys) if keys else []
+
+    def _reader(self) -> Server:
+        """A connection for whoever asks, beside that of the thread that writes."""
+        if self._reading is None:
+            access: Access = "cache" if self._is_cache else "reading"
+            self._reading = Server(self._writing.place, access, patience=self._patience)
+            self._reading.run = self._writing.run
+        return self._reading
+
+    def _has_records(self, connection: Connection) -> bool:
+        query = "SELECT EXISTS (SELECT 1 FROM rubricate_records WHERE run = %s)"
+        (found,) = connection.execute(query, (self._writing.run,)).fetchone()
+        return bool(found)
+
+    # Writing
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many answers are unconfirmed that judging is to wait until they are."""
+        return len(self._waiting) + len(self._written_now) >= MOST or self._error is not None
+
+    @property
+    def trouble(self) -> str | None:
+        """What is waited for, in words; None for nothing."""
+        return self._writing.trouble
+
+    def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
+        """Keep a record; it is durable once its batch is committed.
+
+        Args:
+            key: its key.
+            record: what it is; it is not to be changed afterwards.
+            exchanges: what was sent and received for it.
+        """
+        if self._access == "reading":
+            return
+        with self._lock:
+            put = self._waiting.get(key)
+            if put is None:
+                self._waiting[key] = _Put(record, [exchanges] if exchanges else [])
+            else:
+                put.record = record
+                if exchanges:
+                    put.noted = [*([] if self._is_cache else put.noted), exchanges]
+            is_due = len(self._waiting) >= BATCH
+        if is_due:
+            self._due.set()
+
+    def put_text(self, name: str, text: bytes) -> None:
+        """Keep a text, deflated, under its hash."""
+        with self._lock:
+            self._put_text(name, text)
+
+    def _put_text(self, name: str, text: bytes) -> None:
+        if len(self._written) >= _WRITTEN:
+            self._written.clear()
+        self._written.add(name)
+        self._texts[name] = text
+
+    def commit(self) -> None:
+        """Have what is waiting written; what kept an earlier batch from it is raised."""
+        if self._error is not None:
+            raise self._error
+        if self._waiting or self._texts:
+            self._due.set()
+
+    async def durable(self) -> None:
+        """Wait until all that was put is durable."""
+        loop = asyncio.get_running_loop()
+        self.commit()
+        with self._lock:
+            last = self._last_batch()
+        while True:
+            with self._lock:
+                if self._confirmed >= last or self._error is not None:
+                    break
+                waiter = loop.create_future()
+                self._waiters.append((loop, waiter))
+            await waiter
+        self.commit()
+
+    def _flush(self) -> None:
+        """Wait until all that was put is durable, in plain code."""
+        self.commit()
+        with self._lock:
+            last = self._last_batch()
+            self._confirmation.wait_for(lambda: self._confirmed >= last or self._error is not None)
+        if self._error is not None:
+            raise self._error
+
+    def _last_batch(self) -> int:
+        """The number of the batch in which all is that was put."""
+        return self._begun + bool(self._waiting or self._texts)
+
+    def close(self) -> None:
+        """Write what is waiting, and let go of the server."""
+        try:
+            self._flush()
+        finally:
+            self._is_closing = True
+            self._due.set()
+            self._writing.give_up()
+            self._thread.join()
+            for server in (self._writing, self._reading):
+                if server is not None:
+                    server.close()
+
+    # The thread that writes
+
+    def _write_batches(self) -> None:
+        while True:
+            self._due.wait()
+            with self._lock:
+                self._due.clear()
+                batch = self._written_now = self._waiting
+                self._waiting, texts, self._texts = {}, self._texts, {}
+                has_work = bool(batch or texts)
+                self._begun += has_work
+            if not has_work:
+                if self._is_closing:
+                    return
+                continue
+            try:
+                self._write(batch, texts)
+            except BaseException as error:
+                self._end_batch(error)
+                return
+            self._end_batch(None)
+
+    def _end_batch(self, error: BaseException | None) -> None:
+        """Note that a batch is durable, or why it is not; nothing is written after an error."""
+        with self._lock:
+            if error is None:
+                self._confirmed += 1
+                self._written_now = {}
+            elif isinstance(error, JournalError):
+                self._error = error
+            else:
+                self._error = JournalError(f"{self._writing.place}: {error!r}")
+            waiters, self._waiters = self._waiters, []
+            self._confirmation.notify_all()
+            if len(self._waiting) >= BATCH:
+                self._due.set()
+        for loop, waiter in waiters:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_wake, waiter)
+
+    def _write(self, batch: dict[str, _Put], texts: dict[str, bytes]) -> None:
+        """Write a batch and texts, in one statement and so in one transaction."""
+        exchanges: dict[str, bytes] = {key: self._lines(put, texts) for key, put in batch.items()}
+        names, keys = sorted(texts), sorted(batch)  # in one order, so that no two wait for another
+        records = [to_json(batch[key].record) for key in keys]
+        run = self._writing.run
+        parameters = {
+            "run": run,
+            "names": names,
+            "texts": [texts[name] for name in names],
+            "keys": [_bytes(key) for key in keys],
+            "records": records,
+            "checksums": [checksum(key, record) for key, record in zip(keys, records, strict=True)],
+            "exchanges": [exchanges[key] or None for key in keys],
+        }
+        query = _REPLACE if self._is_cache else _ADD
+        self._writing.do(lambda connection: connection.execute(query, parameters))
+
+    def _lines(self, put: _Put, texts: dict[str, bytes]) -> bytes:
+        """What was noted, as it is kept; the new texts that it names are put to the others."""
+        lines: list[bytes] = []
+        for one in put.noted:
+            if isinstance(one, bytes):
+                lines.append(one)
+                continue
+            found, named = one.written()
+            lines.append(found)
+            for name, text in named.items():
+                if name not in self._written:
+                    self._written.add(name)
+                    texts[name] = deflated(text.encode("utf-8", "replace"))
+        return b"".join(lines)
+
+
+class PostgresReader:
+    """A journal in a database, for reading alone.
+
+    Args:
+        place: the run.
+
+    Raises:
+        JournalError: it cannot be read, or is not there.
+    """
+
+    def __init__(self, place: Database) -> None:
+        self._server = Server(place, "reading")
+        if self._server.run is None:
+            self._server.close()
+            raise JournalError(f"{place}: there is no such run")
+
+    def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """What was sent and received for the records under keys, where that is kept."""
+        return _exchanges(_rows(self._server, "exchanges", keys))
+
+    def texts(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The texts with hashes, deflated; one that is not there is missing."""
+        return _texts(self._server, names)
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._server.close()
+
+
+_INSERT = (
+    "WITH texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"
+    " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING)"
+    " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
+    " SELECT %(run)b, * FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
+    " %(checksums)b::bigint[], %(exchanges)b::bytea[])"
+    " ON CONFLICT (run, key) DO UPDATE SET record = excluded.record,"
+    " checksum = excluded.checksum, finished = now(), exchanges = "
+)
+_REPLACE = f"{_INSERT} excluded.exchanges"
+_ADD = (
+    f"{_INSERT} CASE WHEN excluded.exchanges IS NULL OR old.exchanges IS NULL"
+    " THEN coalesce(excluded.exchanges, old.exchanges)"
+    " WHEN substr(old.exchanges, length(old.exchanges) - length(excluded.exchanges) + 1)"
+    " = excluded.exchanges THEN old.exchanges"  # written before, and not confirmed
+    f" WHEN length(old.exchanges) < {MOST_EXCHANGES} THEN old.exchanges || excluded.exchanges"
+    " ELSE excluded.exchanges END"
+)
+"""What was asked before under the same key, and failed, stays."""
+
+
+def _rows(server: Server, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Keys, and columns of their records, of those that are there."""
+    if server.run is None:
+        return []
+    query = f"SELECT key, {columns} FROM rubricate_records WHERE run = %b AND key = ANY(%b)"
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(keys), AT_ONCE):
+        told = (server.run, [_bytes(key) for key in keys[start : start + AT_ONCE]])
+        found += [(_text(key), *row) for key, *row in _fetched(server, query, told)]
+    return found
+
+
+def _exchanges(rows: Iterable[tuple[Any, ...]]) -> dict[str, bytes]:
+    return {key: lines for key, lines in rows if isinstance(lines, bytes)}
+
+
+def _texts(server: Server, names: Iterable[str]) -> dict[str, bytes]:
+    query = "SELECT name, text FROM rubricate_texts WHERE run = %b AND name = ANY(%b)"
+    wanted = list(names)
+    if server.run is None or not wanted:
+        return {}
+    return dict(_fetched(server, query, (server.run, wanted)))
+
+
+def _fetched(server: Server, query: str, told: tuple[Any, ...]) -> list[Any]:
+    return server.do(lambda connection: connection.execute(query, told, binary=True).fetchall())
+
+
+def _bytes(key: str) -> bytes:
+    """A key as it is kept: text of PostgreSQL has no NUL, and no half of a surrogate pair."""
+    return key.encode("utf-8", "surrogatepass")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

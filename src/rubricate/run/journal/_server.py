@@ -1,0 +1,405 @@
+"""A PostgreSQL server: its tables, its locks, and what its errors mean."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from rubricate.errors import InputError, JournalError, MissingExtraError
+from rubricate.run._shards import Shard
+from rubricate.run.journal._places import Access, Database
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["CACHE", "Server", "remembered"]
+
+_T = TypeVar("_T")
+Connection = Any
+"""A `psycopg.Connection`, which is not loaded where no journal is in a database."""
+CACHE = 0
+"""The number that the answers which runs share have in place of a run's."""
+_STEPS: tuple[str, ...] = (
+    """
+    CREATE TABLE rubricate_runs (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text NOT NULL,
+        begun timestamptz NOT NULL DEFAULT now(),
+        shards integer
+    );
+    CREATE INDEX rubricate_runs_by_name ON rubricate_runs (name, id);
+    CREATE TABLE rubricate_records (
+        run bigint NOT NULL,
+        key bytea NOT NULL,
+        record bytea NOT NULL,
+        checksum bigint NOT NULL,
+        finished timestamptz NOT NULL DEFAULT now(),
+        exchanges bytea,
+        PRIMARY KEY (run, key)
+    );
+    CREATE TABLE rubricate_texts (
+        run bigint NOT NULL,
+        name text NOT NULL,
+        text bytea NOT NULL,
+        PRIMARY KEY (run, name)
+    );
+    ALTER TABLE rubricate_texts ALTER COLUMN text SET STORAGE EXTERNAL;
+    """,
+)
+"""What makes format n + 1 of format n; format 0 is a database without the tables."""
+_DEFAULTS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    "application_name": "rubricate",
+}
+_REMEMBERED = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootcert", "options")
+"""What of an address a run folder remembers, `user` to `dbname` in their places."""
+_PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
+"""SQLSTATEs, or their beginnings, of what another attempt may find mended."""
+_BUSY = 0.5
+"""Seconds to wait for another process that has the run."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
+
+
+class Server:
+    """A connection to a run, made again where the server has been away.
+
+    Not to be used by two threads at once.
+
+    Args:
+        place: the run, or the shared answers.
+        access: how this process has it.
+        fresh: begin a new run of the name.
+        patience: seconds to wait for a server that has gone away.
+
+    Attributes:
+        run: the run's number; None where there is none and none is made.
+        trouble: what is waited for, in words; None for nothing.
+
+    Raises:
+        MissingExtraError: there is no driver.
+        JournalError: the server cannot be reached or used, or another process has the run.
+    """
+
+    def __init__(
+        self, place: Database, access: Access, *, fresh: bool = False, patience: float = 0.0
+    ) -> None:
+        self.place, self._access, self._patience = place, access, patience
+        self.trouble: str | None = None
+        self.run: int | None = CACHE
+        self._connection: Connection = None
+        self._backends: set[int] = set()
+        self._given_up = threading.Event()
+        try:
+            connection = self._connected()
+            if not self._set_up(connection):
+                self.run = None
+            elif place.run is not None:
+                self.run = self._run_of(connection, fresh)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, _psycopg().Error):
+                raise self._problem(error) from None
+            raise
+
+    def do(self, act: Callable[[Connection], _T]) -> _T:
+        """Do something with the connection, all or nothing; again where it was lost meanwhile.
+
+        Raises:
+            JournalError: it cannot be done, or the server has been away for too long.
+        """
+        driver, begin, wait = _psycopg(), None, _FIRST_WAIT
+        while True:
+            try:
+                found = act(self._connection or self._connected(again=True))
+            except driver.Error as error:
+                if not _passes(error) and not self._is_lost():
+                    raise self._problem(error) from None
+                now = time.monotonic()
+                begin = now if begin is None else begin
+                if now - begin >= self._patience or self._given_up.is_set():
+                    raise self._problem(error, away=now - begin) from None
+                self.trouble = f"{self.place}: {_line(error)}; waiting for it"
+                self.close()
+                self._given_up.wait(min(wait, max(0.0, begin + self._patience - now)))
+                wait = min(2 * wait, _LONGEST_WAIT)
+            else:
+                self.trouble = None
+                return found
+
+    def give_up(self) -> None:
+        """Wait no more for a server that is away; may be called in any thread."""
+        self._given_up.set()
+
+    def close(self) -> None:
+        """Let go of the connection, and so of its locks."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def _is_lost(self) -> bool:
+        return self._connection is None or self._connection.closed
+
+    def _connected(self, *, again: bool = False) -> Connection:
+        """A new connection, with the locks that this process has."""
+        connection = _psycopg().connect(**self._parameters(), autocommit=True)
+        try:
+            connection.execute(
+                "SELECT set_config('synchronous_commit', 'on', false)"
+                " WHERE current_setting('synchronous_commit') = 'off'"
+            )
+            self._lock(connection, again)
+        except BaseException:
+            connection.close()
+            raise
+        self._backends.add(connection.info.backend_pid)
+        self._connection = connection
+        return connection
+
+    def _parameters(self) -> dict[str, Any]:
+        given = _parsed(self.place.address)
+        named = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        if (
+            not self.place.is_own_word
+            and "password" not in given
+            and given.get("host") != os.environ.get("PGHOST")
+        ):
+            named["password"] = (
+                ""  # then libpq takes none of the environment, but that of ~/.pgpass
+            )
+        return {**named, **given}
+
+    # Locks
+
+    def _lock(self, connection: Connection, again: bool) -> None:
+        """Take the locks of this access; they are let go with the connection."""
+        access, name = self._access, self.place.run
+        if name is None or access in ("worker", "reading", "cache"):
+            return
+        if not isinstance(access, Shard):
+            self._take(connection, _number(connection, name), "is grading into", again=again)
+            return
+        run = _number(connection, name)
+        self._take(connection, run, "is grading all of", shared=True, again=again)
+        own = _number(connection, name, f"shard {access}")
+        self._take(connection, own, f"has shard {access} of", again=again)
+
+    def _take(
+        self, connection: Connection, number: int, what: str, *, shared: bool = False, again: bool
+    ) -> None:
+        how = "_shared" if shared else ""
+        deadline = time.monotonic() + _BUSY
+        while True:
+            (taken,) = connection.execute(
+                f"SELECT pg_try_advisory_lock{how}(%s)", (number,)
+            ).fetchone()
+            if taken:
+                return
+            if again:  # a server may not have seen yet that an earlier connection of ours is dead
+                connection.execute(
+                    f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_HELD}"
+                    " AND pid = ANY(%s)",
+                    (*_halves(number), list(self._backends)),
+                )
+            if time.monotonic() >= deadline:
+                raise JournalError(
+                    f"{self.place}: another process {what} this run"
+                    f"{_holder(connection, number)}; wait for it, or choose another --run-dir or "
+                    "?run=NAME"
+                )
+            time.sleep(0.05)
+
+    # Tables and runs
+
+    def _set_up(self, connection: Connection) -> bool:
+        """Make the tables where they are not there; whether they are."""
+        found = _format(connection)
+        if found < len(_STEPS) and self._access != "reading":
+            number = _number(connection)
+            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
+            found = _format(connection)  # another process may have made them meanwhile
+            if found < len(_STEPS):
+                with connection.transaction():
+                    connection.execute(
+                        "CREATE TABLE IF NOT EXISTS rubricate_meta (format integer NOT NULL)"
+                    )
+                    for step in _STEPS[found:]:
+                        connection.execute(step)
+                    connection.execute("DELETE FROM rubricate_meta")
+                    connection.execute("INSERT INTO rubricate_meta VALUES (%s)", (len(_STEPS),))
+                found = len(_STEPS)
+            connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+        if found > len(_STEPS):
+            raise JournalError(
+                f"{self.place}: its tables are of a newer version of rubricate (format {found}, "
+                f"known up to {len(_STEPS)}): upgrade rubricate, or name another database"
+            )
+        return found == len(_STEPS)
+
+    def _run_of(self, connection: Connection, fresh: bool) -> int | None:
+        """The number of the run, which is begun where it is not there."""
+        name, access = self.place.run or "", self._access
+        with connection.transaction():
+            connection.execute(
+                "SELECT pg_advisory_xact_lock(%s)", (_number(connection, name, "opening"),)
+            )
+            row = connection.execute(
+                "SELECT id, shards FROM rubricate_runs WHERE name = %s ORDER BY id DESC LIMIT 1",
+                (name,),
+            ).fetchone()
+            if access == "reading":
+                return None if row is None else int(row[0])
+            if row is None or fresh:
+                row = connection.execute(
+                    "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id, shards", (name,)
+                ).fetchone()
+            run, shards = row
+            if isinstance(access, Shard) and shards != access.of:
+                self._claim_shards(connection, run, shards, access.of)
+            return int(run)
+
+    def _claim_shards(
+        self, connection: Connection, run: int, shards: int | None, claimed: int
+    ) -> None:
+        """Say in how many shards a run is judged; refused while others have it in another number.
+
+        One item would be in two of them.
+        """
+        (others,) = connection.execute(
+            f"SELECT count(*) FROM pg_locks WHERE {_HELD} AND pid <> pg_backend_pid()",
+            _halves(_number(connection, self.place.run or "")),
+        ).fetchone()
+        if others:
+            raise JournalError(
+                f"{self.place}: other processes have this run in {shards} shards, not {claimed}: "
+                f"give --shard K/{shards}, or wait for them"
+            )
+        connection.execute("UPDATE rubricate_runs SET shards = %s WHERE id = %s", (claimed, run))
+
+    # Errors
+
+    def _problem(self, error: Exception, away: float = 0.0) -> JournalError:
+        return JournalError(f"{self.place}: {_said(error, away)}")
+
+
+_HELD = (
+    "locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 1"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+def remembered(place: Database) -> str:
+    """The address of a run as a run folder may keep it: without passwords, and what is usual."""
+    given = _parsed(place.address)
+    told = {name: str(given[name]) for name in _REMEMBERED if name in given}
+    account = quote(told.pop("user"), safe="") + "@" if "user" in told else ""
+    host, port = told.pop("host", ""), told.pop("port", "")
+    database = quote(told.pop("dbname", ""), safe="")
+    if "," in host + port or host.startswith("/") or ":" in host:  # several, a socket, IPv6
+        told |= {name: value for name, value in (("host", host), ("port", port)) if value}
+        host = port = ""
+    parts = [f"{name}={quote(value, safe='')}" for name, value in told.items()]
+    parts.append(f"run={quote(place.run or '', safe='')}")
+    authority = account + quote(host, safe="") + (f":{port}" if port else "")
+    return f"postgresql://{authority}/{database}?{'&'.join(parts)}"
+
+
+def _psycopg() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError("a journal in PostgreSQL", "postgres") from None
+    return psycopg
+
+
+def _parsed(address: str) -> dict[str, Any]:
+    """The parts of an address; what libpq says of one that it cannot read may have a password."""
+    driver = _psycopg()
+    try:
+        found: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)
+    except driver.Error:
+        found = {"host": "@"}
+    if "@" in str(found.get("host", "")):
+        raise InputError(
+            "the address of the database cannot be read: postgresql://USER:PASSWORD@HOST:PORT/"
+            "DATABASE?run=NAME, with @ / % and the like in a password as %40 %2F %25; or give the "
+            "password in PGPASSWORD or ~/.pgpass"
+        )
+    return found
+
+
+def _number(connection: Connection, *names: str) -> int:
+    """The number of an advisory lock: of the tables, a run, or a part of one."""
+    (schema,) = connection.execute("SELECT current_schema()").fetchone()
+    digest = hashlib.blake2b(repr(("rubricate", schema, *names)).encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def _halves(number: int) -> tuple[int, int]:
+    """The number of a lock as `pg_locks` shows it."""
+    return (number >> 32) & 0xFFFFFFFF, number & 0xFFFFFFFF
+
+
+def _holder(connection: Connection, number: int) -> str:
+    """Since when, and from where, another process has a lock, in words."""
+    row = connection.execute(
+        "SELECT coalesce(host(client_addr), ''), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')"
+        f" FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE {_HELD} LIMIT 1",
+        _halves(number),
+    ).fetchone()
+    if row is None or row[1] is None:
+        return ""
+    return f" (since {row[1]}{f', from {row[0]}' if row[0] else ''})"
+
+
+def _format(connection: Connection) -> int:
+    """The format of the tables; 0 where they are not there."""
+    (is_there,) = connection.execute("SELECT to_regclass('rubricate_meta') IS NOT NULL").fetchone()
+    if not is_there:
+        return 0
+    (found,) = connection.execute("SELECT max(format) FROM rubricate_meta").fetchone()
+    return found or 0
+
+
+def _passes(error: psycopg.Error) -> bool:
+    """Whether another attempt may find mended what is wrong."""
+    state = error.sqlstate
+    return state is not None and state.startswith(_PASSES)
+
+
+def _line(error: Exception) -> str:
+    """What an error says, in one line."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return "; ".join(line for line in lines if line and not line.startswith(("LINE", "^")))
+
+
+def _said(error: Exception, away: float) -> str:
+    """What is wrong, and what to do."""
+    state, text = getattr(error, "sqlstate", None), _line(error)
+    if away:
+        return (
+            f"{text}; it has been away for {away:.0f} s: what was committed is kept, and the same "
+            "command goes on from there"
+        )
+    if "password" in text:
+        return f"{text}; give the password in PGPASSWORD or ~/.pgpass"
+    if state == "42501":
+        return (
+            f"{text}; tables are made once: let somebody run the command who may make them, or "
+            "GRANT CREATE ON SCHEMA, and SELECT, INSERT, UPDATE on the tables"
+        )
+    if "database" in text and "does not exist" in text:
+        return f"{text}; make it with createdb, or name another"
+    if state == "42P01":
+        return f"{text}; the tables were taken away: name another database, or give --fresh"
+    return text

@@ -1,0 +1,293 @@
+"""A journal in PostgreSQL: what is promised of the file in the run folder, and for many at once."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from contextlib import closing
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+import rubricate
+from rubricate._addresses import is_address
+from rubricate.errors import InputError, JournalError, MissingExtraError
+from rubricate.options import GradingOptions
+from rubricate.run.journal import Database
+from rubricate.run.journal import _server as server_module
+from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
+from rubricate.run.journal._server import remembered
+
+RECORD = {"status": "judged", "label": "MET", "reason": "r", "usage": {}, "judge": None}
+MET = {"reason": "r", "evidence": [], "verdict": "MET"}
+
+
+def query(address: str, text: str, *values: Any) -> list[Any]:
+    with psycopg.connect(address, autocommit=True) as connection:
+        cursor = connection.execute(text.encode(), values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def test_records_are_there_after_the_journal_is_closed(postgres):
+    place = Database(postgres, "r")
+    with closing(PostgresJournal(place)) as journal:
+        assert not journal.has_a_past
+        journal.put("a", RECORD)
+        assert journal.get_many(["a", "b"]) == {"a": RECORD}
+    with closing(PostgresJournal(place)) as journal:
+        assert journal.has_a_past
+        assert journal.get_many(["a", "b"]) == {"a": RECORD}
+
+
+TEXTS = ("a\0b", "half \ud83d", "'; DROP TABLE x; --", "%s %% \\x00", "ü" * 9999)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_any_text_is_kept_as_it_is(postgres, text: str):
+    place = Database(postgres, "r")
+    record = RECORD | {"reason": text}
+    with closing(PostgresJournal(place)) as journal:
+        journal.put(text, record, text.encode("utf-8", "replace"))
+    with closing(PostgresJournal(place)) as journal:
+        found = journal.get_many([text])[text]["reason"]
+        assert found == text.encode("utf-8", "replace").decode()
+        assert journal.exchanges([text]) == {text: text.encode("utf-8", "replace")}
+
+
+@pytest.mark.parametrize("name", ['o\'Neil "x"; --', "100%s", "ü/?&=#", "n" * 300])
+def test_any_name_of_a_run_is_its_own(postgres, name: str):
+    with closing(PostgresJournal(Database(postgres, name))) as journal:
+        journal.put("a", RECORD)
+    with closing(PostgresJournal(Database(postgres, name))) as journal:
+        assert journal.has_a_past
+    place = Database.at(remembered(Database(postgres, name)))
+    assert place.run == name
+    with closing(PostgresJournal(place)) as journal:
+        assert journal.has_a_past
+    with closing(PostgresJournal(Database(postgres, "another"))) as journal:
+        assert not journal.has_a_past
+
+
+def test_a_name_that_no_run_can_have_is_an_input_error(make_dataset, tmp_path, postgres):
+    for end in ("?run=a%00b", "?run="):
+        with pytest.raises(InputError, match="name"):
+            Database.at(f"postgresql://host/db{end}")
+    with pytest.raises(InputError, match="--run-dir"):
+        rubricate.grade(make_dataset(), lambda messages: MET, journal=postgres)
+
+
+def test_a_damaged_record_is_asked_again_and_counted(make_dataset, tmp_path, endpoint, postgres):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": postgres}
+    rubricate.grade(make_dataset(5), "m", **options)
+    query(
+        postgres,
+        "UPDATE rubricate_records SET record = convert_to(replace(convert_from(record, 'UTF8'),"
+        " 'MET', 'MEH'), 'UTF8')"
+        " WHERE key IN (SELECT key FROM rubricate_records ORDER BY 1 LIMIT 1)",
+    )
+    result = rubricate.grade(make_dataset(5), "m", **options)
+    assert (result.calls, result.resumed, result.damaged, result.failed) == (1, 9, 1, 0)
+
+
+def test_fresh_begins_a_new_run_of_the_name_and_keeps_the_earlier(
+    make_dataset, tmp_path, endpoint, postgres
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": postgres}
+    for fresh, calls in ((False, 4), (True, 4), (False, 0)):
+        assert rubricate.grade(make_dataset(2), "m", fresh=fresh, **options).calls == calls
+    assert query(postgres, "SELECT run, count(*) FROM rubricate_records GROUP BY 1 ORDER BY 1") == [
+        (1, 4),
+        (2, 4),
+    ]
+
+
+def test_a_run_folder_remembers_its_journal_without_the_password(
+    make_dataset, tmp_path, endpoint, postgres_server, monkeypatch
+):
+    address = postgres_server.tcp_address()
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "a run"}
+    rubricate.grade(make_dataset(2), "m", journal=address, **options)
+    note = (tmp_path / "a run" / "journal.url").read_text()
+    assert note == f"{postgres_server.tcp_address(password=None)}?run=a%20run\n"
+    with pytest.raises(JournalError, match=r"~/\.pgpass"):
+        rubricate.grade(make_dataset(2), "m", **options)
+    monkeypatch.setenv("PGPASSWORD", "p@ss/w%rd")
+    with pytest.raises(JournalError, match="password"):  # a folder may be somebody else's
+        rubricate.grade(make_dataset(2), "m", **options)
+    monkeypatch.setenv("PGHOST", "127.0.0.1")
+    assert rubricate.grade(make_dataset(2), "m", **options).calls == 0
+
+
+def test_a_run_folder_with_its_journal_elsewhere_is_refused(
+    make_dataset, tmp_path, endpoint, postgres
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    rubricate.grade(make_dataset(1), "m", **options)
+    with pytest.raises(InputError, match=r"journal\.sqlite: leave out --journal"):
+        rubricate.grade(make_dataset(1), "m", journal=postgres, **options)
+    rubricate.grade(make_dataset(1), "m", journal=postgres, fresh=True, **options)
+    with pytest.raises(InputError, match=r"journal\.url"):
+        rubricate.grade(make_dataset(1), "m", journal="postgresql://else/db", **options)
+    assert rubricate.grade(make_dataset(1), "m", journal=postgres, **options).calls == 0
+
+
+def test_a_second_driver_is_refused_and_told_of_the_first(make_dataset, tmp_path, postgres):
+    place = Database(postgres, "run")
+    with (
+        closing(PostgresJournal(place)),
+        pytest.raises(
+            JournalError, match=r"another process is grading into this run \(since"
+        ) as one,
+    ):
+        rubricate.grade(make_dataset(), lambda m: MET, run_dir=tmp_path / "run", journal=postgres)
+    assert "--run-dir" in str(one.value)
+    rubricate.grade(make_dataset(), lambda m: MET, run_dir=tmp_path / "run", journal=postgres)
+
+
+def test_processes_that_open_an_empty_database_at_once_all_can(postgres):
+    def work(number: int) -> None:
+        try:
+            with closing(
+                PostgresJournal(Database(postgres, f"r{number % 2}"), "worker")
+            ) as journal:
+                journal.put(f"k{number}", RECORD)
+        except JournalError:
+            failed.append(traceback.format_exc())
+
+    failed: list[str] = []
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert query(postgres, "SELECT count(*) FROM rubricate_runs") == [(2,)]
+    assert query(postgres, "SELECT count(*) FROM rubricate_records") == [(12,)]
+
+
+def test_tables_of_a_newer_version_are_refused_and_older_ones_migrated(postgres, monkeypatch):
+    with closing(PostgresJournal(Database(postgres, "r"))) as journal:
+        journal.put("a", RECORD)
+    known = server_module._STEPS
+    monkeypatch.setattr(
+        server_module, "_STEPS", (*known, "ALTER TABLE rubricate_runs ADD COLUMN note text")
+    )
+    with closing(PostgresJournal(Database(postgres, "r"))) as journal:
+        assert journal.get_many(["a"]) == {"a": RECORD}
+    assert query(postgres, "SELECT note FROM rubricate_runs") == [(None,)]
+    monkeypatch.setattr(server_module, "_STEPS", known)
+    for opened in (PostgresJournal, PostgresReader):
+        with pytest.raises(JournalError, match=r"newer version of rubricate \(format 2.*upgrade"):
+            opened(Database(postgres, "r"))
+
+
+def test_the_conversation_of_a_run_is_read_from_its_database(
+    make_dataset, tmp_path, endpoint, postgres, rubricate
+):
+    import rubricate as package
+
+    package.grade(
+        make_dataset(1), "m", base_url=endpoint.url, run_dir=tmp_path / "run", journal=postgres
+    )
+    shown = rubricate("show", "run", "--item", "answer 0", "--prompt", "--json")
+    assert "messages" in shown.stdout, shown.stderr
+
+
+def test_what_was_sent_and_received_is_kept_once_and_with_earlier_failures(postgres):
+    place = Database(postgres, "r")
+    with closing(PostgresJournal(place)) as journal:
+        journal.put("a", RECORD, b"first\n")
+    with closing(PostgresJournal(place)) as journal:
+        journal.put("a", RECORD, b"second\n")
+        assert journal.exchanges(["a"]) == {"a": b"first\nsecond\n"}
+        journal.put("a", RECORD, b"second\n")  # a batch that is written again
+        assert journal.exchanges(["a"]) == {"a": b"first\nsecond\n"}
+
+
+def test_a_database_serves_as_a_cache(make_dataset, tmp_path, endpoint, postgres):
+    options = {"base_url": endpoint.url, "cache": postgres}
+    first = rubricate.grade(make_dataset(5), "m", run_dir=tmp_path / "a", **options)
+    second = rubricate.grade(make_dataset(6), "m", run_dir=tmp_path / "b", **options)
+    assert (first.calls, second.calls, second.cached) == (10, 2, 10)
+    third = rubricate.grade(
+        make_dataset(6), "m", run_dir=tmp_path / "c", journal=postgres, **options
+    )
+    assert (third.calls, third.cached) == (0, 12)
+
+
+@pytest.mark.parametrize("secret", ["hunter2", "p@ss/w:rd?x=1%20#"])
+def test_a_password_is_in_no_error_and_in_no_repr(make_dataset, tmp_path, postgres_server, secret):
+    def assert_hidden(text: str) -> None:
+        assert secret not in text
+        assert quoted not in text
+
+    port, quoted = postgres_server.port, quote(secret, safe="")
+    addresses = [
+        f"postgresql://rubricate:{quoted}@127.0.0.1:{port}/postgres",
+        f"postgresql://rubricate:{quoted}@127.0.0.1:1/postgres",
+        f"postgresql://rubricate:{secret}@127.0.0.1:{port}/postgres",
+        f"postgresql://127.0.0.1:{port}/postgres?user=rubricate&password={quoted}",
+        f"postgres:/rubricate:{secret}@127.0.0.1/x",
+    ]
+    for address in addresses:
+        with pytest.raises((InputError, JournalError)) as caught:
+            rubricate.grade(
+                make_dataset(), lambda m: MET, run_dir=tmp_path / "run", journal=address
+            )
+        if is_address(address):
+            assert_hidden(repr(GradingOptions(journal=address)))
+        assert_hidden(str(caught.value))
+        assert len(str(caught.value).splitlines()) == 1
+
+
+ERRORS = {
+    "unreachable": ("postgresql://127.0.0.1:1/db", "refused"),
+    "no such host": ("postgresql://no-such-host.invalid/db", "no-such-host"),
+    "no database": ("{tcp}-none", "does not exist.*createdb"),
+    "password": ("{wrong}", "password authentication failed.*PGPASSWORD"),
+    "no user": ("postgresql://nobody@/postgres?host={folder}&port={port}", "nobody"),
+}
+
+
+@pytest.mark.parametrize("what", ERRORS)
+def test_a_database_that_cannot_be_used_is_one_line_before_anything_is_sent(
+    make_dataset, tmp_path, endpoint, postgres_server, what
+):
+    address, said = ERRORS[what]
+    address = address.format(
+        tcp=postgres_server.tcp_address(),
+        wrong=postgres_server.tcp_address(password="wrong"),
+        folder=postgres_server.folder,
+        port=postgres_server.port,
+    )
+    with pytest.raises(JournalError, match=said) as caught:
+        rubricate.grade(
+            make_dataset(), "m", base_url=endpoint.url, run_dir=tmp_path / "run", journal=address
+        )
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).startswith("postgresql://")
+    assert endpoint.requests == []
+
+
+def test_no_right_to_make_tables_says_who_may(make_dataset, tmp_path, postgres_server, postgres):
+    role = f"r{postgres.rpartition('/')[2][:12]}"
+    query(postgres, f"CREATE ROLE {role} LOGIN".replace("?", ""))
+    query(postgres, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    address = postgres.replace("rubricate@", f"{role}@")
+    with pytest.raises(JournalError, match="GRANT CREATE ON SCHEMA"):
+        PostgresJournal(Database(address, "r"))
+    with closing(PostgresJournal(Database(postgres, "r"))):
+        pass
+    query(postgres, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}")
+    with closing(PostgresJournal(Database(address, "r"))) as journal:
+        journal.put("a", RECORD)
+
+
+def test_without_the_extra_it_says_what_to_install(make_dataset, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"rubricate\[postgres\]"):
+        rubricate.grade(
+            make_dataset(), lambda m: MET, run_dir=tmp_path, journal="postgresql://host/db"
+        )

@@ -1,0 +1,177 @@
+"""A PostgreSQL server of one's own, for tests and measurements.
+
+python tools/postgres_server.py         # starts one, prints its address, stops it at Ctrl-C
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+__all__ = ["NoServer", "PostgresServer"]
+
+USER, PASSWORD = "rubricate", "p@ss/w%rd"
+PLACES = "/usr/lib/postgresql/*/bin"
+
+
+class NoServer(Exception):
+    """No server can be started here; says why."""
+
+
+class PostgresServer:
+    """A server in a temporary folder, which is run by a user who is not root.
+
+    Over its socket everybody is let in; over TCP a password is asked for.
+
+    Args:
+        options: settings of the server, beside those that make it quick and forgetful at a power
+            cut.
+
+    Raises:
+        NoServer: it cannot be started.
+    """
+
+    def __init__(self, **options: str) -> None:
+        self._programs = _programs()
+        self._as = _as_user()
+        self.folder = Path(tempfile.mkdtemp(prefix="rubricate-pg-"))
+        self.port = _free_port()
+        if self._as:
+            shutil.chown(self.folder, *self._as)
+        told = {"fsync": "off", "full_page_writes": "off", **options}
+        told |= {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        told |= {"listen_addresses": "127.0.0.1", "max_connections": "200"}
+        password = self.folder / "password"
+        password.write_text(PASSWORD)
+        try:
+            self._run("initdb", "-U", USER, "-E", "UTF8", "--locale=C", "-N", "--auth-local=trust",
+                      "--auth-host=scram-sha-256", f"--pwfile={password}")  # fmt: skip
+            with (self.folder / "data" / "postgresql.auto.conf").open("a") as file:
+                file.writelines(f"{name} = '{value}'\n" for name, value in told.items())
+            self.start()
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    @classmethod
+    def at(cls, folder: Path, port: int) -> PostgresServer:
+        """One that was started in another process."""
+        server = cls.__new__(cls)
+        server._programs, server._as = _programs(), _as_user()
+        server.folder, server.port = folder, port
+        return server
+
+    def address(self, database: str = "postgres") -> str:
+        """The address of a database, by the socket and without a password."""
+        place = quote(str(self.folder), safe="")
+        return f"postgresql://{USER}@/{database}?host={place}&port={self.port}"
+
+    def tcp_address(self, database: str = "postgres", password: str | None = PASSWORD) -> str:
+        """The address of a database by TCP."""
+        secret = "" if password is None else f":{quote(password, safe='')}"
+        return f"postgresql://{USER}{secret}@127.0.0.1:{self.port}/{database}"
+
+    def database(self, name: str) -> str:
+        """Make a database; its address."""
+        import psycopg
+
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return self.address(name)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it: `immediate` as if it crashed, `fast` with its connections broken off."""
+        self._run("pg_ctl", "-m", mode, "-w", "stop")
+
+    def restart(self, mode: str = "immediate") -> None:
+        """Stop it and start it again."""
+        self.stop(mode)
+        self.start()
+
+    def close(self) -> None:
+        """Stop it, and take its folder away."""
+        if (self.folder / "data" / "postmaster.pid").exists():
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        told = [str(self._programs / program), "-D", str(self.folder / "data"), *arguments]
+        user, group = self._as or (None, None)
+        done = subprocess.run(
+            told,
+            user=user,
+            group=group,
+            extra_groups=[] if self._as else None,
+            cwd=self.folder,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if program != "pg_ctl" else subprocess.DEVNULL,
+            stderr=subprocess.PIPE if program != "pg_ctl" else subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode:
+            raise NoServer(f"{program}: {(done.stderr or b'').decode()[-300:]}")
+
+    def __enter__(self) -> PostgresServer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _programs() -> Path:
+    found = shutil.which("pg_ctl")
+    folders = [Path(found).resolve().parent] if found else []
+    folders += sorted(Path("/").glob(PLACES.lstrip("/")))
+    for folder in folders:
+        if (folder / "initdb").exists() and (folder / "pg_ctl").exists():
+            return folder
+    raise NoServer("PostgreSQL's server is not installed (pg_ctl, initdb)")
+
+
+def _as_user() -> tuple[int, int] | None:
+    """Who runs the server: root may not."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return found.pw_uid, found.pw_gid
+    raise NoServer("there is no user but root who could run PostgreSQL")
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def main() -> None:
+    """Start a server, and stop it when asked."""
+    with PostgresServer() as server:
+        print(server.address(), server.tcp_address(), flush=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            while True:
+                time.sleep(3600)
+        except KeyboardInterrupt:
+            pass
+
+
+if __name__ == "__main__":
+    main()
