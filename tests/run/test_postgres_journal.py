@@ -191,7 +191,7 @@ def test_the_conversation_of_a_run_is_read_from_its_database(
     package.grade(
         make_dataset(1), "m", base_url=endpoint.url, run_dir=tmp_path / "run", journal=postgres
     )
-    shown = rubricate("show", "run", "--item", "answer 0", "--prompt", "--json")
+    shown = rubricate("show", "run", "--criterion", "speed", "--prompt", "--json")
     assert "messages" in shown.stdout, shown.stderr
 
 
