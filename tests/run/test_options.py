@@ -487,9 +487,7 @@ def test_option_retry_failed_goes_with_no_fresh_run(make_dataset):
         rubricate.grade(make_dataset(), met, retry_failed=True, fresh=True)
 
 
-def test_option_journal_keeps_the_answers_in_a_database(
-    make_dataset, tmp_path, endpoint, postgres
-):
+def test_option_journal_keeps_the_answers_in_a_database(make_dataset, tmp_path, endpoint, postgres):
     options = {"base_url": endpoint.url, "journal": f"{postgres}&run=a"}
     assert rubricate.grade(make_dataset(1), "m", **options).calls == 2
     assert rubricate.grade(make_dataset(1), "m", run_dir=tmp_path / "b", **options).resumed == 2
