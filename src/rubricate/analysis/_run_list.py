@@ -18,7 +18,7 @@ from rubricate.analysis._attacks import RedTeamReport
 from rubricate.analysis._finished import check_whole
 from rubricate.analysis._kept_report import kept_report
 from rubricate.errors import InputError, MissingFileError, RubricateError
-from rubricate.run import JOURNAL_NAME, REPORT_NAME
+from rubricate.run import JOURNAL_NAMES, REPORT_NAME
 from rubricate.run.results import Summary
 from rubricate.stats import Estimate, bootstrapped_mean
 from rubricate.views import (
@@ -39,7 +39,7 @@ __all__ = ["ListedRun", "RunList", "list_runs"]
 State = Literal["complete", "stopped early", "not ended", "unreadable"]
 DEPTH = 4
 """How many folders below the one that is named a run may be."""
-_FILES = ("summary.json", JOURNAL_NAME, "results.jsonl")
+_FILES = ("summary.json", *JOURNAL_NAMES, "results.jsonl")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rubricate.run.journal import Exchange
     from rubricate.run.results import (
         CACHE_NAME,
+        JOURNAL_NAMES,
         REPORT_NAME,
         DocumentWork,
         ItemResult,
@@ -30,6 +31,7 @@ else:
 __all__ = [
     "CACHE_NAME",
     "INTERRUPTED",
+    "JOURNAL_NAMES",
     "REPORT_NAME",
     "Budget",
     "Channel",

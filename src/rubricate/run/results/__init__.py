@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rubricate.run.results._documents import DocumentFigures, DocumentWork
     from rubricate.run.results._folder import (
         CACHE_NAME,
+        JOURNAL_NAMES,
         REPORT_NAME,
         OpenStorage,
         ResultsFile,
@@ -89,6 +90,7 @@ __all__ = [
     "CACHE_NAME",
     "CALLS_SAVED",
     "DOES_NOT_APPLY",
+    "JOURNAL_NAMES",
     "REPORT_NAME",
     "AgreementFigures",
     "Answer",

@@ -26,6 +26,7 @@ from rubricate.run.results._results import ItemResult
 
 __all__ = [
     "CACHE_NAME",
+    "JOURNAL_NAMES",
     "REPORT_NAME",
     "OpenStorage",
     "ResultsFile",
@@ -40,6 +41,8 @@ __all__ = [
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
 """Where the address of a journal is that is in a database."""
+JOURNAL_NAMES = (JOURNAL_NAME, ADDRESS_NAME)
+"""Of these, a folder where a run was begun has one."""
 CACHE_NAME = "cache.sqlite"
 REPORT_NAME = "report.json"
 """The figures of a run that was about more than grading."""
@@ -168,7 +171,7 @@ def journal_in(folder: Path) -> Place:
 
 def has_journal(folder: Path) -> bool:
     """Whether a run was begun in a folder."""
-    return any((folder / name).exists() for name in (JOURNAL_NAME, ADDRESS_NAME))
+    return any((folder / name).exists() for name in JOURNAL_NAMES)
 
 
 def cache_place(cache: str | Path | None) -> Place | None:
