@@ -8,13 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
 from contextlib import suppress
 from functools import cached_property
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from rubricate._sync import running_loop
 from rubricate.choosing import chosen_calibrator, chosen_dataset, chosen_judge
 from rubricate.dataset import Gradable
-from rubricate.errors import InputError, RunStopped
+from rubricate.errors import InputError, MissingExtraError, RunStopped
 from rubricate.judge import Judge, JudgesLike, Model, made_for
 from rubricate.options import GradingOptions
 from rubricate.run import (
@@ -149,7 +150,7 @@ class ResultStream(Stream[ItemResult]):
             raise InputError(f"stop must be an asyncio.Event or None, found {reprlib.repr(stop)}")
         self._closes = list(closes)
         storage = OpenStorage.of(options)
-        self._figures = _Figures(storage.folder)
+        self._figures = _Figures(storage.folder, with_table=_wants_table(options))
         self._judging: asyncio.Task[None] | None = None
         self._has_told = False  # what has gone wrong, if anything has
         self._results: Channel[ItemResult] = Channel(AHEAD)
@@ -220,9 +221,10 @@ class _Figures:
         outcome: what the run was and what it took, once it has ended.
     """
 
-    def __init__(self, folder: RunFolder | None) -> None:
+    def __init__(self, folder: RunFolder | None, *, with_table: bool = False) -> None:
         self.outcome: Outcome | None = None
         self._folder = folder
+        self._with_table = with_table
 
     @cached_property
     def tallies(self) -> Tallies:
@@ -237,6 +239,29 @@ class _Figures:
         self.outcome = outcome
         if self._folder:
             self._folder.write_summary(self.tallies.summary(outcome).to_dict())
+            if self._with_table:
+                from rubricate.analysis import VerdictTable, read_run
+
+                found = VerdictTable(read_run(self._folder.path))
+                found.to_parquet(self._folder.table, private=True)
+
+
+def _wants_table(options: RunOptions) -> bool:
+    """Whether the verdicts are to be written as a table, too.
+
+    Raises:
+        InputError: there is no folder for it, or no such form.
+        MissingExtraError: what writes it is not installed.
+    """
+    if options.results == "jsonl":
+        return False
+    if options.results != "parquet":
+        raise InputError(f"results must be jsonl or parquet, found {options.results!r}")
+    if options.run_dir is None:
+        raise InputError("results='parquet' is written into the run folder: give run_dir")
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("results='parquet'", "parquet")
+    return True
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

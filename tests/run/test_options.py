@@ -391,6 +391,15 @@ def test_option_run_dir_is_made_with_its_parents(make_dataset, tmp_path):
     assert result.run_dir == tmp_path / "a" / "b"
 
 
+def test_option_results_says_in_which_forms_verdicts_are_written(make_dataset, tmp_path):
+    pytest.importorskip("pyarrow")
+    rubricate.grade(make_dataset(1), met, run_dir=tmp_path, results="parquet")
+    assert {one.name for one in tmp_path.glob("results.*")} == {"results.jsonl", "results.parquet"}
+    wrong: Any = "csv"
+    with pytest.raises(InputError, match="results must be jsonl or parquet, found 'csv'"):
+        rubricate.grade(make_dataset(1), met, run_dir=tmp_path, results=wrong)
+
+
 def test_option_on_progress_hears_of_every_verdict(make_dataset):
     seen: list[tuple[int, int]] = []
     rubricate.grade(

@@ -10,7 +10,7 @@ import yaml
 
 import rubricate
 from rubricate import Criterion, CriterionOption, Rubric, RubricDataset
-from rubricate.errors import RubricateError
+from rubricate.errors import InputError, RubricateError
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'
@@ -272,3 +272,24 @@ def test_an_items_result_is_shown_in_one_short_line(make_dataset):
     assert "no score, 2 failed>" in repr(lost)
     assert len(repr(lost)) < 130
     assert "\n" not in repr(lost)
+
+
+def test_results_are_also_a_parquet_table_where_that_is_asked_for(make_dataset, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run = {"judge": met, "run_dir": tmp_path / "run"}
+    rubricate.grade(make_dataset(3), results="parquet", **run)
+    file = tmp_path / "run" / "results.parquet"
+    rows = parquet.read_table(file).to_pylist()
+    assert [row["item"] for row in rows[::2]] == [
+        json.loads(line)["item"]
+        for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()[::2]
+    ]
+    assert {row["status"] for row in rows} == {"judged"}
+    assert file.stat().st_mode & 0o077 == 0
+    rubricate.grade(make_dataset(3), **run)
+    assert not file.exists()  # it would be of the run before
+
+
+def test_a_parquet_table_needs_a_run_folder(make_dataset):
+    with pytest.raises(InputError, match="give run_dir"):
+        rubricate.grade(make_dataset(1), results="parquet")

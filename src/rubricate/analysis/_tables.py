@@ -263,8 +263,8 @@ class VerdictTable:
                 count += 1
         return count
 
-    def to_parquet(self, path: Path) -> int:
-        """See `Tabular.to_parquet`."""
+    def to_parquet(self, path: Path, *, private: bool = False) -> int:
+        """See `Tabular.to_parquet`; a `private` file is for its owner only."""
         try:
             import pyarrow
             from pyarrow import parquet
@@ -280,7 +280,10 @@ class VerdictTable:
         }
         schema = pyarrow.schema([(name, types[kind]) for name, kind in self.columns.items()])
         count, rows = 0, iter(self)
-        with Replacement(path) as file, parquet.ParquetWriter(file, schema) as writer:
+        with (
+            Replacement(path, private=private) as file,
+            parquet.ParquetWriter(file, schema) as writer,
+        ):
             while part := [self._with_json(row) for row in islice(rows, _AT_ONCE)]:
                 writer.write_batch(pyarrow.RecordBatch.from_pylist(part, schema=schema))
                 count += len(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubricate.errors import InputError
 from rubricate.rubric import Scoring
@@ -113,6 +113,14 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Listening)
         group="What is graded",
         unit="items",
         everyday=True,
+    )
+    results: Literal["jsonl", "parquet"] = option(
+        "jsonl",
+        "The form of the verdicts in the run folder: jsonl; or parquet, which writes "
+        "results.parquet beside it.",
+        more="Its columns are those of `rubricate export`.",
+        group="The run",
+        written=Literal["jsonl", "parquet"],
     )
     by: Sequence[str] | str = option(
         (),

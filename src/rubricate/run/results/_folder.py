@@ -64,6 +64,7 @@ class RunFolder:
         self.rubric = self.path / "rubric.yaml"
         self.summary = self.path / "summary.json"
         self.report = self.path / REPORT_NAME
+        self.table = self.path / "results.parquet"
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
@@ -87,7 +88,7 @@ class RunFolder:
         with Replacement(self.rubric, private=True) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
-        for file_of_figures in (self.summary, self.report):
+        for file_of_figures in (self.summary, self.report, self.table):
             try:
                 file_of_figures.unlink(missing_ok=True)
             except OSError as error:
