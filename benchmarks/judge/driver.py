@@ -14,7 +14,10 @@ from typing import Any
 
 def setup(job: dict[str, Any]) -> Any:
     """Import and build everything; timed apart from the run."""
-    import httptools  # noqa: F401  - the first call would import it
+    # The first call would import these.
+    import httptools  # noqa: F401
+    import jinja2  # noqa: F401
+    import yaml  # noqa: F401
 
     import rubricate
     import rubricate.grading  # loaded when it is first used, too

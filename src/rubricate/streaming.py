@@ -159,7 +159,7 @@ class ResultStream(Stream[ItemResult]):
             judge,
             options,
             storage,
-            Listeners(self._figures.add, self._figures.end, on_verdict),
+            Listeners(self._figures.get_ready, self._figures.add, self._figures.end, on_verdict),
             stop=stop or asyncio.Event(),
             calibrate=calibrator,
             sender=sender,
@@ -229,6 +229,10 @@ class _Figures:
     @cached_property
     def tallies(self) -> Tallies:
         return Tallies()
+
+    def get_ready(self) -> None:
+        """Do what takes a while before the first item is counted in."""
+        self.tallies.get_ready()
 
     def add(self, item: ItemResult) -> None:
         """Count an item in."""

@@ -423,3 +423,41 @@ def test_refusals_of_requests_sent_before_a_pace_was_learnt_do_not_give_it_up(
         answered(5)
         refused(1)
     assert rate._pace is None
+
+
+def sent_within(rate: AdaptiveRate, now: list[float], seconds: float) -> int:
+    """How many requests may go in so many seconds, looked at each millisecond."""
+    sent, end = 0, now[0] + seconds
+    while now[0] < end:
+        while rate.wait(now[0], 0.0) == 0.0:
+            rate.sends(now[0])
+            rate.let(0.0)
+            sent += 1
+        now[0] += 0.001
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("latency", "at_least", "at_most"), [(0.05, 95, 100), (1.0, 300, 330), (0.002, 20, 32)]
+)
+def test_a_run_starts_by_as_many_requests_as_the_first_answer_is_quick(
+    monkeypatch: pytest.MonkeyPatch, latency: float, at_least: int, at_most: int
+):
+    now = [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    for module in ("_adaptive_rate", "_token_bucket"):
+        monkeypatch.setattr(f"rubricate.run.sending.{module}.time", clock)
+    for refused in (False, True):
+        rate = AdaptiveRate()
+        rate.join(Limits(concurrency=1000))
+        rate.let(0.0)
+        now[0] += latency
+        rate.back()
+        rate.accepted(now[0] - latency, Usage(requests=1, seconds=latency))
+        if refused:
+            burst = sent_within(rate, now, 0.001)
+            rate.refused(now[0], None)
+            assert burst <= 20
+            assert sent_within(rate, now, 0.05) <= 16  # 300 a second
+        else:
+            assert at_least <= sent_within(rate, now, latency) <= at_most

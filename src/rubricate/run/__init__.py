@@ -7,10 +7,10 @@ from rubricate._lazy import lazy_door
 if TYPE_CHECKING:
     from rubricate.run._channel import Channel
     from rubricate.run._estimate import Range, RunEstimate, estimate
-    from rubricate.run._executor import OnVerdict
+    from rubricate.run._executor import Listeners, OnVerdict
     from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
     from rubricate.run._progress import Progress
-    from rubricate.run._run import INTERRUPTED, Listeners, run
+    from rubricate.run._run import INTERRUPTED, run
     from rubricate.run.journal import Exchange
     from rubricate.run.results import (
         CACHE_NAME,

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
+from rubricate.run.results import ItemResult, Outcome
 from rubricate.run.sending import (
     Locks,
     RunEnds,
@@ -33,7 +34,7 @@ from rubricate.run.sending import (
     Spending,
 )
 
-__all__ = ["Execution", "OnVerdict"]
+__all__ = ["Execution", "Listeners", "OnVerdict"]
 
 logger = logging.getLogger(__name__)
 OnVerdict = Callable[[Item, str, Verdict], None]
@@ -44,9 +45,29 @@ ASIDE, AHEAD, LATE = 1024, 4, 1024
 """Calls that are under way beyond those that may be in flight, while these wait to be sent again;
 how many times as many are begun to find a prompt that is answered; and how many that failed in an
 earlier run wait for the others at most."""
+ROUNDS = 16
+"""Rounds of the loop in which a request to an address that is near is connected and written."""
 BREATH = 0.01
 """Seconds after which signals and the screen are let in beside judges that never wait."""
 CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told of a run, and of its results.
+
+    Attributes:
+        on_sent: called when the first request is on its way, and little else is to be done.
+        on_item: given every item's result before anybody else.
+        on_end: given the outcome, complete or not, when all items have been given.
+        on_verdict: told of every verdict as soon as it is there; where weights are learnt, when
+            the item's result is. None for nobody.
+    """
+
+    on_sent: Callable[[], None]
+    on_item: Callable[[ItemResult], None]
+    on_end: Callable[[Outcome], None]
+    on_verdict: OnVerdict | None = None
 
 
 class Execution:
@@ -61,7 +82,8 @@ class Execution:
         sender: how the judge reaches models.
         options: what the run is told.
         progress: is kept up to date.
-        on_verdict: told once of every verdict of an item, as soon as it is there; None for nobody.
+        listeners: whose `on_verdict` is told once of every verdict of an item, as soon as it is
+            there.
         stop: ends the execution when it is set.
 
     Attributes:
@@ -76,7 +98,7 @@ class Execution:
         sender: Sender,
         options: RunOptions,
         progress: Progress,
-        on_verdict: OnVerdict | None,
+        listeners: Listeners,
         stop: asyncio.Event,
     ) -> None:
         concurrency, on_progress = options.concurrency, options.tell
@@ -120,14 +142,15 @@ class Execution:
         self._more = asyncio.Event()
         self._progress = progress
         self._on_progress = on_progress
-        self._on_verdict = on_verdict
+        self._on_verdict = listeners.on_verdict
+        self._on_sent = listeners.on_sent
         self._stop = stop
         self._open: dict[int, JudgedItem] = {}
         self._pending = self._all_calls()
         self._first = asyncio.Lock()
         self._flights = SingleFlight()
         self._breathed = time.monotonic()
-        self._tells = on_verdict is not None or logger.isEnabledFor(logging.INFO)
+        self._tells = self._on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
 
     @property
@@ -333,8 +356,17 @@ class Execution:
                 worker.add_done_callback(ended)
                 self._workers.add(worker)
 
+        async def begin_others() -> None:
+            """Begin the other workers when the first one's request is on its way."""
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
+            begin(self._first_workers - 1)
+            await asyncio.sleep(0)
+            self._on_sent()
+
         self._begin = begin
-        begin(max(1, self._first_workers))
+        begin(1)
+        beginning = asyncio.create_task(begin_others())
         stopping = asyncio.create_task(self._stop.wait())
         committing = asyncio.create_task(self._commit_in_time())
         ends: list[asyncio.Future[Any]] = [all_done, stopping, committing]
@@ -348,7 +380,7 @@ class Execution:
                 end.result()
         finally:
             self._begin = lambda more: None
-            tasks = (*self._workers, stopping, committing)
+            tasks = (*self._workers, beginning, stopping, committing)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass
+from dataclasses import replace
 
 from rubricate.dataset import Gradable
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
-from rubricate.run._executor import Execution, OnVerdict
+from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
@@ -24,26 +24,10 @@ from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
-__all__ = ["INTERRUPTED", "Listeners", "run"]
+__all__ = ["INTERRUPTED", "run"]
 
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Who is told of a run's results.
-
-    Attributes:
-        on_item: given every item's result before anybody else.
-        on_end: given the outcome, complete or not, when all items have been given.
-        on_verdict: told of every verdict as soon as it is there; where weights are learnt, when
-            the item's result is. None for nobody.
-    """
-
-    on_item: Callable[[ItemResult], None]
-    on_end: Callable[[Outcome], None]
-    on_verdict: OnVerdict | None = None
 
 
 async def run(
@@ -149,7 +133,7 @@ async def run(
             sender,
             options,
             progress,
-            on_verdict if held is None else None,
+            listeners if held is None else replace(listeners, on_verdict=None),
             stop,
         )
 
