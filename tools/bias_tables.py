@@ -1,4 +1,4 @@
-"""Print the table of docs/judging.md on planted biases, and what is left of them.
+"""Print the table of docs/measurements.md on planted biases, and what is left of them.
 
     python tools/bias_tables.py
 

@@ -3,7 +3,7 @@
     python tools/real_model.py http://localhost:8080/v1 MODEL [--items 10] [--data DATASET]
 
 The items' human labels say how far each way agrees with people. What the server says of a prompt
-that does not fit is tried last. Nothing is cached: every row asks anew. docs/local-models.md has
+that does not fit is tried last. Nothing is cached: every row asks anew. docs/measurements.md has
 the figures of one small model.
 """
 

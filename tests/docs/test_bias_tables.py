@@ -1,4 +1,4 @@
-"""The table of planted biases in docs/judging.md is the one that its tool prints."""
+"""The table of planted biases in docs/measurements.md is the one that its tool prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 def test_the_table_of_planted_biases_is_the_tools_own() -> None:
     tool = runpy.run_path(str(REPOSITORY / "tools" / "bias_tables.py"))
-    page = (REPOSITORY / "docs" / "judging.md").read_text()
+    page = (REPOSITORY / "docs" / "measurements.md").read_text()
     assert tool["HEAD"] in page
     rows = tool["rows"](biases=["first place and MET"], ways=["probability"])
     assert [row in page for row in rows] == [True]

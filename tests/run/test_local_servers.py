@@ -1,6 +1,6 @@
 """Servers of one's own, as llama.cpp and others behave: small contexts, queues, models that run on.
 
-Each test is something that a real server did (docs/local-models.md).
+Each test is something that a real server did (docs/measurements.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Forms of replies, each through every mode of asking: what is one answer is read, else nothing.
 
-The table of docs/judges.md is this one: `read` is what a form leads to where prose may stand before
-an answer, `whole` where a structured format was taken.
+The table of docs/replies.md is this one: `read` is what a form leads to where prose may stand
+before an answer, `whole` where a structured format was taken.
 """
 
 from __future__ import annotations

@@ -18,12 +18,12 @@ from rubricate import Criterion, InputError, Model, Rubric, RubricDataset, RunSt
 from rubricate.dataset import Item
 from rubricate.judge import Completion, ModelJudge, Request
 
-PAGE = Path(__file__).parents[3] / "docs" / "judges.md"
+PAGE = Path(__file__).parents[3] / "docs" / "own-judges.md"
 KEY = "a key that nobody may see"
 
 
 def example() -> Any:
-    """The class that docs/judges.md shows."""
+    """The class that docs/own-judges.md shows."""
     blocks = re.findall(
         r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
