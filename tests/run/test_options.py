@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from platformdirs import user_cache_path
 
 import rubricate
 from rubricate import (
@@ -32,6 +33,7 @@ from rubricate.judge import (
     Completion,
     Endpoint,
     Examples,
+    HTTPModel,
     ModelJudge,
     PromptTemplate,
     PythonModel,
@@ -39,6 +41,9 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions, JudgingOptions, RewardOptions
 from rubricate.rubric import Usage
+from rubricate.run.sending._shares import Report, exchange
+from rubricate.run.sending._sharing import key_name
+from rubricate.run.sending._stores import SQLiteStore, change
 from rubricate.settings import options_of
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -299,6 +304,29 @@ def test_option_tokens_per_minute_paces_a_run(make_dataset):
     assert seconds >= 0.8 * (tokens - 2000) / 2000
 
 
+def test_option_share_limits_leaves_other_processes_their_part(make_dataset, endpoint):
+    def told(value: bytes | None, now: float) -> tuple[bytes, None]:
+        data = json.loads(exchange(value, "other", other, now)[0])
+        data["members"]["other"]["until"] += 60.0
+        return json.dumps(data).encode(), None
+
+    model, other = HTTPModel("m", base_url=endpoint.url), Report(math.inf)
+    path = user_cache_path("rubricate") / "limits.sqlite"
+    change(SQLiteStore(path), key_name(model.endpoint, model.account or ""), told)
+    with pytest.raises(RunStopped, match="greatest time"):
+        rubricate.grade(
+            make_dataset(2),
+            "m",
+            base_url=endpoint.url,
+            requests_per_minute=600.0,
+            max_time=0.5,
+            share_limits="local",
+        )
+    assert endpoint.requests == []
+    rubricate.grade(make_dataset(2), "m", base_url=endpoint.url, share_limits="none")
+    assert len(endpoint.requests) == 4
+
+
 def test_option_requests_per_minute_holds_for_all_runs_in_a_loop(make_dataset, endpoint):
     async def main() -> float:
         begin = time.monotonic()
@@ -445,6 +473,7 @@ def test_option_stop_ends_the_run(make_dataset):
         ({"concurrency": 0}, "concurrency must be at least 1"),
         ({"attempts": 0}, "attempts must be at least 1"),
         ({"requests_per_minute": 0}, "requests per minute must be more than 0"),
+        ({"share_limits": "locl"}, "share_limits must be local or none, found 'locl'"),
         ({"tokens_per_minute": -1}, "tokens per minute must be more than 0"),
         ({"deadline": 0}, "deadline must be more than 0"),
         ({"max_outage": -1}, "outage must be 0 seconds or more"),

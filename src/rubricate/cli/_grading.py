@@ -20,6 +20,7 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
+    limits_shared_at,
     print_estimate,
 )
 from rubricate.cli._progress import ProgressView
@@ -94,6 +95,7 @@ def graded(settings: GradeSettings) -> int:
         GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
         run_dir=run_dir,
         cache=_cache(settings),
+        share_limits=limits_shared_at(settings.share_limits),
     )
     if settings.dry_run:
         from rubricate.grading import estimate_of

@@ -16,6 +16,7 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
+    limits_shared_at,
     print_estimate,
 )
 from rubricate.cli._printing import print_report
@@ -136,7 +137,12 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         **by_name(part(Endpoint, settings)),
     )
     reports.survey(settings.limit)
-    options = replace(part(RunOptions, settings), run_dir=run_dir, cache=cache)
+    options = replace(
+        part(RunOptions, settings),
+        run_dir=run_dir,
+        cache=cache,
+        share_limits=limits_shared_at(settings.share_limits),
+    )
     if settings.dry_run:
         print_estimate(estimate(reports, evaluator.judge, **by_name(options)), settings.json_output)
         return 0

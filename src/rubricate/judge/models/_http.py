@@ -8,6 +8,7 @@ name (a temperature, logprobs) are left out from then on.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 import time
 from collections.abc import Mapping
@@ -130,6 +131,7 @@ class HTTPModel(Model):
         found = access(name, base_url)
         self._url = self.endpoint = found.url
         self._model, self._key, self.key_variable = found.model, found.key, found.key_variable
+        self.account = hashlib.blake2b((self._key or "").encode(), digest_size=16).hexdigest()
         self._proxy = proxy_for(self._url)
         self._secrets = [one for one in (self._key, password(self._proxy)) if one]
         self._long_secrets = [one for one in self._secrets if len(one) >= _NO_WORD]

@@ -104,6 +104,9 @@ class Model:
     Attributes:
         name: what people call it, such as `openai/gpt-4.1-mini`.
         endpoint: what it shares its limits with: models of one endpoint are limited together.
+        account: whose limits at the endpoint these are, such as a hash of the key. Processes that
+            share limits (`share_limits`) share those of one endpoint and account; None for no
+            limits that processes could share.
         repeatable: whether a request that waits far longer than others for its answer may be
             cancelled and sent again, or sent a second time beside it.
         opens_connections: whether each request in flight takes a file descriptor.
@@ -115,6 +118,7 @@ class Model:
 
     name: str
     endpoint: str
+    account: str | None = None
     repeatable: bool = False
     opens_connections: bool = False
     caches_prefixes: bool = False

@@ -16,18 +16,26 @@ It starts at the concurrency that it is given and learns from there:
   time, and more only while answers are that quick.
 - Failures in a row, with no answer between, are an outage: one request at a time is let through to
   see whether it is over, after waits that double.
+
+All rates are those of the whole key. Where several processes share it (`_shares`), each keeps to
+its part of them, and what others were answered counts where the pace is measured.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rubricate.judge import Quota
 from rubricate.rubric import Usage
 from rubricate.run.sending._latency import Latencies
 from rubricate.run.sending._options import Limits
 from rubricate.run.sending._token_bucket import TokenBucket, planned_by, told
+
+if TYPE_CHECKING:
+    from rubricate.run.sending._shares import Report, Share
 
 __all__ = ["AdaptiveRate"]
 
@@ -55,6 +63,8 @@ RECENT, MOST_REFUSED = 10, 6
 """Where so many of so many requests that were sent one after the other were refused, most are: the
 wait that the endpoint asks for is for all, and there is a rate to be learnt. (Before so many were
 sent, half of those that came back are enough. Refusals come back sooner than answers do.)"""
+STALE = 0.5
+"""Seconds for which answers of other processes are reckoned on from what was heard last."""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused, of the
 requests that were sent since it was last learnt."""
@@ -73,6 +83,7 @@ class AdaptiveRate:
         self.latencies = Latencies()
         self.silent_since: float | None = None
         self._runs: list[Limits] = []
+        self._own_rates: tuple[float | None, float | None] = (None, None)
         self._most = 0
         self._descriptors = INFINITE  # requests that there are file descriptors for
         self._in_flight = 0
@@ -96,10 +107,15 @@ class AdaptiveRate:
         self._pace_answers = self._pace_refused = 0
         self._pace_again_at = 0
         self._measured = 0.0
-        self._first_window: tuple[int, float] | None = None
+        self._first_window: tuple[float, float] | None = None
         self._row = self._stuck = 0
         self._pause = FIRST_PAUSE
         self._quick = INFINITE  # seconds: slower answers give no more room
+        # What is shared with other processes, and until when.
+        self._share, self._share_ends = 1.0, INFINITE
+        self._others = _Others()
+        self._let, self._let_tokens = 0, 0.0  # since told
+        self._told = _Told(time.monotonic())
 
     @property
     def is_joined(self) -> bool:
@@ -129,13 +145,21 @@ class AdaptiveRate:
         tokens: list[float] = []
         for run in self._runs:
             most = max(most, run.concurrency)
-            requests += [run.requests_per_minute] if run.requests_per_minute else ()
-            tokens += [run.tokens_per_minute] if run.tokens_per_minute else ()
+            requests += [run.requests_per_minute / 60.0] if run.requests_per_minute else ()
+            tokens += [run.tokens_per_minute / 60.0] if run.tokens_per_minute else ()
         self._most = int(min(most, self._descriptors))
-        self._given = told(self._given, requests)
-        self._tokens = told(self._tokens, tokens)
+        self._own_rates = min(requests, default=None), min(tokens, default=None)
+        self._given = self._part(told(self._given, requests + self._others.requests))
+        self._tokens = self._part(told(self._tokens, tokens + self._others.tokens))
         if not self._started and self._pace is None:
-            self._pace = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+            first = TokenBucket(FIRST_RATE, level=FIRST_BURST, size=FIRST_BURST)
+            self._pace = self._part(first)
+
+    def _part(self, bucket: TokenBucket | None) -> TokenBucket | None:
+        """A bucket of the whole key's, of which this process has its part."""
+        if bucket is not None and bucket.share != self._share:
+            bucket.take(self._share)
+        return bucket
 
     def tokens(self, characters: int) -> float:
         """About how many tokens a request of so many characters will take, with its reply."""
@@ -160,10 +184,18 @@ class AdaptiveRate:
         """Let nothing through for so long."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
-    def wait(self, now: float, tokens: float) -> float:
-        """Seconds until the next request may go; infinite until one in flight is back."""
+    @property
+    def has_places(self) -> bool:
+        """Whether one more request could be in flight."""
         in_flight = self._in_flight
-        if in_flight >= self._most or in_flight >= max(1.0, self._room) + self._stuck:
+        return in_flight < self._most and in_flight < max(1.0, self._room) + self._stuck
+
+    def wait(self, now: float, tokens: float) -> float:
+        """Seconds until the next request may go.
+
+        Infinite until one in flight is back, or a share is heard of.
+        """
+        if not self.has_places or now >= self._share_ends:
             return INFINITE
         wait = self._paused_until - now if self._paused_until else 0.0
         for bucket in (self._given, self._pace, self._planned):
@@ -178,10 +210,12 @@ class AdaptiveRate:
     def let(self, tokens: float) -> None:
         """A request of about so many tokens is in flight."""
         self._in_flight += 1
+        self._let += 1
         for bucket in (self._given, self._pace, self._planned):
             if bucket is not None:
                 bucket.level -= 1.0
         if tokens:
+            self._let_tokens += tokens
             for bucket in (self._tokens, self._planned_tokens):
                 if bucket is not None:
                     bucket.level -= tokens
@@ -273,16 +307,18 @@ class AdaptiveRate:
         return len(self._refused_sent) == MOST_REFUSED and since <= RECENT
 
     def _cut_pace(self, now: float) -> None:
-        elapsed, count = now - self._mark, max(1, self._since_mark)
+        elapsed, count = now - self._mark, self._since_mark + self._others.since_mark(now)
+        is_shut = count < 1.0
+        count = max(1.0, count)
         first = not self._started or self._pace is None
-        if not first:
-            count += self._in_flight - 1  # most of those on the way will be answered
+        if not first:  # most of those on the way will be answered
+            count += self._in_flight + self._others.in_flight - 1
         self._started = True
         if first or self._pace is None:
             elapsed = max(elapsed, 1.0)
             rate, self._first_window = max(FEW, count) / elapsed, (count, elapsed)
             self._measured = 0.0
-        elif self._since_mark == 0:  # nothing gets through, so there is nothing to measure
+        elif is_shut:  # nothing gets through, so there is nothing to measure
             self._pace.level = 0.0
             if self._mostly_refused:
                 self.pause(self._pause)
@@ -298,13 +334,23 @@ class AdaptiveRate:
         else:
             answered = self._pace_answers + self._pace_refused
             if answered >= USELESS_AFTER and self._pace_refused > USELESS_SHARE * answered:
-                self._pace, self._room = None, INFINITE
-                self._pace_again_at = self._answers + 10 * USELESS_AFTER
+                self._room = INFINITE
+                self._give_pace_up()
+                self._told.has_learnt = True
                 return
             self._measured = max(self._measured, count / elapsed)
             rate = max(count / elapsed, 0.5 * self._measured)
-        self._pace = TokenBucket(max(LEAST_RATE, 0.95 * rate), level=0.0)
+        self._begin_pace(max(LEAST_RATE, 0.95 * rate), now)
+        self._told.has_learnt = True
+
+    def _begin_pace(self, rate: float, now: float) -> None:
+        self._pace = self._part(TokenBucket(rate, level=0.0))
         self._mark, self._since_mark = now, 0
+        self._others.mark(now)
+
+    def _give_pace_up(self) -> None:
+        self._pace = None
+        self._pace_again_at = self._answers + 10 * USELESS_AFTER
 
     def timed_out(self, sent: float, answered: int) -> None:
         """A request sent then had no answer in time; so many others were answered meanwhile."""
@@ -317,8 +363,8 @@ class AdaptiveRate:
 
     def planned(self, quota: Quota) -> None:
         """Keep to what the endpoint's headers say is left, from half of the allowance on."""
-        self._planned = planned_by(self._planned, quota.requests, self._in_flight)
-        self._planned_tokens = planned_by(self._planned_tokens, quota.tokens, 0)
+        self._planned = self._part(planned_by(self._planned, quota.requests, self._in_flight))
+        self._planned_tokens = self._part(planned_by(self._planned_tokens, quota.tokens, 0))
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.
@@ -340,6 +386,184 @@ class AdaptiveRate:
         self._stuck = self._in_flight - 1  # sent before; they may take their time to fail
         self._last_cut = now
         self.pause(self._pause)
+
+    # Sharing
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether requests are in flight, or were let through since it was told last."""
+        return self._in_flight > 0 or self._let > 0
+
+    @property
+    def has_share(self) -> bool:
+        """Whether it has its share, or shares with nobody."""
+        return self._share_ends > 0.0
+
+    def tells(self, now: float, *, waits: bool) -> Report:
+        """What other processes are to know; `waits` where requests wait here.
+
+        They know it when `hears` is called.
+        """
+        from rubricate.run.sending._shares import Pace, Report, wanted
+
+        told, pace = self._told, self._pace if self._started else None
+        elapsed = max(0.01, now - told.at)
+        used = max(
+            _used(self._let / elapsed, (self._given, self._pace, self._planned)),
+            _used(self._let_tokens / elapsed, (self._tokens, self._planned_tokens)),
+        )
+        told.used += min(1.0, elapsed) * (used - told.used)
+        rate = None if pace is None else pace.rate
+        told.tells(now, self._answers)
+        self._let, self._let_tokens = 0, 0.0
+        return Report(
+            wants=INFINITE if waits and self.has_places else wanted(told.used, self._others.count),
+            accepted=self._answers - told.answers,
+            in_flight=self._in_flight,
+            requests=self._own_rates[0],
+            tokens=self._own_rates[1],
+            pace=Pace(rate, self._measured, self._started),
+            growth=rate / told.rate if rate and told.rate else 1.0,
+            has_learnt=told.tells_learnt,
+            learnt=told.learnt,
+            wait=self.asked_to_wait,
+        )
+
+    def hears(self, share: Share, now: float) -> None:
+        """Take over what other processes have told."""
+        told, others = self._told, self._others
+        is_new = now >= self._share_ends
+        others.hear(share, now, is_new=is_new)
+        self._share, self._share_ends = share.part, now + share.seconds
+        if share.wait > self.asked_to_wait:
+            self.pause(share.wait)
+            self.asked_until = now + share.wait
+        if share.pace.started and not self._started:
+            self._started, self._pace = True, None
+        is_own = told.tells_learnt or told.has_learnt
+        if share.learnt != told.learnt and not is_own:
+            self._measured, self._first_window = share.pace.measured, None
+            self._last_cut, self._since_cut = now, 0
+            self._pace_answers = self._pace_refused = 0
+            if share.pace.rate is None:
+                self._give_pace_up()
+            else:
+                self._begin_pace(share.pace.rate, now)
+        elif self._started and self._pace is not None and not told.has_learnt and share.pace.rate:
+            self._pace.rate = share.pace.rate
+            self._pace.size = max(1.0, share.pace.rate)
+        self._since_cut += others.more
+        told.heard(share.learnt, self._pace.rate if self._started and self._pace else None)
+        self._agree()
+        for bucket in self._buckets:
+            self._part(bucket)
+            if is_new and share.others:
+                bucket.level = 0.0  # the others have used what it would have had
+
+    def gives_back(self) -> None:
+        """Let nothing through before it has heard of its share."""
+        self._share_ends = 0.0
+
+    def keeps_share(self) -> None:
+        """Go on with the share as it is: there is nobody to tell it anything."""
+        if not self.has_share:
+            self._share = 1.0
+        self._share_ends = INFINITE
+
+    def shares_no_more(self) -> None:
+        """Have all that the key allows, as one process alone."""
+        self._share, self._share_ends, self._others = 1.0, INFINITE, _Others()
+        self._agree()
+        for bucket in self._buckets:
+            self._part(bucket)
+
+    @property
+    def untold(self) -> int:
+        """Requests that were accepted since it was told last."""
+        return self._answers - self._told.answers
+
+    @property
+    def _buckets(self) -> list[TokenBucket]:
+        buckets = (
+            *(self._given, self._pace, self._planned),
+            *(self._tokens, self._planned_tokens),
+        )
+        return [bucket for bucket in buckets if bucket is not None]
+
+
+class _Others:
+    """What is known of other processes that send to the endpoint with the same key.
+
+    Attributes:
+        count: how many there are.
+        in_flight: how many requests of theirs are in flight.
+        more: how many more were accepted than were known before.
+        requests, tokens: a second, the lowest that their users say; an empty list for none.
+    """
+
+    def __init__(self) -> None:
+        self.count = self.in_flight = self.more = 0
+        self.requests: list[float] = []
+        self.tokens: list[float] = []
+        self._accepted = self._rate = self._marked = 0.0
+        self._at = time.monotonic()
+
+    def hear(self, share: Share, now: float, *, is_new: bool) -> None:
+        before = self._accepted
+        if is_new:  # what is counted may have begun anew meanwhile
+            self._marked += share.accepted - before
+        self.more = max(0, round(share.accepted - before)) if not is_new else 0
+        self.count, self.in_flight = share.others, share.in_flight
+        self._accepted, self._rate, self._at = share.accepted, share.rate, now
+        self.requests = [] if share.requests is None else [share.requests]
+        self.tokens = [] if share.tokens is None else [share.tokens]
+
+    def _by(self, now: float) -> float:
+        return self._accepted + self._rate * min(STALE, now - self._at)
+
+    def mark(self, now: float) -> None:
+        """Count from here on."""
+        self._marked = self._by(now)
+
+    def since_mark(self, now: float) -> float:
+        """How many requests of theirs were accepted since then, about."""
+        return max(0.0, self._by(now) - self._marked)
+
+
+class _Told:
+    """What other processes know, from when.
+
+    Attributes:
+        at: when they were told last.
+        answers: how many requests had been accepted.
+        rate: the pace; None where there was none.
+        used: the part of the key's allowances that is used, as of about the last second.
+        learnt: how often the key's pace had been measured.
+        has_learnt: whether it was measured here since.
+        tells_learnt: whether that is being told.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.at = now
+        self.answers = self._tells_answers = 0
+        self.rate: float | None = None
+        self.used = 0.0
+        self.learnt = 0
+        self.has_learnt = self.tells_learnt = False
+
+    def tells(self, now: float, answers: int) -> None:
+        self.at, self._tells_answers = now, answers
+        self.tells_learnt, self.has_learnt = self.tells_learnt or self.has_learnt, False
+
+    def heard(self, learnt: int, rate: float | None) -> None:
+        self.answers, self.learnt, self.rate = self._tells_answers, learnt, rate
+        self.tells_learnt = False
+
+
+def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:
+    """The part of the smallest of these allowances that such a rate takes."""
+    least = min((bucket.rate for bucket in buckets if bucket is not None), default=INFINITE)
+    return rate / least
 
 
 def _first_rate(seconds: float) -> float:

@@ -11,13 +11,18 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from rubricate.judge import Completion
 from rubricate.run.sending._adaptive_rate import AdaptiveRate
 from rubricate.run.sending._latency import Latencies
 from rubricate.run.sending._options import Limits
+
+if TYPE_CHECKING:
+    from rubricate.run.sending._shares import Report, Share
 
 __all__ = ["Limiter", "limiter_of"]
 
@@ -39,6 +44,7 @@ class Limiter:
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
+        self._needs_share: Callable[[], None] | None = None
         self.latencies: Latencies = self.rate.latencies
         if limits is not None:
             self.join(limits)
@@ -61,6 +67,58 @@ class Limiter:
     def is_joined(self) -> bool:
         """Whether a run asks this endpoint now."""
         return self.rate.is_joined
+
+    # Sharing with other processes
+
+    def share(self, needs_share: Callable[[], None] | None) -> None:
+        """Let requests through only by what `hears` says; None to let them through as before.
+
+        `needs_share` is called, in any thread, when a request waits for a share to be heard of.
+        """
+        with self._lock:
+            self._needs_share = needs_share
+            if needs_share is None:
+                self.rate.shares_no_more()
+            else:
+                self.rate.gives_back()
+            self._wake()
+
+    def tells(self) -> Report:
+        """What other processes are to know."""
+        with self._lock:
+            waits = any(not one.is_gone for one in self._waiting)
+            return self.rate.tells(time.monotonic(), waits=waits)
+
+    def hears(self, share: Share) -> None:
+        """Take over what other processes have told."""
+        with self._lock:
+            if self._needs_share is not None:  # has it left meanwhile?
+                self.rate.hears(share, time.monotonic())
+                self._wake()
+
+    def keeps_share(self) -> None:
+        """Go on with the share as it is, where other processes cannot be told."""
+        with self._lock:
+            if self._needs_share is not None:
+                self.rate.keeps_share()
+                self._wake()
+
+    def gives_back(self) -> int | None:
+        """Give the share back; the requests that were accepted since the others were told last.
+
+        None, and nothing is given back, where requests are sent.
+        """
+        with self._lock:
+            if self._needs_share is not None:
+                if not self.is_idle:
+                    return None
+                self.rate.gives_back()
+            return self.rate.untold
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request waits or is on its way, or was since the others were told last."""
+        return not self._waiting and not self.rate.is_busy
 
     # Letting through
 
@@ -151,6 +209,8 @@ class Limiter:
                 first = next((one for one in reversed(self._waiting) if one.may_tell), first)
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
+                if self._needs_share is not None and not self.rate.has_share:
+                    self._needs_share()
                 return
             if wait > 0.0:
                 self._look_again(first.loop, wait, loop)

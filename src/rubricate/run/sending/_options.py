@@ -25,7 +25,8 @@ class Limits(Settings):
     )
     requests_per_minute: float | None = option(
         None,
-        "Requests that the endpoint may be sent in a minute, by all runs of this process together.",
+        "Requests that the endpoint may be sent in a minute, by all runs of this process, and all "
+        "processes that share its limits, together.",
         group="Limits",
         usual="as its answers tell",
         unit="requests a minute",
@@ -38,13 +39,29 @@ class Limits(Settings):
         unit="tokens a minute",
     )
 
+    share_limits: str | bool | None = option(
+        None,
+        "Share the endpoint's limits with other processes: local (those of this user and machine), "
+        "or none.",
+        group="Limits",
+        usual="none; in the shell local",
+        written=str | None,
+    )
+
     def check(self) -> None:
+        if self.share_limits not in (None, True, False, "local", "none"):
+            raise InputError(f"share_limits must be local or none, found '{self.share_limits}'")
         if self.concurrency < 1:
             raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
         for what in ("requests", "tokens"):
             value = getattr(self, f"{what}_per_minute")
             if value is not None and not value > 0:
                 raise InputError(f"the {what} per minute must be more than 0, found {value}")
+
+    @property
+    def shared_at(self) -> str | None:
+        """Where limits are shared; None where they are not."""
+        return "local" if self.share_limits in (True, "local") else None
 
 
 class Budget(Settings):

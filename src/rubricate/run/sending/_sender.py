@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
@@ -23,6 +23,9 @@ from rubricate.run.sending._limiter import Limiter, limiter_of
 from rubricate.run.sending._options import Limits
 from rubricate.run.sending._outgoing import Failures, Outgoing
 from rubricate.run.sending._retries import Retries
+
+if TYPE_CHECKING:
+    from rubricate.run.sending._sharing import Sharing
 
 __all__ = ["ModelKey", "Sender"]
 
@@ -74,6 +77,7 @@ class Sender:
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
         self._given: dict[str, Limits] = {}
+        self._shared: list[tuple[Sharing, Limiter]] = []
         self._chance = random.Random(0)
         self._hedging = Hedging(retries.deadline)
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
@@ -95,7 +99,10 @@ class Sender:
         """Give the endpoints' limits back; they are joined again by the next request."""
         for endpoint, limiter in self._limiters.items():
             limiter.leave(self._given[endpoint])
+        for sharing, limiter in self._shared:
+            sharing.leave(limiter)
         self._limiters.clear()
+        self._shared.clear()
 
     def give_up(self, model: ModelKey, why: str) -> None:
         """Send nothing to a model of which it is known beforehand that it does not answer.
@@ -187,6 +194,12 @@ class Sender:
         limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
         limiter.join(limits)
         self._given[model.endpoint] = limits
+        if limits.shared_at is not None and model.account is not None:
+            from rubricate.run.sending._sharing import key_name, sharing_at
+
+            sharing = sharing_at(limits.shared_at)
+            sharing.join(limiter, key_name(model.endpoint, model.account))
+            self._shared.append((sharing, limiter))
         if bound is not None:
             logger.info("%s", bound)
             self._on_trouble(bound)

@@ -8,29 +8,46 @@ __all__ = ["TokenBucket", "planned_by", "told"]
 
 
 class TokenBucket:
-    """An allowance that fills at a rate, up to what a second brings (at least 1 unit)."""
+    """An allowance that fills at a rate, up to what a second brings (at least 1 unit).
 
-    __slots__ = ("_at", "level", "rate", "size")
+    Attributes:
+        rate: units a second, of all processes that share the allowance.
+        share: this process's part of it, from 0 to 1.
+    """
+
+    __slots__ = ("_at", "level", "rate", "share", "size")
 
     def __init__(self, rate: float, *, level: float, size: float | None = None) -> None:
         self.rate = rate
         self.size = max(1.0, rate) if size is None else size
         self.level = level
+        self.share = 1.0
         self._at = time.monotonic()
 
     def wait(self, now: float, amount: float) -> float:
         """Seconds until there is so much; a full bucket is enough for any amount."""
-        if self.level < self.size:
-            self.level = min(self.size, self.level + (now - self._at) * self.rate)
+        rate, size = self.rate, self.size
+        if self.share != 1.0:
+            rate, size = rate * self.share, max(1.0, size * self.share)
+        if self.level < size:
+            self.level = min(size, self.level + (now - self._at) * rate)
         self._at = now
-        return max(0.0, (min(amount, self.size) - self.level) / self.rate)
+        missing = min(amount, size) - self.level
+        if missing <= 0.0:
+            return 0.0
+        return missing / rate if rate else float("inf")
+
+    def take(self, share: float) -> None:
+        """Have another part of the allowance."""
+        self.share = share
+        self.level = min(self.level, max(1.0, self.size * share))
 
 
-def told(bucket: TokenBucket | None, per_minute: list[float]) -> TokenBucket | None:
+def told(bucket: TokenBucket | None, rates: list[float]) -> TokenBucket | None:
     """The bucket for the lowest of these rates; the one there is where it has that rate."""
-    if not per_minute:
+    if not rates:
         return None
-    rate = min(per_minute) / 60.0
+    rate = min(rates)
     return bucket if bucket and bucket.rate == rate else TokenBucket(rate, level=max(1.0, rate))
 
 

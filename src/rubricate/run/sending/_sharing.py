@@ -1,0 +1,220 @@
+"""Shares the limits of endpoints with other processes, while requests are sent.
+
+One thread a store tells and hears for all endpoints of the process (`_shares`), four times a
+second; nothing of it is done where requests are sent. It sleeps while none are, having given the
+shares back, and ends with the last run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+from platformdirs import user_cache_path
+
+from rubricate.run.sending._limiter import Limiter
+from rubricate.run.sending._shares import Share, exchange, without
+from rubricate.run.sending._stores import SQLiteStore, Store, StoreError, change
+
+__all__ = ["Sharing", "key_name", "sharing_at"]
+
+logger = logging.getLogger(__name__)
+AGAIN = 1.0
+"""Seconds until a store that could not be used is tried again."""
+AT_END = 1.0
+"""Seconds that the end of a run waits for its share to be given back."""
+
+
+class Sharing:
+    """Shares the limits of endpoints with the processes that use the same store.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._members: dict[Limiter, _Member] = {}
+        self._leaving: list[_Member] = []
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._fails = False
+
+    def join(self, limiter: Limiter, name: str) -> None:
+        """Share an endpoint's limits from now on, under a name that tells endpoint and key apart.
+
+        A limiter that was joined several times is to leave as often.
+        """
+        with self._lock:
+            member = self._members.get(limiter)
+            if member is not None:
+                member.runs += 1
+                return
+            self._members[limiter] = _Member(limiter, name)
+        limiter.share(self._news.set)
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="rubricate-limits", daemon=True
+                )
+                self._thread.start()
+        self._news.set()
+
+    def leave(self, limiter: Limiter) -> None:
+        """Share an endpoint's limits no more; its share is given back."""
+        with self._lock:
+            member = self._members[limiter]
+            member.runs -= 1
+            if member.runs:
+                return
+            self._leaving.append(self._members.pop(limiter))
+            thread = None if self._members else self._thread
+        limiter.share(None)
+        self._news.set()
+        if thread is not None:
+            thread.join(AT_END)
+
+    def _work(self) -> None:
+        while True:
+            self._news.clear()
+            with self._lock:
+                members, leaving = [*self._members.values()], self._leaving
+                self._leaving = []
+                if not members and not leaving:
+                    self._store.close()
+                    self._thread = None
+                    return
+            for one in leaving:
+                self._used(one.gives_back)
+            waits = [wait for one in members if (wait := self._seen_to(one)) is not None]
+            if not leaving:
+                self._news.wait(min(waits, default=None))
+
+    def _seen_to(self, member: _Member) -> float | None:
+        """Have a member tell, where it is to; gives the seconds until it is to again."""
+        wait = member.due - time.monotonic()
+        if member.limiter.is_idle and not self._fails:
+            self._used(member.gives_back)
+            return None
+        if wait > 0.0 and not member.is_away:
+            return wait
+        if not self._used(member.tells):
+            member.goes_on()
+        return max(0.0, member.due - time.monotonic())
+
+    def _used(self, use: Callable[[Store], None]) -> bool:
+        """Use the store; whether that went well."""
+        try:
+            use(self._store)
+        except StoreError as error:
+            if not self._fails:
+                logger.warning(
+                    "limits are not shared with other processes for now; this one goes on with the "
+                    "share that it had: %s",
+                    error,
+                )
+            self._fails = True
+            return False
+        if self._fails:
+            logger.warning("limits are shared with other processes again")
+            self._fails = False
+        return True
+
+    def forget(self) -> None:
+        """Be as before the first use, in a forked process.
+
+        The parent's connection is neither used nor closed: it is the parent's as well.
+        """
+        _INHERITED.append(self._store)
+        self._store = self._store.anew()
+        self._members, self._leaving = {}, []
+        self._lock, self._news, self._thread = threading.Lock(), threading.Event(), None
+
+
+class _Member:
+    """An endpoint of this process among the processes that share it.
+
+    Attributes:
+        runs: how many have joined it.
+        due: when it is to tell next (monotonic clock).
+        is_away: whether the others know nothing of it, and it has no share.
+    """
+
+    def __init__(self, limiter: Limiter, name: str) -> None:
+        self.limiter = limiter
+        self.runs = 1
+        self.due = 0.0
+        self.is_away = True
+        self._name = name
+        self._me = secrets.token_hex(8)
+
+    def tells(self, store: Store) -> None:
+        """Tell the others, and hear of them."""
+        report = self.limiter.tells()
+        self.is_away = False
+
+        def told(value: bytes | None, now: float) -> tuple[bytes | None, Share]:
+            return exchange(value, self._me, report, now)
+
+        share = change(store, self._name, told)
+        self.limiter.hears(share)
+        self.due = time.monotonic() + share.again
+
+    def goes_on(self) -> None:
+        """Go on as it is, where nobody can be told."""
+        self.is_away = False
+        self.limiter.keeps_share()
+        self.due = time.monotonic() + AGAIN
+
+    def gives_back(self, store: Store) -> None:
+        """Give the share back, unless a request has come meanwhile."""
+        if self.is_away:
+            return
+        accepted = self.limiter.gives_back()
+        if accepted is None:
+            return
+        self.is_away = True
+
+        def given(value: bytes | None, now: float) -> tuple[bytes | None, None]:
+            return without(value, self._me, accepted, now), None
+
+        change(store, self._name, given)
+
+
+def key_name(endpoint: str, account: str) -> str:
+    """The name under which a key's limits are shared; neither address nor key is in it."""
+    return hashlib.blake2b(f"{endpoint}\n{account}".encode(), digest_size=16).hexdigest()
+
+
+_SHARINGS: dict[str, Sharing] = {}
+_LOCK = threading.Lock()
+_INHERITED: list[Store] = []
+
+
+def sharing_at(where: str) -> Sharing:
+    """The process's sharing of limits at a place: `local`."""
+    path = user_cache_path("rubricate") / "limits.sqlite"
+    with _LOCK:
+        found = _SHARINGS.get(str(path))
+        if found is None:
+            found = _SHARINGS[str(path)] = Sharing(SQLiteStore(path, logger.warning))
+        return found
+
+
+def _begin_anew() -> None:
+    """Share nothing of the parent's, in a forked process."""
+    for one in _SHARINGS.values():
+        one.forget()
+    _LOCK.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_begin_anew
+    )
