@@ -294,9 +294,11 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
     assert (one["clusters"], other["clusters"]) == (12, 3)
     assert one["figures"]["accuracy"] != other["figures"]["accuracy"]
     assert grouped["stratified"]["clusters"] == 3
-    assert "resamples of groups by source" in " ".join(
-        rubricate("trust", "agree", "run", "--groups", "source").stdout.split()
-    )
+    shown = " ".join(rubricate("trust", "agree", "run", "--groups", "source").stdout.split())
+    assert "by leaving out groups by source" in shown
+    assert "Rough intervals, of fewer than 8 groups by source: " in shown
+    assert "Rough" in grouped["few"]
+    assert plain["few"] is None
     run = read_run(tmp_path / "run")
     found = compare_runs(run, run, groups="source")
     assert (found.score.clusters, found.criteria[0].values.clusters) == (3, 3)

@@ -80,7 +80,7 @@ BINARY: dict[str, Any] = {"probabilities": [0.2, 0.9, 0.6], "outcomes": [0, 1, 0
 BOTH = {"groups": [1, 1, 2], "bootstrap": QUICK}
 
 USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "Bootstrap": (stats.Bootstrap, {"resamples": 5, "confidence": 0.9, "method": "bca", "seed": 1}),
+    "Bootstrap": (stats.Bootstrap, {"resamples": 5, "confidence": 0.9, "seed": 1}),
     "IsotonicMap": (stats.IsotonicMap, {"points": (0.1, 0.9), "values": (0.2, 0.7)}),
     "IsotonicMap.fit": (stats.IsotonicMap.fit, BINARY),
     "IsotonicMap()": (stats.IsotonicMap((0.1, 0.9), (0.2, 0.7)), {"probability": 0.5}),

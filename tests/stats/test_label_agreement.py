@@ -229,7 +229,7 @@ def test_unusable_labels_are_refused_in_one_line():
         label_agreement(["A"], ["A"], ordered=True, undecided="wrong")
 
 
-def test_intervals_of_all_figures_match_a_loop_over_scikit_learn():
+def test_intervals_of_clusters_are_near_those_of_a_bootstrap_over_scikit_learn():
     generator = np.random.default_rng(5)
     human = generator.integers(0, 3, 120)
     judge = np.where(generator.random(120) < 0.7, human, generator.integers(0, 3, 120))

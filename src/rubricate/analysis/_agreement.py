@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from rubricate.analysis._agreement_sections import agreement_sections
+from rubricate.analysis._agreement_sections import agreement_sections, few_text
 from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.errors import InputError
@@ -138,8 +138,16 @@ class AgreementReport(Report):
     levels: tuple[LevelAgreement, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
+        data = {**asdict(self), "few": self.few}
         return data if self.levels else {name: data[name] for name in data if name != "levels"}
+
+    @property
+    def few(self) -> str | None:
+        """A warning, where an interval rests on fewer than 8 items or groups of items."""
+        found = {one.name: one.agreement.clusters for one in self.criteria if one.agreement.n > 1}
+        if self.stratified is not None:
+            found["all, stratified"] = self.stratified.clusters
+        return few_text(found, "items" if self.groups is None else f"groups by {self.groups}")
 
     @property
     def calibration_of_all(self) -> Calibration | None:
@@ -187,7 +195,7 @@ def agreement_report(
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
         groups: a field of the items' metadata, such as the document that they come from: items of
             one value are resampled together. Default: each item by itself.
-        bootstrap: how intervals are made. Default: 2,000 resamples, percentile, 95 %.
+        bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
         bootstrapped: of how many criteria with labels, from the first, the figures have such
             intervals; a tree can have a thousand. Default: of all.
 
@@ -414,9 +422,12 @@ def _scores(
 
 
 def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
-    """The bias inside what it can be: an interval of t knows no bounds."""
-    figures = {**found.figures, "bias": found.figures["bias"].within(-most, most)}
-    return replace(found, figures=figures)
+    """Differences inside what they can be: their intervals know no bounds."""
+    figures = {
+        name: found.figures[name].within(-most if name == "bias" else 0.0, most)
+        for name in ("bias", "mae", "rmse", "wasserstein")
+    }
+    return replace(found, figures={**found.figures, **figures})
 
 
 def _criterion(

@@ -27,10 +27,14 @@ from rubricate.views import (
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
 
-__all__ = ["agreement_sections"]
+__all__ = ["agreement_sections", "few_text"]
 
 MOST_ROWS = 60
 """Criteria that are shown unless all are asked for."""
+FEW = 8
+"""With fewer items, or groups of them, an interval is rough."""
+NAMED = 3
+"""Criteria that a warning names."""
 NOTHING = Estimate(None)
 _UNDECIDED = {
     "exclude": "left out",
@@ -60,11 +64,13 @@ def agreement_sections(report: AgreementReport, *, every: bool = False) -> Itera
     hidden = len(report.criteria) + len(report.alone) - len(shown)
     if hidden and not every:
         yield say(f"{hidden} criteria have no row of their own: see --every-criterion")
+    if report.few is not None:
+        yield say(report.few, "warning")
     policy = f"Pairs in which one did not decide: {_UNDECIDED[report.undecided]}."
     how = report.bootstrap
     yield say(
-        f"Intervals: {percent(how.confidence)}, Wilson's for shares, else by "
-        f"{how.resamples} resamples of {_resampled(report.groups)} ({how.method}). "
+        f"Intervals: {percent(how.confidence)}, Wilson's for shares, of the posterior for kappa "
+        f"({how.resamples} draws), else by leaving out {_left_out(report.groups)}. "
         f"{policy} --json has all figures.",
         "quiet",
     )
@@ -130,6 +136,15 @@ def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
         yield say(f"{one.name}: not decided: {told}")
 
 
+def few_text(found: Mapping[str, int], what: str) -> str | None:
+    """A warning of intervals that rest on few items, or groups of them; None where none does."""
+    names = [name for name, clusters in found.items() if clusters < FEW]
+    if not names:
+        return None
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"Rough intervals, of fewer than {FEW} {what}: {', '.join(names[:NAMED])}{more}"
+
+
 def _shown(report: AgreementReport, every: bool) -> Sequence[CriterionAgreement]:
     """The rows: criteria of one pair each are one row, unless all are asked for."""
     if every:
@@ -139,7 +154,7 @@ def _shown(report: AgreementReport, every: bool) -> Sequence[CriterionAgreement]
     return [*several[:MOST_ROWS], *report.alone]
 
 
-def _resampled(groups: str | None) -> str:
+def _left_out(groups: str | None) -> str:
     return "items" if groups is None else f"groups by {groups}"
 
 

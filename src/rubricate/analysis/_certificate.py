@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
+from rubricate.analysis._agreement_sections import few_text
 from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.run.results import CertificateFigures
@@ -95,7 +96,7 @@ class Certificate(Report, _Figures):
     undecided: str
     """What became of pairs in which one did not decide."""
     confidence: float
-    """Of the intervals, which are bootstrapped by item."""
+    """Of the intervals."""
     criteria: dict[str, CertifiedCriterion]
     sha256: str = ""
 
@@ -141,8 +142,11 @@ class Certificate(Report, _Figures):
                 for name, one in self.criteria.items()
             ],
         )
+        few = few_text({name: one.n for name, one in self.criteria.items() if one.n > 1}, "items")
+        if few is not None:
+            yield say(few, "warning")
         yield say(
-            f"Intervals: {percent(self.confidence)}, bootstrapped by item. Pairs in which one did "
+            f"Intervals: {percent(self.confidence)}, by item. Pairs in which one did "
             f"not decide: {self.undecided}.",
             "quiet",
         )
@@ -165,7 +169,7 @@ def certify(
     Args:
         run: a finished run of a labelled dataset.
         undecided: what is done with abstentions and failures; see `label_agreement`.
-        bootstrap: how its intervals are resampled. Default: 2,000 resamples, seed 0.
+        bootstrap: how its intervals are made. Default: 2,000 draws, seed 0.
 
     Raises:
         InputError: the run has no labels, or ended early.

@@ -18,10 +18,9 @@ def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
     undecided: Undecided = "exclude",
     groups: Groups = None,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples for the intervals.")] = 2000,
+    resamples: Annotated[int, typer.Option(help="Draws that an interval is made of.")] = 2000,
     confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
-    bca: Annotated[bool, typer.Option("--bca", help="BCa intervals, not percentiles.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     every_criterion: Annotated[
         bool,
         typer.Option(
@@ -36,7 +35,7 @@ def agree(
     from rubricate.stats import Bootstrap
     from rubricate.views import OnTerminal
 
-    bootstrap = Bootstrap(resamples, confidence, "bca" if bca else "percentile", seed)
+    bootstrap = Bootstrap(resamples, confidence, seed)
     report = agreement_report(
         read_run(run), undecided=undecided_policy(undecided), groups=groups, bootstrap=bootstrap
     )

@@ -60,6 +60,8 @@ class Overview:
     accuracy: Estimate
     kappa: Estimate
     agreement_n: int
+    few: str | None
+    """A warning, where intervals of agreement rest on few items."""
     criteria: tuple[CriterionLine, ...]
     more_criteria: int
     distribution: Plot
@@ -106,6 +108,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
         accuracy=accuracy,
         kappa=kappa,
         agreement_n=n,
+        few=None if report is None else report.few,
         criteria=tuple(
             _line(figures, known[figures.name], rows.get(figures.name, []), report)
             for figures in summary.criteria[:MOST_LINES]

@@ -25,13 +25,13 @@ from rubricate.stats._inputs import (
     named,
     same_length,
 )
+from rubricate.stats._jackknife import jackknife_totals
 from rubricate.stats._labels import LabelAgreement, label_agreement
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
     Groups,
-    bootstrap_totals,
     cluster_indices,
     groups_at,
 )
@@ -70,9 +70,10 @@ def krippendorff_alpha(
     """Krippendorff's alpha of any number of raters, with any ratings missing.
 
     The formula is that of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability"; items
-    with fewer than two ratings count for nothing. The interval resamples items. Over several
-    criteria (`strata`) it is the mean of their alphas, weighted by their numbers of ratings: one
-    alpha of all would count it as agreement that raters know which criterion is met more often.
+    with fewer than two ratings count for nothing. The interval is by leaving items out (the
+    jackknife of Tukey 1958), on the scale of Fisher's z. Over several criteria (`strata`) alpha is
+    the mean of the criteria's, weighted by their numbers of ratings: one alpha of all would count
+    it as agreement that raters know which criterion is met more often.
 
     Args:
         ratings: a row an item, a column a rater, None where there is no rating.
@@ -120,7 +121,14 @@ def krippendorff_alpha(
         alphas = statistic(parts[:, 1:]).reshape(len(totals), count)
         return {"alpha": mean_of_strata(alphas, parts[:, 0].reshape(len(totals), count))}
 
-    found = bootstrap_totals(blocks, statistics, groups=groups, bootstrap=bootstrap)
+    found = jackknife_totals(
+        blocks,
+        statistics,
+        scales={"alpha": "correlation"},
+        groups=groups,
+        bootstrap=bootstrap,
+        corrected=count > 1,
+    )
     return found["alpha"].estimate(NO_SPREAD)
 
 
@@ -224,7 +232,13 @@ def fleiss_kappa(
         return {"kappa": np.where(single, np.nan, kappa)}
 
     contributions = np.column_stack([counts, equal, np.ones(len(counts))])
-    found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
+    found = jackknife_totals(
+        contributions,
+        statistics,
+        scales={"kappa": "correlation"},
+        groups=kept,
+        bootstrap=bootstrap,
+    )
     return found["kappa"].estimate("all ratings are the same")
 
 
@@ -275,7 +289,13 @@ def intraclass_correlation(
         mean = (items - rest) / (items + (raters - rest) / n)
         return {"icc_2_1": np.where(same, np.nan, one), "icc_2_k": np.where(same, np.nan, mean)}
 
-    found = bootstrap_totals(contributions, statistics, groups=kept, bootstrap=bootstrap)
+    found = jackknife_totals(
+        contributions,
+        statistics,
+        scales={"icc_2_1": "correlation", "icc_2_k": "correlation"},
+        groups=kept,
+        bootstrap=bootstrap,
+    )
     return {name: spread.estimate("all ratings are the same") for name, spread in found.items()}
 
 

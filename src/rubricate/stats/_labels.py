@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,13 +24,13 @@ from rubricate.stats._inputs import (
     same_length,
 )
 from rubricate.stats._intervals import share_interval, wilson_interval
+from rubricate.stats._posterior import coefficient_intervals
 from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
     Groups,
     Integers,
-    bootstrap_totals,
-    cells,
+    alone,
     cluster_indices,
 )
 
@@ -39,6 +40,18 @@ Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
 NO_PAIR = "there is no pair in which both decided"
 ONE_LABEL = "both gave one and the same label throughout"
+
+FIGURES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "cohen_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "matthews",
+)
+IN_ORDER = ("linear_kappa", "quadratic_kappa")
+BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
 _WHY = {
     "accuracy": NO_PAIR,
@@ -101,9 +114,11 @@ def label_agreement(
 
     The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
     recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 (Gwet 2008); alpha
-    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals are
-    bootstrapped; those of plain shares (accuracy, precision, recall, error rates) are Wilson's
-    (1927), with groups for the effective number of pairs (see `clustered_share`).
+    (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals of plain
+    shares (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the
+    effective number of pairs (see `clustered_share`). Those of the others are the middle of the
+    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth two pairs, one
+    of agreement and one of disagreement, and for the effective number of pairs, too.
 
     Args:
         judge, human: labels of the same things in the same order; None for no answer.
@@ -137,15 +152,12 @@ def label_agreement(
     number = {name: position for position, name in enumerate(names)}
     kinds = len(names)
     index = np.array([number[t] * kinds + number[g] for g, t in kept], dtype=np.int64)
-    spreads = bootstrap_totals(
-        cells(index, kinds * kinds),
-        lambda totals: _statistics(totals.reshape(-1, kinds, kinds), ordered),
-        groups=None if groups is None else clusters[indices].tolist(),
-        bootstrap=bootstrap,
+    members = clusters[indices]
+    spreads = coefficient_intervals(
+        index, members, kinds, partial(_coefficients, ordered=ordered), bootstrap
     )
     confusion = np.bincount(index, minlength=kinds * kinds).reshape(kinds, kinds)
-
-    members = clusters[indices]
+    values = _shares_of(confusion[None].astype(np.float64))
     by_cluster = _by_cluster(index, members, kinds) if bootstrap is not None else None
     shares = _shares(by_cluster) if by_cluster is not None else {}
 
@@ -158,17 +170,18 @@ def label_agreement(
                 )
             if whole.sum() > 0:
                 return share_interval(part, whole, bootstrap.confidence)
-        return spreads[name].estimate(_WHY[name] if kept else NO_PAIR, *at)
+        why = _WHY[name] if kept else NO_PAIR
+        spread = spreads[name] if name in spreads else alone(values[name][0], None)
+        return spread.estimate(why, *at)
 
-    per_label = [name for name in spreads if spreads[name].value.ndim]
     return LabelAgreement(
         n=len(kept),
         clusters=len(set(clusters[indices].tolist())),
         labels=tuple(names),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
-        figures={name: figure(name) for name in spreads if name not in per_label},
+        figures={name: figure(name) for name in (*FIGURES, *(IN_ORDER if ordered else ()))},
         by_label={
-            label: {name: figure(name, position) for name in per_label}
+            label: {name: figure(name, position) for name in BY_LABEL}
             for position, label in enumerate(names)
         },
         undecided=undecided,
@@ -274,9 +287,17 @@ def _shares(confusion: Floats) -> dict[str, tuple[Floats, Floats]]:
     }
 
 
-def _statistics(confusion: Floats, ordered: bool) -> dict[str, Floats]:
-    statistics = {
-        "accuracy": _confusion.accuracy(confusion),
+def _shares_of(confusion: Floats) -> dict[str, Floats]:
+    """The figures that are plain shares, of tables (b, K, K)."""
+    by_label = _confusion.by_label(confusion)
+    return {"accuracy": _confusion.accuracy(confusion)} | {
+        name: value for name, value in by_label.items() if name != "f1"
+    }
+
+
+def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
+    """The other figures, of tables (b, K, K)."""
+    coefficients = {
         "balanced_accuracy": _confusion.balanced_accuracy(confusion),
         "macro_f1": _confusion.macro_f1(confusion),
         "cohen_kappa": _confusion.cohen_kappa(confusion),
@@ -285,8 +306,9 @@ def _statistics(confusion: Floats, ordered: bool) -> dict[str, Floats]:
             confusion + np.swapaxes(confusion, -1, -2), ordered=ordered
         ),
         "matthews": _confusion.matthews(confusion),
+        "f1": _confusion.by_label(confusion)["f1"],
     }
     if ordered:
-        statistics["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
-        statistics["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)
-    return statistics | _confusion.by_label(confusion)
+        coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
+        coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)
+    return coefficients

@@ -4,34 +4,38 @@ Every statistic here is a function of **totals**: each item contributes a row of
 a cell of a confusion matrix, a product of two scores), and the statistic is computed from the sums
 of these rows. The totals of a resample are then one product of matrices: how often each cluster
 was drawn, times the cluster's own totals. So all statistics of all resamples come from the same
-few array operations, and leaving a cluster out (for BCa) is a subtraction.
+few array operations, and leaving a cluster out (`_jackknife`) is a subtraction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import ndtr, ndtri
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import answers, brief, check_choice, check_share, count_of
+from rubricate.stats._inputs import answers, brief, check_share, count_of
 
 __all__ = [
+    "CHUNK",
     "ROUNDING",
     "Bootstrap",
     "Floats",
     "Groups",
     "Integers",
     "Spread",
+    "Statistics",
+    "alone",
     "bootstrap_totals",
     "cells",
+    "check_bootstrap",
     "cluster_indices",
+    "dense",
     "groups_at",
 ]
 
@@ -51,13 +55,13 @@ CHUNK = 2**17
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How intervals are bootstrapped (Efron 1979; clusters drawn whole: Field and Welsh 2007).
+    """How intervals are made for which there is no formula.
 
     Attributes:
-        resamples: how many resamples are drawn.
+        resamples: how many draws are made, where an interval is made of draws: of the resamples
+            of a bootstrap (Efron 1979; clusters drawn whole: Field and Welsh 2007), or of the
+            posterior distribution of a confusion matrix.
         confidence: the interval's nominal coverage, between 0 and 1.
-        method: `percentile`, or `bca` (bias-corrected and accelerated, Efron 1987), which is
-            better for skewed statistics and leaves each cluster out once for it.
         seed: of the draws; the same seed and data give the same interval.
 
     Raises:
@@ -66,13 +70,11 @@ class Bootstrap:
 
     resamples: int = 2000
     confidence: float = 0.95
-    method: Literal["percentile", "bca"] = "percentile"
     seed: int = 0
 
     def __post_init__(self) -> None:
         count_of(self.resamples, "resamples", 1)
         count_of(self.seed, "seed")
-        check_choice(self.method, "method", "percentile", "bca")
         check_share(self.confidence, "confidence")
 
 
@@ -108,14 +110,12 @@ def cells(index: Integers, size: int) -> Any:
 class Spread:
     """A statistic (of any shape) with its interval, NaN where undefined.
 
-    `defined` is the share of resamples in which it is defined; `no_interval` says why none has an
-    interval, where one was asked for.
+    `no_interval` says why none, or a part, has an interval, where one was asked for.
     """
 
     value: Floats
     low: Floats
     high: Floats
-    defined: Floats
     no_interval: str | None = None
 
     def estimate(self, undefined: str, *at: int) -> Estimate:
@@ -125,14 +125,24 @@ class Spread:
             return Estimate(None, undefined=undefined)
         if np.isfinite(low) and np.isfinite(high):
             return Estimate(value, low, high)
-        return Estimate(value, undefined=self._why(float(self.defined[at])))
+        return Estimate(value, undefined=self.no_interval)
 
-    def _why(self, defined: float) -> str | None:
-        if np.isnan(defined):
-            return self.no_interval
-        if defined < 0.5:
-            return "no interval: the statistic is undefined in most resamples"
-        return "no interval: all resamples gave the same value, or BCa is undefined"
+
+def alone(value: Floats, why: str | None) -> Spread:
+    """A statistic without an interval, and why."""
+    nothing = np.full(np.shape(value), np.nan)
+    return Spread(np.asarray(value), nothing, nothing, why)
+
+
+def check_bootstrap(bootstrap: Any) -> None:
+    """`InputError` unless it is a `Bootstrap` or None."""
+    if not (bootstrap is None or isinstance(bootstrap, Bootstrap)):
+        raise InputError(f"bootstrap must be a Bootstrap or None, found {brief(bootstrap)}")
+
+
+def dense(totals: Any) -> Floats:
+    """An array, of a sparse matrix too."""
+    return np.asarray(totals.toarray() if sparse.issparse(totals) else totals, dtype=np.float64)
 
 
 def bootstrap_totals(
@@ -153,8 +163,7 @@ def bootstrap_totals(
     Returns: a `Spread` a statistic; an interval is there where at least half of the resamples have
     the statistic, and where they are not all the same.
     """
-    if not (bootstrap is None or isinstance(bootstrap, Bootstrap)):
-        raise InputError(f"bootstrap must be a Bootstrap or None, found {brief(bootstrap)}")
+    check_bootstrap(bootstrap)
     clusters = cluster_indices(groups, contributions.shape[0])
     count = int(clusters.max()) + 1 if len(clusters) else 0
     totals = contributions
@@ -165,20 +174,11 @@ def bootstrap_totals(
         values = statistics(whole)
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else "no interval: it needs two clusters or more"
-            return {name: _alone(value[0], why) for name, value in values.items()}
+            return {name: alone(value[0], why) for name, value in values.items()}
         drawn = _collect(statistics, _resampled(totals, count, bootstrap))
-        left_out: dict[str, Floats] = {}
-        if bootstrap.method == "bca":
-            left_out = _collect(statistics, _left_out(totals, whole))
-    spreads = {}
-    for name, value in values.items():
-        spreads[name] = _spread(value[0], drawn[name], left_out.get(name), bootstrap.confidence)
-    return spreads
-
-
-def _alone(value: Floats, why: str | None) -> Spread:
-    nothing = np.full(np.shape(value), np.nan)
-    return Spread(np.asarray(value), nothing, nothing, nothing, why)
+    return {
+        name: _spread(value[0], drawn[name], bootstrap.confidence) for name, value in values.items()
+    }
 
 
 def _collect(statistics: Statistics, chunks: Iterator[Floats]) -> dict[str, Floats]:
@@ -204,43 +204,21 @@ def _product(times: Floats, totals: Any) -> Floats:
     return np.asarray(times @ totals)
 
 
-def _left_out(totals: Any, whole: Floats) -> Iterator[Floats]:
-    """The totals without each cluster in turn."""
-    rows = max(1, CHUNK // totals.shape[1])
-    for begin in range(0, totals.shape[0], rows):
-        part = totals[begin : begin + rows]
-        yield whole - (part.toarray() if sparse.issparse(part) else part)
-
-
-def _spread(value: Floats, drawn: Floats, left_out: Floats | None, confidence: float) -> Spread:
+def _spread(value: Floats, drawn: Floats, confidence: float) -> Spread:
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     shape = np.shape(value)
     drawn = drawn.reshape(len(drawn), -1)
-    low, high, defined = (np.full(drawn.shape[1], np.nan) for _ in range(3))
+    low, high = (np.full(drawn.shape[1], np.nan) for _ in range(2))
+    why = None
     for column, point in enumerate(np.ravel(value)):
         found = drawn[:, column]
         found = found[np.isfinite(found)]
-        defined[column] = len(found) / len(drawn)
-        if not np.isfinite(point) or defined[column] < 0.5:
+        if not np.isfinite(point):
             continue
-        if found.max() - found.min() <= ROUNDING * np.abs(found).max():
-            continue  # no resample differs, which says nothing about other items
-        at = tails
-        if left_out is not None:
-            at = _bca(tails, float(point), found, left_out.reshape(len(left_out), -1)[:, column])
-        if np.isfinite(at).all():
-            low[column], high[column] = np.quantile(found, at)
-    return Spread(
-        np.asarray(value), low.reshape(shape), high.reshape(shape), defined.reshape(shape)
-    )
-
-
-def _bca(tails: Floats, point: float, drawn: Floats, left_out: Floats) -> Floats:
-    """The quantiles that BCa takes instead of the plain ones (Efron 1987, equations 6.6, 7.3)."""
-    below = (np.mean(drawn < point) + np.mean(drawn <= point)) / 2
-    bias = ndtri(below)
-    deviation = left_out.mean() - left_out
-    squares = float((deviation**2).sum())
-    acceleration = float((deviation**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
-    shifted = bias + ndtri(tails)
-    return np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)))
+        if 2 * len(found) < len(drawn):
+            why = "no interval: the statistic is undefined in most resamples"
+        elif found.max() - found.min() <= ROUNDING * np.abs(found).max():
+            why = "no interval: all resamples gave the same value"  # no word on other items
+        else:
+            low[column], high[column] = np.quantile(found, tails)
+    return Spread(np.asarray(value), low.reshape(shape), high.reshape(shape), why)

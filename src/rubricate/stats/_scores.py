@@ -12,7 +12,8 @@ import numpy as np
 from rubricate.stats._agreement import SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_flag, same_length
-from rubricate.stats._intervals import clustered_mean, wilson_interval
+from rubricate.stats._intervals import clustered_mean, clustered_share
+from rubricate.stats._jackknife import Scale, jackknife_totals
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
@@ -20,7 +21,6 @@ from rubricate.stats._resampling import (
     Floats,
     Groups,
     Integers,
-    bootstrap_totals,
     cells,
     groups_at,
 )
@@ -38,6 +38,21 @@ _WHY = {
     "icc_2_k": FEW,
     "krippendorff_alpha": FEW,
     "quadratic_kappa": "both gave one and the same number throughout",
+}
+
+
+SCALES: dict[str, Scale] = {
+    "mae": "size",
+    "rmse": "size",
+    "pearson": "correlation",
+    "spearman": "correlation",
+    "kendall_tau_b": "correlation",
+    "icc_2_1": "correlation",
+    "icc_2_k": "correlation",
+    "krippendorff_alpha": "correlation",
+    "quadratic_kappa": "correlation",
+    "wasserstein": "distance",
+    "ks": "distance",
 }
 
 
@@ -79,9 +94,11 @@ def score_agreement(
     interval distances (Krippendorff 2011); the Wasserstein-1 distance and the Kolmogorov-Smirnov
     distance of the two empirical distributions; quadratic kappa (Cohen 1968).
 
-    Intervals are bootstrapped, but for the bias, which has a t interval, and the two accuracies,
-    which have Wilson's (1927) where there are no groups. That of a distance (`wasserstein`, `ks`)
-    lies high when the distance is small, since resampling adds noise to both sides.
+    The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
+    effective number of pairs, and the others have that of the jackknife (Tukey 1958) with the
+    quantile of t: correlations on the scale of Fisher's z (1921), mean errors on that of their
+    logarithm. The distance (`wasserstein`, `ks`) of two samples of one distribution is above 0, and
+    so its interval lies high where the distributions are nearly the same.
 
     Args:
         judge, human: numbers for the same things in the same order; None where there is none. Such
@@ -109,9 +126,10 @@ def score_agreement(
     kept = groups_at(groups, indices, n)
     distinct, index = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
     pairs = _Pairs(distinct[:, 0], distinct[:, 1], steps=scale)
-    spreads = bootstrap_totals(
+    spreads = jackknife_totals(
         cells(index.reshape(-1), len(distinct)),
         pairs.statistics,
+        scales=SCALES,
         groups=kept,
         bootstrap=bootstrap,
     )
@@ -119,14 +137,15 @@ def score_agreement(
         name: spread.estimate(_WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, spread in spreads.items()
     }
-    if scale and len(x) and groups is None and bootstrap is not None:
+    if scale and len(x) and bootstrap is not None:
         apart = np.abs(x - y)
         for name, hits in (
             ("exact_accuracy", apart < SAME_STEP),
             ("within_one_accuracy", apart <= 1),
         ):
-            count = int(hits.sum())
-            figures[name] = wilson_interval(count, len(x), confidence=bootstrap.confidence)
+            figures[name] = clustered_share(
+                hits.tolist(), groups=kept, confidence=bootstrap.confidence
+            )
     if len(x) and bootstrap is not None:
         differences = [float(difference) for difference in x - y]
         mean = clustered_mean(differences, groups=kept, confidence=bootstrap.confidence)

@@ -14,16 +14,11 @@ from rubricate.stats._agreement import NO_KAPPA, SAME_STEP
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, is_missing, number_of, same_length
 from rubricate.stats._intervals import share_interval
+from rubricate.stats._jackknife import jackknife_totals
 from rubricate.stats._labels import NO_PAIR
 from rubricate.stats._numbers import outcomes
-from rubricate.stats._resampling import (
-    Bootstrap,
-    Floats,
-    Groups,
-    Integers,
-    bootstrap_totals,
-    cluster_indices,
-)
+from rubricate.stats._posterior import coefficient_intervals
+from rubricate.stats._resampling import Bootstrap, Floats, Groups, Integers, cluster_indices
 
 __all__ = ["StratifiedAgreement", "mean_of_strata", "stratified_agreement"]
 
@@ -61,10 +56,14 @@ def stratified_agreement(
 ) -> StratifiedAgreement:
     """The agreement of pairs of several criteria, each with its own chance.
 
-    `stats.stratified` with intervals: kappa's is bootstrapped, the accuracy's is that of
-    `clustered_share`. A kappa of all pairs together (in one confusion matrix) would count it as
-    agreement that both know which criterion is met more often; this one is about 0 for a judge
-    that tosses a coin for each criterion, whatever the shares.
+    `stats.stratified` with intervals: the accuracy's is that of `clustered_share`, kappa's is by
+    leaving clusters out (the jackknife of Tukey 1958, on the scale of Fisher's z, with the quantile
+    of t), around kappa less its bias, which adds up over many small criteria. Of a single criterion
+    it is that of `label_agreement`.
+
+    A kappa of all pairs together (in one confusion matrix) would count it as agreement that both
+    know which criterion is met more often; this one is about 0 for a judge that tosses a coin for
+    each criterion, whatever the shares.
 
     Args:
         judge, human: answers to the same things in the same order: labels, or numbers, which are
@@ -108,12 +107,24 @@ def stratified_agreement(
         kappas = np.where(weights < 2, np.nan, kappas)
         return {"kappa": mean_of_strata(kappas, weights), "each": kappas}
 
-    found = bootstrap_totals(
-        sparse.hstack([of_labels, of_steps], format="csr"),
-        statistics,
-        groups=None if groups is None else clusters.tolist(),
-        bootstrap=bootstrap,
-    )
+    if tables == 1 and not scales:
+        pairs_of = of_labels.tocoo()
+        found = coefficient_intervals(
+            pairs_of.col.astype(np.int64),
+            clusters[pairs_of.row],
+            kinds,
+            lambda drawn: statistics(drawn.reshape(len(drawn), -1)),
+            bootstrap,
+        )
+    else:
+        found = jackknife_totals(
+            sparse.hstack([of_labels, of_steps], format="csr"),
+            statistics,
+            scales={"kappa": "correlation"},
+            groups=None if groups is None else clusters.tolist(),
+            bootstrap=bootstrap,
+            corrected=True,
+        )
     if equal is None:
         hits = np.array([_equal(*pair) for pair in pairs], dtype=np.float64)
     else:
