@@ -419,6 +419,21 @@ def test_option_run_dir_is_made_with_its_parents(make_dataset, tmp_path):
     assert result.run_dir == tmp_path / "a" / "b"
 
 
+def test_option_workers_needs_a_place_that_they_share(make_dataset):
+    pytest.importorskip("ray")
+    with pytest.raises(InputError, match="workers need a journal that they share"):
+        rubricate.grade(make_dataset(1), met, workers=2)  # run/test_workers.py has the rest
+    with pytest.raises(InputError, match="workers must be a number"):
+        rubricate.grade(make_dataset(1), met, workers="two")
+
+
+def test_option_worker_resources_says_what_workers_take(make_dataset):
+    with pytest.raises(InputError, match="worker_resources must be like num_gpus=1"):
+        rubricate.grade(make_dataset(1), met, workers=2, worker_resources="gpus: 1")
+    with pytest.raises(InputError, match="give workers, too"):
+        rubricate.grade(make_dataset(1), met, worker_resources="num_gpus=1")
+
+
 def test_option_results_says_in_which_forms_verdicts_are_written(make_dataset, tmp_path):
     pytest.importorskip("pyarrow")
     rubricate.grade(make_dataset(1), met, run_dir=tmp_path, results="parquet")

@@ -142,6 +142,9 @@ def state(progress: Progress, seconds: float, room: int | None = None) -> str:
         (3, f"{progress.in_flight} in flight"),
         (2, f"{progress.calls / seconds:.1f} calls/s"),
     ]
+    if progress.workers or progress.workers_lost:
+        lost = f" ({progress.workers_lost} died)" if progress.workers_lost else ""
+        parts.append((1, f"{progress.workers} workers{lost}"))
     if tokens:
         parts.append((5, f"{tokens:.0f} tokens/s"))
     if progress.parts or progress.parts_known:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         result_lines,
     )
     from rubricate.run.sending import Budget, Limits, ModelKey, Retries, Sender
+    from rubricate.run.workers import Workers
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 
@@ -55,6 +56,7 @@ __all__ = [
     "Sender",
     "SharedAnswers",
     "Storage",
+    "Workers",
     "estimate",
     "has_journal",
     "result_lines",

@@ -158,6 +158,11 @@ class Execution:
         """Why it ended before all was judged, if that was for its budget."""
         return self._out_of_time or self._spending.reached
 
+    @property
+    def note(self) -> str | None:
+        """A line to be shown beside the results, or None."""
+        return self._stages.note
+
     async def judged(
         self, context: contextvars.Context | None = None
     ) -> AsyncGenerator[JudgedItem]:

@@ -10,6 +10,7 @@ from rubricate.errors import InputError
 from rubricate.rubric import Scoring
 from rubricate.run.journal import check_address
 from rubricate.run.sending import Budget, Limits, Retries
+from rubricate.run.workers import Workers
 from rubricate.settings import Settings, option
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Listening(Settings):
             self.on_progress(progress)
 
 
-class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Listening):
+class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, Listening):
     """All that a run can be told."""
 
     limit: int | None = option(

@@ -26,6 +26,8 @@ class Progress:
         usage: what the calls took.
         saved: what the answers from journal and cache took when they were asked for.
         trouble: the last request that had to be sent again, in words.
+        workers: processes that judge; 0 where the run's own does.
+        workers_lost: how many of them have died, and were started again.
     """
 
     total: int
@@ -41,6 +43,8 @@ class Progress:
     usage: Usage = field(default_factory=Usage)
     saved: Usage = field(default_factory=Usage)
     trouble: str | None = None
+    workers: int = 0
+    workers_lost: int = 0
 
     def count(self, verdict: Verdict) -> None:
         """Count a verdict in."""

@@ -12,7 +12,7 @@ from rubricate.dataset import Gradable
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
-from rubricate.run._executor import Execution, Listeners
+from rubricate.run._executor import Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
@@ -22,6 +22,7 @@ from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Limits, Sender
+from rubricate.run.workers import executing
 from rubricate.settings import part
 
 __all__ = ["INTERRUPTED", "run"]
@@ -67,8 +68,7 @@ async def run(
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
-    people = judge.people
-    on_verdict = listeners.on_verdict
+    people, on_verdict = judge.people, listeners.on_verdict
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -94,6 +94,7 @@ async def run(
         listeners.on_item(found)
         return found
 
+    make_execution = executing(judge, options, storage, calibrate)
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())
@@ -110,7 +111,7 @@ async def run(
             closing(
                 open_journal(
                     storage.journal,
-                    access=storage.access,
+                    access=storage.access if options.workers is None else "driver",
                     fresh=options.fresh,
                     patience=options.max_outage,
                 )
@@ -126,7 +127,7 @@ async def run(
         )
         results = stack.enter_context(folder.begin(plan, storage.journal)) if folder else None
         span = RunSpan(stages.name, dataset.name, progress.total)
-        execution = Execution(
+        execution = make_execution(
             plan,
             stages,
             answers,
@@ -161,7 +162,7 @@ async def run(
                 span.end(
                     Outcome(
                         judge=stages.name,
-                        note=stages.note,
+                        note=execution.note,
                         fingerprint=_fingerprint(judge, calibrate),
                         calibration=None if calibrate is None else calibrate.reference,
                         prompt_version=judge.prompt_version,

@@ -1,0 +1,99 @@
+"""What can be told about workers: how many, where, and what each one takes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rubricate.errors import InputError
+from rubricate.settings import Settings, option
+
+__all__ = ["Fleet", "Workers"]
+
+_FORM = re.compile(r"(?:(?P<count>[0-9]{1,6})(?:@(?!$)|$))?(?P<address>.*)")
+_ADDRESS = re.compile(
+    r"auto|(?:ray://)?[^\s/@:]+:[0-9]{1,5}|(?:ray://)?\[[0-9a-fA-F:]+\]:[0-9]{1,5}"
+)
+_RESOURCE = re.compile(r"([A-Za-z][\w.:-]*)=([0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """How many workers, and where.
+
+    Attributes:
+        count: how many; None for as many as there is room for.
+        address: that of a Ray cluster; None for this machine.
+    """
+
+    count: int | None
+    address: str | None
+
+    @classmethod
+    def parse(cls, given: int | str) -> Fleet:
+        """What is written as `8`, `auto`, `ray://head:10001` or `8@ray://head:10001`.
+
+        Raises:
+            InputError: it is none of these.
+        """
+        found = _FORM.fullmatch(str(given))
+        count = None if found is None or found["count"] is None else int(found["count"])
+        address = None if found is None else found["address"] or None
+        if (count is None and address is None) or count == 0 or isinstance(given, bool):
+            found = None
+        if found is None or (address is not None and not _ADDRESS.fullmatch(address)):
+            raise InputError(
+                "workers must be a number (8: so many on this machine), the address of a Ray "
+                "cluster (ray://host:10001, host:6379, or auto for the one that this machine is "
+                f"in), or both (8@auto); found {given!r}"
+            )
+        return cls(count, address)
+
+
+class Workers(Settings):
+    """Who judges beside the process that was started.
+
+    Raises:
+        InputError: a value is of no form that is known.
+    """
+
+    workers: int | str | None = option(
+        None,
+        "Judge in so many processes, by Ray: 8 on this machine, ray://head:10001 or auto on a "
+        "cluster, 8@auto eight of that.",
+        more="Limits on requests in flight are for each of them.",
+        group="The run",
+        usual="none: this process judges",
+    )
+    worker_resources: str | None = option(
+        None,
+        "What each worker takes of its node: num_gpus=1, num_cpus=0.5, or resources of your own; "
+        "several with commas.",
+        group="The run",
+        usual="num_cpus=1",
+    )
+
+    def check(self) -> None:
+        if self.workers is not None:
+            Fleet.parse(self.workers)
+        elif self.worker_resources is not None:
+            raise InputError("worker_resources says what each worker takes: give workers, too")
+        resources_of(self.worker_resources)
+
+
+def resources_of(given: str | None) -> dict[str, float]:
+    """What a worker takes, by Ray's names; `num_cpus` is there in any case.
+
+    Raises:
+        InputError: it is not written as `num_gpus=1,num_cpus=0.5`.
+    """
+    found = {"num_cpus": 1.0}
+    for one in (given or "").split(",") if given is not None else ():
+        written = _RESOURCE.fullmatch(one.strip())
+        if written is None:
+            raise InputError(
+                f"worker_resources must be like num_gpus=1 or num_cpus=0.5,num_gpus=1; found "
+                f"{given!r}"
+            )
+        found[written[1]] = float(written[2])
+    return found

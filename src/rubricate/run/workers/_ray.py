@@ -1,0 +1,338 @@
+"""Workers as Ray actors: placed on nodes, and started again where one dies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from rubricate.dataset import Item
+from rubricate.errors import InputError, MissingExtraError, RubricateError
+from rubricate.run.workers._options import Fleet, resources_of
+from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
+
+__all__ = ["Crew", "Member"]
+
+logger = logging.getLogger(__name__)
+OBJECTS = 200 << 20
+"""Bytes of shared memory for items on their way on this machine."""
+PATIENCE = 10.0
+"""Seconds in which workers that are told to stop do."""
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_SCHEDULER_EVENTS": "0",
+    "RAY_TQDM": "0",
+    "RAY_DISABLE_IMPORT_WARNING": "1",
+    "RAY_IGNORE_VERSION_MISMATCH": "0",
+}
+"""What keeps Ray from phoning home and from printing."""
+
+
+def _ray() -> Any:
+    """Ray, loaded now.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("workers", "ray") from None
+    return ray
+
+
+class Actor:
+    """A worker in an actor's process. It is opened in the loop of all calls, and anew where Ray has
+    started the process again."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+
+    async def open(self, job: bytes) -> Facts:
+        if self._worker is None:
+            self._worker = Worker(_loaded(job))
+        return self._worker.facts()
+
+    def _opened(self) -> Worker:
+        if self._worker is None:
+            raise WorkerDied("its process was started again")
+        return self._worker
+
+    async def grade(self, items: Sequence[Item]) -> Report:
+        return await self._opened().grade(items)
+
+    async def state(self) -> State:
+        return self._opened().state()
+
+    async def stop(self) -> None:
+        self._opened().stop()
+
+    async def aclose(self) -> None:
+        if self._worker is not None:
+            await self._worker.aclose()
+
+
+def _loaded(job: bytes) -> Job:
+    """The job of a driver, which may have been written with other modules than are here."""
+    import pickle
+    import socket
+
+    try:
+        found: Job = pickle.loads(job)
+    except RubricateError as error:  # such as a key that is not in this node's environment
+        raise InputError(f"on {socket.gethostname()}: {error}") from None
+    except Exception as error:
+        raise InputError(
+            f"the judge cannot be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
+        ) from None
+    return found
+
+
+def _dumped(job: Job) -> bytes:
+    """A job as bytes; what is defined in the user's own script goes with it.
+
+    Raises:
+        InputError: a part of it cannot be sent to another process.
+    """
+    options = replace(
+        job.options, on_progress=None, max_time=None, max_cost=None, run_dir=None, cache=None
+    )
+    job = replace(job, options=options)
+    cloudpickle = _ray().cloudpickle
+    try:
+        found: bytes = cloudpickle.dumps(job)
+    except Exception as error:
+        for name, one in (("judge", job.judge), ("calibration", job.calibrate)):
+            try:
+                cloudpickle.dumps(one)
+            except Exception as cause:
+                text = str(cause).splitlines()[0]
+                raise InputError(
+                    f"the {name} cannot be sent to workers: {type(cause).__name__}: {text}; give "
+                    "one that opens what it needs when it is first asked, or leave workers out"
+                ) from None
+        text = str(error).splitlines()[0]
+        raise InputError(f"the run cannot be sent to workers: {text}") from None
+    return found
+
+
+class Member:
+    """One worker, wherever Ray has placed it.
+
+    Args:
+        actor: Ray's handle.
+        job: what it is given, as a reference of Ray's.
+    """
+
+    def __init__(self, actor: Any, job: Any) -> None:
+        self._actor = actor
+        self._job = job
+
+    async def ready(self) -> Facts:
+        """Where it is, once it is there; to be asked anew after it has died.
+
+        Raises:
+            InputError: it cannot work on the run.
+            WorkerDied: it has died before it was there.
+        """
+        found: Facts = await self._asked("open", self._job, again=True)
+        return found
+
+    async def grade(self, items: Sequence[Item]) -> Report:
+        """Have a block judged.
+
+        Raises:
+            WorkerDied: the worker has died on the way.
+        """
+        found: Report = await self._asked("grade", items)
+        return found
+
+    async def state(self) -> State:
+        """How far it is."""
+        found: State = await self._asked("state")
+        return found
+
+    async def stop(self) -> None:
+        """Have it end what it is at."""
+        await self._asked("stop")
+
+    async def aclose(self) -> None:
+        """Have it write what waits, and let go of its connections."""
+        await self._asked("aclose")
+
+    async def _asked(self, name: str, *args: object, again: bool = False) -> Any:
+        from ray.exceptions import RayError, RayTaskError
+
+        method = getattr(self._actor, name)
+        if again:
+            method = method.options(max_task_retries=-1)
+        try:
+            return await asyncio.wrap_future(method.remote(*args).future())
+        except RayTaskError as error:
+            cause: BaseException = error.cause or error
+            raise cause from None
+        except RayError as error:
+            raise WorkerDied(_cause(error)) from None
+
+
+def _cause(error: Exception) -> str:
+    """Why a worker died, in one line."""
+    text = " ".join(str(error).split())
+    for begin in ("No module named 'rubricate'",):
+        if begin in text:
+            return "rubricate is not installed on one of the nodes"
+    return f"{type(error).__name__}: {text[:200]}"
+
+
+class Crew:
+    """The workers of a run; an asynchronous context manager, which ends them.
+
+    Args:
+        job: what they are given.
+
+    Attributes:
+        members: the workers, those that wait for room among them.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        InputError: the job cannot be sent, or there is no such cluster, or no room in it.
+    """
+
+    def __init__(self, job: Job) -> None:
+        assert job.options.workers is not None
+        self._fleet = Fleet.parse(job.options.workers)
+        self._resources = resources_of(job.options.worker_resources)
+        self._ray = _ray()
+        self._job = _dumped(job)
+        self._is_own = False
+        self.members: list[Member] = []
+
+    async def __aenter__(self) -> Crew:
+        # In a thread: it takes seconds, and in the main one Ray would take the signals.
+        await asyncio.to_thread(self._connect)
+        try:
+            count = await asyncio.to_thread(self._room)
+            self._begin(count)
+        except BaseException:
+            await self._leave()
+            raise
+        return self
+
+    def _connect(self) -> None:
+        ray, address = self._ray, self._fleet.address
+        if ray.is_initialized():  # the user's own, or that of a run beside this one
+            return
+        where: dict[str, Any] = {"address": address}
+        if address is None:
+            assert self._fleet.count is not None
+            needed = {name: self._fleet.count * each for name, each in self._resources.items()}
+            own = {n: v for n, v in needed.items() if n not in ("num_cpus", "num_gpus", "memory")}
+            where = {
+                "address": "local",
+                "num_cpus": math.ceil(needed["num_cpus"]),
+                "resources": own,
+                "object_store_memory": OBJECTS,
+                "include_dashboard": False,
+            }
+        _silence()
+        try:
+            ray.init(
+                **where,
+                namespace=f"rubricate-{os.getpid()}",
+                logging_level=logging.CRITICAL,
+                log_to_driver=False,
+            )
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                ray.shutdown()
+            text = " ".join(str(error).split())[:300]
+            at = "on this machine" if address is None else f"at {address}"
+            raise InputError(f"no workers {at}: Ray says: {text}") from None
+        self._is_own = True
+
+    def _room(self) -> int:
+        """How many workers are begun.
+
+        Raises:
+            InputError: there is room for none.
+        """
+        names = {"num_cpus": "CPU", "num_gpus": "GPU"}
+        needed = {names.get(name, name): each for name, each in self._resources.items() if each}
+        rooms = 0
+        nodes = [one["Resources"] for one in self._ray.nodes() if one["Alive"]]
+        for node in nodes:
+            fits = [math.floor(node.get(name, 0) / each + 1e-9) for name, each in needed.items()]
+            rooms += min(fits, default=self._fleet.count or 1)
+        count = self._fleet.count
+        if not rooms or (self._fleet.address is None and count is not None and rooms < count):
+            wanted = ", ".join(f"{name}={each:g}" for name, each in self._resources.items())
+            there = ", ".join(
+                f"{sum(node.get(name, 0) for node in nodes):g} {name}" for name in needed
+            )
+            raise InputError(
+                f"there is room for {rooms} workers of {wanted}, and not for {count or 'one'}: "
+                f"{'this machine' if self._fleet.address is None else 'the cluster'} has {there}"
+            )
+        if count is not None and rooms < count:
+            logger.warning("%d of %d workers wait for room in the cluster", count - rooms, count)
+        return count or rooms
+
+    def _begin(self, count: int) -> None:
+        ray = self._ray
+        own = dict(self._resources)
+        known = {name: own.pop(name) for name in ("num_cpus", "num_gpus", "memory") if name in own}
+        kind = ray.remote(
+            max_restarts=-1,
+            max_task_retries=0,
+            max_concurrency=16,
+            scheduling_strategy="SPREAD",
+            resources=own,
+            **known,
+        )(Actor)
+        job = ray.put(self._job)
+        self.members = [Member(kind.remote(), job) for _ in range(count)]
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._leave()
+
+    async def _leave(self) -> None:
+        ends = [asyncio.ensure_future(one.aclose()) for one in self.members]
+        if ends:
+            done, waiting = await asyncio.wait(ends, timeout=PATIENCE)
+            for one in waiting:
+                one.cancel()
+            for one in done:
+                one.exception()
+        actors = [member._actor for member in self.members]
+        self.members = []
+        await asyncio.to_thread(self._end, actors)
+
+    def _end(self, actors: Sequence[Any]) -> None:
+        with contextlib.suppress(Exception):
+            for one in actors:
+                self._ray.kill(one)
+            if self._is_own:
+                self._ray.shutdown()
+
+
+def _silence() -> None:
+    """Keep Ray's own messages off the terminal: what matters of them is told as an error."""
+    from ray._private import worker
+
+    # That a worker died is printed whatever `init` is told; this is what does not print it.
+    if hasattr(worker, "_worker_logs_enabled"):
+        worker._worker_logs_enabled = False

@@ -1,0 +1,258 @@
+"""What a worker does: it judges blocks of a run's items with the run's own executor."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, aclosing, closing
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from rubricate._version import __version__
+from rubricate.dataset import Item, Survey, survey_of
+from rubricate.errors import InputError, MissingExtraError
+from rubricate.judge import Judge
+from rubricate.run._calls import Calibrate, Stages
+from rubricate.run._collection import rarer_collections
+from rubricate.run._executor import Execution, Listeners
+from rubricate.run._options import RunOptions
+from rubricate.run._plan import Plan
+from rubricate.run._progress import Progress
+from rubricate.run.journal import Answers, Place, journal_at
+from rubricate.run.results import OpenStorage
+from rubricate.run.sending import Limits, Sender
+from rubricate.settings import part
+
+__all__ = ["Facts", "Job", "Report", "State", "Worker", "WorkerDied", "job_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every worker of a run is given, once.
+
+    Attributes:
+        judge: who grades.
+        options: how. Its budget is the driver's matter, and so is who is told.
+        journal: the run's journal.
+        cache: the answers that runs share; None where the worker cannot reach them.
+        calibrate: maps judges' probabilities.
+        version: that of the driver's rubricate.
+    """
+
+    judge: Judge
+    options: RunOptions
+    journal: Place
+    cache: Place | None = None
+    calibrate: Calibrate | None = None
+    version: str = __version__
+
+
+def job_of(
+    judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
+) -> Job:
+    """What the workers of a run are given.
+
+    Raises:
+        InputError: nothing of the run is kept where they could reach it.
+        MissingExtraError: what runs workers is not installed.
+    """
+    if find_spec("ray") is None:
+        raise MissingExtraError("workers", "ray")
+    if storage.journal is None:
+        raise InputError("workers need a journal that they share: give run_dir, or journal")
+    return Job(judge, options, storage.journal, storage.cache, calibrate)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Where a worker is.
+
+    Attributes:
+        node: the name of its machine.
+        pid: its process.
+    """
+
+    node: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What has come of a block, beside the answers in the journal.
+
+    Attributes:
+        progress: what it took.
+        stopped: why the worker does not go on, in words; None where it does.
+        note: the judge's line to be shown beside the results.
+        warnings: what the worker warned of since its last report.
+    """
+
+    progress: Progress
+    stopped: str | None
+    note: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far a worker is with the blocks that it is at.
+
+    Attributes:
+        under_way: of each block that it is at.
+        trouble: the last request that had to be sent again, in words.
+    """
+
+    under_way: tuple[Progress, ...]
+    trouble: str | None
+
+
+NOBODY = Listeners(lambda: None, lambda item: None, lambda outcome: None)
+"""Who is told of a block by its worker."""
+
+
+class WorkerDied(Exception):
+    """A worker has ended on the way, in words: was killed, ran out of memory, lost its node."""
+
+
+class Worker:
+    """Judges blocks, several at a time; answers go to the journal, and nothing else is kept.
+
+    All blocks share the limits on what is sent.
+
+    Args:
+        job: what is judged, how, and where answers go.
+
+    Raises:
+        InputError: the run cannot be worked on from here; says why.
+        JournalError: the journal cannot be opened.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._check()
+        self._trouble: str | None = None
+        self._stop = asyncio.Event()
+        self._under_way: dict[int, Progress] = {}
+        self._warnings = _Warnings()
+        self._open = ExitStack()
+        with ExitStack() as stack:
+            stack.enter_context(rarer_collections())
+            self._sender = stack.enter_context(
+                Sender(
+                    limits=part(Limits, job.options),
+                    retries=job.options,
+                    on_trouble=self._note_trouble,
+                    goes_on_without=job.judge.goes_on_without,
+                )
+            )
+            journal = stack.enter_context(closing(journal_at(job.journal, "worker")))
+            cache = None
+            if not isinstance(job.cache, Path) or job.cache.is_file():  # else on another machine
+                cache = None if job.cache is None else journal_at(job.cache, "cache")
+            self._answers = stack.enter_context(
+                Answers(
+                    journal,
+                    cache,
+                    reads_cache=not job.options.fresh,
+                    on_trouble=logging.getLogger(__name__).warning,
+                )
+            )
+            self._answers.commit()
+            self._open = stack.pop_all()
+
+    def _check(self) -> None:
+        """Raise `InputError` where this is no process that can work on the run."""
+        node, journal = socket.gethostname(), self._job.journal
+        if self._job.version != __version__:
+            raise InputError(
+                f"rubricate is {__version__} on {node} and {self._job.version} where the run was "
+                "begun: install the same version on every node"
+            )
+        if isinstance(journal, Path) and not journal.is_file():
+            raise InputError(
+                f"{journal}: is not there on {node}; workers on several machines need a journal "
+                "that all reach: --journal postgresql://HOST/DATABASE"
+            )
+
+    def _note_trouble(self, message: str) -> None:
+        self._trouble = message
+
+    def facts(self) -> Facts:
+        """Where it is."""
+        return Facts(socket.gethostname(), os.getpid())
+
+    def state(self) -> State:
+        """How far it is."""
+        trouble, self._trouble = self._trouble, None
+        return State(tuple(map(replace, self._under_way.values())), trouble)
+
+    async def grade(self, items: Sequence[Item]) -> Report:
+        """Judge a block, as far as its answers are not known."""
+        job = self._job
+        plan = Plan(_Block(items), allow_code=True)  # the driver has asked
+        stages = Stages(job.judge, plan, job.calibrate)
+        progress = Progress(total=stages.judgements(plan))
+        execution = Execution(
+            plan, stages, self._answers, self._sender, job.options, progress, NOBODY, self._stop
+        )
+        self._under_way[id(progress)] = progress
+        try:
+            async with aclosing(execution.judged()) as judged:
+                async for _ in judged:
+                    pass
+        finally:
+            del self._under_way[id(progress)]
+        stopped = self._sender.stopped_by or execution.over_budget
+        return Report(
+            progress,
+            None if stopped is None else str(stopped),
+            stages.note,
+            self._warnings.taken(),
+        )
+
+    def stop(self) -> None:
+        """End the blocks that it is at; what is in flight is broken off."""
+        self._stop.set()
+
+    async def aclose(self) -> None:
+        """Let go of journal and connections."""
+        self.stop()
+        self._open.close()
+        await self._job.judge.aclose()
+
+
+class _Block:
+    """Items as a dataset."""
+
+    name: str | None = None
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+
+    def survey(self, limit: int | None = None) -> Survey:
+        return survey_of(self._items)
+
+    def to_grade(self, limit: int | None = None) -> Iterator[Item]:
+        return iter(self._items)
+
+
+class _Warnings(logging.Handler):
+    """Keeps what is warned of, each once, for the driver to tell."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._told: dict[str, bool] = {}
+        logging.getLogger("rubricate").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._told.setdefault(record.getMessage(), False)
+
+    def taken(self) -> tuple[str, ...]:
+        """What has come since this was asked."""
+        new = tuple(text for text, told in self._told.items() if not told)
+        self._told.update(dict.fromkeys(new, True))
+        return new

@@ -1,0 +1,366 @@
+"""Workers: blocks are judged elsewhere, and the run is as if one process had judged them.
+
+Here the workers are in this process; `test_workers_on_ray.py` has real ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubricate
+from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
+from rubricate.dataset import Item
+from rubricate.errors import MissingExtraError
+from rubricate.run.workers import _driving, _ray, _worker
+from rubricate.run.workers._blocks import Blocks, Numbered
+from rubricate.run.workers._options import Fleet, resources_of
+from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
+from rubricate.testing import Rule, ScriptedEndpoint
+
+POISON = "poison"
+
+
+class LocalMember:
+    """A worker in this process; it dies of items that have the word in their text."""
+
+    begun = 0
+
+    def __init__(self, job: Job, deadly: str) -> None:
+        self._job = job
+        self._deadly = deadly
+        self._worker: Worker | None = None
+        self._under_way: set[asyncio.Task[Report]] = set()
+
+    async def ready(self) -> Facts:
+        if self._worker is None:
+            LocalMember.begun += 1
+            self._worker = Worker(self._job)
+        return self._worker.facts()
+
+    async def grade(self, items: list[Item]) -> Report:
+        if self._worker is None:
+            raise WorkerDied("it is dead")
+        task = asyncio.ensure_future(self._worker.grade(items))
+        self._under_way.add(task)
+        if any(self._deadly in one.submission for one in items):
+            for one in self._under_way:
+                one.cancel()
+            self._worker = None
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise WorkerDied("killed") from None
+        finally:
+            self._under_way.discard(task)
+
+    async def state(self) -> State:
+        if self._worker is None:
+            raise WorkerDied("it is dead")
+        return self._worker.state()
+
+    async def stop(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+
+
+class LocalCrew:
+    """Workers in this process, in place of those on Ray."""
+
+    deadly = POISON
+
+    def __init__(self, job: Job) -> None:
+        count = Fleet.parse(job.options.workers or 1).count or 1
+        self.members = [LocalMember(job, self.deadly) for _ in range(count)]
+
+    async def __aenter__(self) -> LocalCrew:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        for member in self.members:
+            if member._worker is not None:
+                await member._worker.aclose()
+
+
+@pytest.fixture(autouse=True)
+def _local(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ray, "Crew", LocalCrew)
+    monkeypatch.setattr(LocalMember, "begun", 0)
+    monkeypatch.setattr(Blocks.__init__, "__defaults__", (4,))
+    monkeypatch.setattr(_worker, "find_spec", lambda name: object())
+
+
+def dataset_of(texts: list[str]) -> RubricDataset:
+    rubric = Rubric([Criterion(name=f"c{n}", requirement=f"Says c{n}") for n in range(2)])
+    dataset = RubricDataset("p", rubric, name="d")
+    for index, text in enumerate(texts):
+        dataset.add_item(text, f"i{index}")
+    return dataset
+
+
+OF_THE_ENDPOINT = ("seconds", "cached_tokens", "saved_cached_tokens", "run_dir")
+
+
+def plain(found: Any) -> Any:
+    """JSON without what the endpoint's clock and cache make of it."""
+    if isinstance(found, dict):
+        return {name: plain(one) for name, one in found.items() if name not in OF_THE_ENDPOINT}
+    return [plain(one) for one in found] if isinstance(found, list) else found
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [plain(json.loads(one)) for one in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def summary(folder: Path) -> Any:
+    return plain(json.loads((folder / "summary.json").read_text()))
+
+
+def both(dataset: RubricDataset, tmp_path: Path, *rules: Rule, **options: Any) -> None:
+    """Grade in this process, and by workers: verdicts, figures and requests are the same."""
+    asked = []
+    with ScriptedEndpoint(rules) as endpoint:
+        for name, workers in (("one", None), ("many", 2)):
+            endpoint.requests.clear()
+            run = {"base_url": endpoint.url, "run_dir": tmp_path / name, **options}
+            rubricate.grade(dataset, "m", workers=workers, **run)
+            asked.append(Counter((one.submission, one.criterion) for one in endpoint.requests))
+    assert lines(tmp_path / "many") == lines(tmp_path / "one")
+    assert summary(tmp_path / "many") == summary(tmp_path / "one")
+    assert asked[0] == asked[1]
+
+
+def test_a_run_by_workers_says_what_one_process_says(tmp_path):
+    unmet = Rule(submission="text 3", criterion="c1", verdict="UNMET")
+    both(dataset_of([f"text {n}" for n in range(30)]), tmp_path, unmet)
+    assert LocalMember.begun == 2
+
+
+def test_equal_items_are_asked_about_once_wherever_they_stand(tmp_path):
+    texts = ["a", "b", "a", "c", "d", "e", "f", "g", "a", "b", "h", "h", "c", "a"]
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 3}
+        result = rubricate.grade(dataset_of(texts), "m", **run)
+    assert len(endpoint.requests) == 2 * len({*texts})
+    assert len(result.items) == len(texts)
+    assert result.usage.requests == len(endpoint.requests)
+
+
+def test_failures_are_those_of_one_process(tmp_path):
+    both(dataset_of([f"text {n}" for n in range(9)]), tmp_path, Rule(criterion="c1", reply="?"))
+
+
+def test_panels_cascades_and_gates_go_through_workers(tmp_path):
+    rubric = Rubric(
+        [
+            Criterion(name="first", requirement="Says first"),
+            Criterion(name="second", requirement="Says second", requires="first"),
+        ]
+    )
+    dataset = RubricDataset("p", rubric, name="d")
+    for index in range(10):
+        dataset.add_item(f"text {index}", f"i{index}")
+    unmet = Rule(submission="text 4", criterion="first", verdict="UNMET")
+    both(dataset, tmp_path, unmet, replicates=3)
+
+
+def test_an_earlier_run_is_gone_on_with_and_what_failed_is_asked_again(tmp_path):
+    dataset = dataset_of([f"text {n}" for n in range(12)])
+    bad = Rule(submission="text 5", reply="?")
+    with ScriptedEndpoint([bad]) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path}
+        rubricate.grade(dataset, "m", limit=8, **run)
+        endpoint.requests.clear()
+        endpoint._rules.clear()
+        result = rubricate.grade(dataset, "m", workers=2, **run)
+        asked = {one.submission for one in endpoint.requests}
+        assert asked == {"text 5", *(f"text {n}" for n in range(8, 12))}
+        assert (result.resumed, result.calls) == (14, 10)
+        LocalMember.begun = 0
+        again = rubricate.grade(dataset, "m", workers=2, **run)
+    assert again.resumed == 24
+    assert LocalMember.begun == 0  # nothing was left for them
+
+
+def test_an_item_of_which_every_worker_dies_is_failed_and_no_other(tmp_path):
+    texts = [f"text {n}" for n in range(20)]
+    texts[7] = f"a {POISON}"
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
+        result = rubricate.grade(dataset_of(texts), "m", **run)
+    failed = [one.id for one in result if any(v.status == "failed" for v in one.criteria.values())]
+    assert failed == [result.items[7].id]
+    error = result.items[7].criteria["c0"].error
+    assert error is not None
+    assert error.kind == "worker"
+    assert "every worker that judged this item died: killed" in error.message
+
+
+def test_where_all_workers_die_all_the_time_the_run_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(LocalCrew, "deadly", "text")
+    dataset = dataset_of([f"text {n}" for n in range(40)])
+    run = {"base_url": "http://127.0.0.1:9/v1", "run_dir": tmp_path, "workers": 2}
+    with pytest.raises(RunStopped, match="workers died 11 times with nothing judged in between"):
+        rubricate.grade(dataset, "m", **run)
+
+
+def test_a_run_by_workers_ends_in_time_and_keeps_what_was_judged(tmp_path):
+    dataset = dataset_of([f"text {n}" for n in range(40)])
+    slow = Rule(submission="text 3", delay=30)
+    with ScriptedEndpoint([slow]) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path}
+        with pytest.raises(RunStopped, match="the greatest time of 1 s is reached") as stopped:
+            rubricate.grade(dataset, "m", workers=2, max_time=1, **run)
+        done = stopped.value.result.calls
+        assert 0 < done <= 80
+        endpoint.requests.clear()
+        endpoint._rules.clear()
+        rubricate.grade(dataset, "m", workers=2, **run)
+        assert len(endpoint.requests) == 80 - done
+
+
+def test_a_refused_key_ends_a_run_by_workers(tmp_path):
+    with ScriptedEndpoint([Rule(status=401)]) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
+        with pytest.raises(RunStopped, match="401"):
+            rubricate.grade(dataset_of(["a", "b"]), "m", **run)
+
+
+def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
+    dataset = dataset_of([f"text {n}" for n in range(40)])
+
+    async def stopped() -> int:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.5, stop.set)
+        with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+            run = {"base_url": endpoint.url, "run_dir": tmp_path, "concurrency": 2}
+            with pytest.raises(RunStopped) as error:
+                await rubricate.agrade(dataset, "m", workers=2, stop=stop, **run)
+        assert error.value.interrupted
+        return error.value.result.calls
+
+    done = asyncio.run(stopped())
+    assert 0 < done < 80
+    assert sum(row["status"] == "judged" for row in lines(tmp_path)) == done
+
+
+def test_progress_counts_workers_and_those_that_died(tmp_path, monkeypatch):
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+    seen = []
+    texts = [f"text {n}" for n in range(20)] + [POISON]
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        rubricate.grade(
+            dataset_of(texts),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path,
+            workers=2,
+            on_progress=lambda now: seen.append((now.done, now.workers, now.workers_lost)),
+        )
+    assert max(workers for _, workers, _ in seen) == 2
+    assert seen[-1][2] >= 1
+    assert len({done for done, _, _ in seen}) > 5  # also within blocks
+    assert max(done for done, _, _ in seen) == 42
+
+
+def test_workers_warn_once(tmp_path, caplog):
+    class Warning_(rubricate.judge.Judge):
+        name = "warns"
+
+        def key(self, item, criterion):
+            return f"warns {item.submission} {criterion.name}"
+
+        async def judge(self, item, criterion, send):
+            import logging
+
+            logging.getLogger("rubricate.test").warning("something is odd")
+            return rubricate.Verdict(criterion.name, "judged", "MET", 1.0)
+
+    rubricate.grade(
+        dataset_of([f"{n}" for n in range(20)]), Warning_(), run_dir=tmp_path, workers=2
+    )
+    told = [one for one in caplog.records if one.name.endswith("_driving")]
+    assert [one.getMessage() for one in told] == ["something is odd"]
+
+
+def test_workers_need_a_journal_that_they_share():
+    with pytest.raises(InputError, match="give run_dir, or journal"):
+        rubricate.grade(dataset_of(["a"]), "m", base_url="http://127.0.0.1:9/v1", workers=2)
+
+
+def test_without_ray_it_is_said_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(_worker, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rubricate\[ray\]'"):
+        rubricate.grade(
+            dataset_of(["a"]), "m", base_url="http://127.0.0.1:9/v1", run_dir=tmp_path, workers=2
+        )
+
+
+def test_a_judge_that_cannot_be_sent_is_named_before_anything_is_asked():
+    pytest.importorskip("ray")
+    lock = threading.Lock()
+
+    def judge(messages: Any) -> str:
+        with lock:
+            return "MET"
+
+    options: Any = rubricate.options.GradingOptions(run_dir="x", workers=2)
+    job = Job(rubricate.judge.named_judge(judge), options, Path("x"))
+    with pytest.raises(InputError, match=r"the judge cannot be sent to workers: TypeError: .*lock"):
+        _ray._dumped(job)
+
+
+@pytest.mark.parametrize(
+    ("given", "fleet"),
+    [
+        (8, Fleet(8, None)),
+        ("8", Fleet(8, None)),
+        ("auto", Fleet(None, "auto")),
+        ("ray://head:10001", Fleet(None, "ray://head:10001")),
+        ("3@auto", Fleet(3, "auto")),
+        ("16@ray://10.0.0.1:10001", Fleet(16, "ray://10.0.0.1:10001")),
+        ("2@[::1]:6379", Fleet(2, "[::1]:6379")),
+    ],
+)
+def test_workers_are_a_number_an_address_or_both(given, fleet):
+    assert Fleet.parse(given) == fleet
+
+
+@pytest.mark.parametrize(
+    "given", [0, -1, "", "0", "eight", "8@", "http://head:1", "ray://head", "@auto", "0@auto"]
+)
+def test_workers_of_another_form_are_refused(given):
+    with pytest.raises(InputError, match="workers must be a number"):
+        Fleet.parse(given)
+
+
+def test_what_a_worker_takes_is_read_from_text():
+    assert resources_of(None) == {"num_cpus": 1.0}
+    assert resources_of("num_gpus=1, num_cpus=.5") == {"num_gpus": 1.0, "num_cpus": 0.5}
+    for wrong in ("", "num_gpus", "num_gpus=-1", "a=1,,b=2"):
+        with pytest.raises(InputError, match="worker_resources must be like"):
+            resources_of(wrong)
+
+
+def numbered(texts: str) -> list[Numbered]:
+    return [Numbered(number, Item(text)) for number, text in enumerate(texts)]
+
+
+def test_blocks_have_equal_items_together_or_at_the_end():
+    blocks = Blocks(lambda: numbered("abaacdeafbggh"), 13, size=4)
+    shown = [[one.item.submission for one in block] for block in blocks.first()]
+    assert shown == [list("abaa"), list("cdef"), list("ggh")]
+    assert [[one.number for one in block] for block in blocks.last()] == [[7, 9]]
+
+
+def test_every_item_is_in_one_block_whatever_is_equal():
+    texts = "".join(chr(97 + n * n % 23) for n in range(500))
+    blocks = Blocks(lambda: numbered(texts), 500, size=7)
+    given = [one.number for part in (blocks.first(), blocks.last()) for b in part for one in b]
+    assert sorted(given) == list(range(500))
