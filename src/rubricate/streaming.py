@@ -30,6 +30,7 @@ from rubricate.run import (
     RunOptions,
     Sender,
     run,
+    shown_in_notebook,
 )
 from rubricate.run.results import Summary, Tallies
 from rubricate.settings import part
@@ -149,6 +150,8 @@ class ResultStream(Stream[ItemResult]):
         if not isinstance(stop, asyncio.Event | None):  # a thread's would block the loop
             raise InputError(f"stop must be an asyncio.Event or None, found {reprlib.repr(stop)}")
         self._closes = list(closes)
+        if sender is None:  # not one of many runs, as of a reward
+            options = shown_in_notebook(options)
         storage = OpenStorage.of(options)
         self._figures = _Figures(storage.folder, with_table=_wants_table(options))
         self._judging: asyncio.Task[None] | None = None

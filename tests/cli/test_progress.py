@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from rubricate._terminal import console
-from rubricate.cli._progress import ProgressView, state
+from rubricate.cli._progress import ProgressView
 from rubricate.rubric import Usage
-from rubricate.run import Progress
+from rubricate.run import Progress, progress_state
 
 HALFWAY = Progress(
     total=200,
@@ -35,16 +35,18 @@ def shown(*, terminal: bool, quiet: bool = False, updates: int = 1) -> str:
 
 
 def test_the_state_has_failures_rates_what_was_saved_and_the_cost():
-    assert state(HALFWAY, 10.0) == (
+    assert progress_state(HALFWAY, 10.0) == (
         "3 failed, 8 in flight, 8.0 calls/s, 3200 tokens/s, 20 not asked again, $0.2500"
     )
-    assert "cost unknown" in state(Progress(total=1, usage=Usage(cost=None)), 1.0)
+    assert "cost unknown" in progress_state(Progress(total=1, usage=Usage(cost=None)), 1.0)
 
 
 def test_the_state_has_the_parts_of_long_documents_read_and_those_that_were_known():
-    assert "parts" not in state(Progress(total=1), 1.0)
-    assert "7 parts of long documents read, " in state(Progress(total=1, parts=7), 1.0) + ", "
-    both = state(Progress(total=1, parts=7, parts_known=40), 1.0)
+    assert "parts" not in progress_state(Progress(total=1), 1.0)
+    assert (
+        "7 parts of long documents read, " in progress_state(Progress(total=1, parts=7), 1.0) + ", "
+    )
+    both = progress_state(Progress(total=1, parts=7, parts_known=40), 1.0)
     assert "7 parts of long documents read (40 more known)" in both
 
 

@@ -7,15 +7,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rubricate._terminal import one_line
+from rubricate.run import Progress, progress_state, time_left
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import BarColumn
     from rich.progress import Progress as Bar
 
-    from rubricate.run import Progress
-
-__all__ = ["ProgressView", "state"]
+__all__ = ["ProgressView"]
 
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
@@ -78,8 +77,8 @@ class ProgressView:
             return
         told, self._told = self._told, trouble
         self._console.print(
-            f"judged {progress.done} of {progress.total}, {state(progress, seconds)}"
-            f"{_left(progress, seconds)}"
+            f"judged {progress.done} of {progress.total}, {progress_state(progress, seconds)}"
+            f"{time_left(progress, seconds)}"
             + (f", {trouble if trouble != told else 'retrying'}" if trouble else ""),
             soft_wrap=True,
         )
@@ -95,7 +94,7 @@ class ProgressView:
         room -= self._bar_column.bar_width
         judging = "judging" if room >= len("judging ") else ""
         room -= len(f"{judging} ") if judging else 0
-        now = state(progress, seconds, room)
+        now = progress_state(progress, seconds, room)
         room -= len(now)
         self._bar.update(
             self._task,
@@ -129,51 +128,7 @@ def _bar(console: Console) -> tuple[Bar, BarColumn]:
     ), bar
 
 
-def state(progress: Progress, seconds: float, room: int | None = None) -> str:
-    """Failures, judgements and tokens a second, and the cost, after so many seconds.
-
-    With `room` for so many characters it is what matters most of that.
-    """
-    seconds = max(seconds, 1e-3)
-    usage = progress.usage
-    tokens = (usage.input_tokens + usage.output_tokens) / seconds
-    parts = [  # with how early each goes where there is no room for all
-        (0, f"{progress.failed} failed"),
-        (3, f"{progress.in_flight} in flight"),
-        (2, f"{progress.calls / seconds:.1f} calls/s"),
-    ]
-    if progress.workers or progress.workers_lost:
-        lost = f" ({progress.workers_lost} died)" if progress.workers_lost else ""
-        parts.append((1, f"{progress.workers} workers{lost}"))
-    if tokens:
-        parts.append((5, f"{tokens:.0f} tokens/s"))
-    if progress.parts or progress.parts_known:
-        known_parts = f" ({progress.parts_known} more known)" if progress.parts_known else ""
-        parts.append((6, f"{progress.parts} parts of long documents read{known_parts}"))
-    if known := progress.resumed + progress.cached:
-        parts.append((4, f"{known} not asked again"))
-    if usage.cost is None:
-        parts.append((1, "cost unknown"))
-    elif usage.cost:
-        parts.append((1, f"${usage.cost:.4f}"))
-    while room is not None and parts and len(_listed(parts)) > room:
-        parts.remove(max(parts))
-    return _listed(parts)
-
-
 def _shortened(trouble: str) -> str:
     """Why requests are sent again, in short: an error that ends the run is told in full then."""
     end = "…" if len(trouble) > LONGEST else ""
     return one_line(f"retrying: {trouble[:LONGEST]}{end}")
-
-
-def _listed(parts: list[tuple[int, str]]) -> str:
-    return ", ".join(text for _, text in parts)
-
-
-def _left(progress: Progress, seconds: float) -> str:
-    """The time left at the pace of the calls so far, in words."""
-    if not progress.calls:
-        return ""
-    left = (progress.total - progress.done) * seconds / progress.calls
-    return f", about {left:.0f} s left" if left < 120 else f", about {left / 60:.0f} min left"

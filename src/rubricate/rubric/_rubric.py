@@ -163,6 +163,11 @@ class Rubric(Document):
 
     # Loading
 
+    def _repr_html_(self) -> str:
+        from rubricate.rubric._html import rubric_html
+
+        return rubric_html(self)
+
     @classmethod
     def from_dict(cls, data: Any) -> Rubric:
         """Build a rubric from loaded JSON or YAML.

@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from rubricate.run._channel import Channel
     from rubricate.run._estimate import Range, RunEstimate, estimate
     from rubricate.run._executor import Listeners, OnVerdict
+    from rubricate.run._notebook import shown_in_notebook
     from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
-    from rubricate.run._progress import Progress
+    from rubricate.run._progress import Progress, progress_state, time_left
     from rubricate.run._run import INTERRUPTED, run
     from rubricate.run.journal import Exchange
     from rubricate.run.results import (
@@ -59,6 +60,9 @@ __all__ = [
     "Workers",
     "estimate",
     "has_journal",
+    "progress_state",
     "result_lines",
     "run",
+    "shown_in_notebook",
+    "time_left",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rubricate.rubric import Usage, Verdict
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "progress_state", "time_left"]
 
 
 @dataclass(slots=True)
@@ -51,3 +51,47 @@ class Progress:
         self.done += 1
         self.failed += verdict.status == "failed"
         self.abstained += verdict.status == "abstained"
+
+
+def progress_state(progress: Progress, seconds: float, room: int | None = None) -> str:
+    """Failures, judgements and tokens a second, and the cost, after so many seconds.
+
+    With `room` for so many characters it is what matters most of that.
+    """
+    seconds = max(seconds, 1e-3)
+    usage = progress.usage
+    tokens = (usage.input_tokens + usage.output_tokens) / seconds
+    parts = [  # with how early each goes where there is no room for all
+        (0, f"{progress.failed} failed"),
+        (3, f"{progress.in_flight} in flight"),
+        (2, f"{progress.calls / seconds:.1f} calls/s"),
+    ]
+    if progress.workers or progress.workers_lost:
+        lost = f" ({progress.workers_lost} died)" if progress.workers_lost else ""
+        parts.append((1, f"{progress.workers} workers{lost}"))
+    if tokens:
+        parts.append((5, f"{tokens:.0f} tokens/s"))
+    if progress.parts or progress.parts_known:
+        known_parts = f" ({progress.parts_known} more known)" if progress.parts_known else ""
+        parts.append((6, f"{progress.parts} parts of long documents read{known_parts}"))
+    if known := progress.resumed + progress.cached:
+        parts.append((4, f"{known} not asked again"))
+    if usage.cost is None:
+        parts.append((1, "cost unknown"))
+    elif usage.cost:
+        parts.append((1, f"${usage.cost:.4f}"))
+    while room is not None and parts and len(_listed(parts)) > room:
+        parts.remove(max(parts))
+    return _listed(parts)
+
+
+def _listed(parts: list[tuple[int, str]]) -> str:
+    return ", ".join(text for _, text in parts)
+
+
+def time_left(progress: Progress, seconds: float) -> str:
+    """The time left at the pace of the calls so far, in words."""
+    if not progress.calls:
+        return ""
+    left = (progress.total - progress.done) * seconds / progress.calls
+    return f", about {left:.0f} s left" if left < 120 else f", about {left / 60:.0f} min left"

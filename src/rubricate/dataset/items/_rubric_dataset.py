@@ -32,8 +32,12 @@ from rubricate.rubric import (
 if TYPE_CHECKING:
     from rubricate.dataset.items._mapping import TargetUse
     from rubricate.dataset.samples import Sample
+    from rubricate.views import Section
 
 __all__ = ["RubricDataset"]
+
+SHOWN = 10
+"""Items that a notebook shows."""
 
 
 @with_one_line_errors
@@ -179,6 +183,35 @@ class RubricDataset:
                 prompt=self.get_item_prompt(index),
                 reference=self.get_item_reference_submission(index),
             )
+
+    # In a notebook
+
+    def _repr_html_(self) -> str:
+        from rubricate.views import as_html
+
+        own = "" if self.rubric is None else self.rubric._repr_html_()
+        return as_html(self._sections()) + own
+
+    def _sections(self) -> Iterator[Section]:
+        """Its first items in a table."""
+        from rubricate.views import Column, Row, Table, opening, say
+
+        name = f"Dataset {self.name}" if self.name else "Dataset"
+        labelled = sum(item.ground_truth is not None for item in self.items)
+        if self.prompt:
+            yield say(opening(self.prompt, 300), "quiet")
+        yield Table(
+            [Column(name, is_text=True) for name in ("item", "description", "submission")],
+            [
+                Row([item.id, item.description, opening(item.submission)])
+                for item in self.items[:SHOWN]
+            ],
+            f"{name}: {len(self.items)} items, {labelled} of them labelled",
+        )
+        if len(self.items) > SHOWN:
+            yield say(f"and {len(self.items) - SHOWN} more items")
+        if any(item.rubric is not None for item in self.items):
+            yield say("Items have rubrics of their own.")
 
     # Items and scores
 

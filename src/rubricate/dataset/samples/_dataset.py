@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataset", "MemoryDataset", "SampleStore"]
 
+SHOWN = 10
+"""Samples that a notebook shows."""
+
 
 class Dataset(Sequence[Sample], abc.ABC):
     """A sequence of samples, with what evaluations do to one."""
@@ -105,6 +108,32 @@ class Dataset(Sequence[Sample], abc.ABC):
                 f"samples share an id: {shown}{more}; give each an id of its own, or auto_id=True",
                 file=self.location,
             )
+
+    def _repr_html_(self) -> str:
+        from rubricate.views import Column, Row, Table, as_html, opening, say
+
+        rows = [
+            Row(
+                [
+                    str(number if sample.id is None else sample.id),
+                    opening(_text(sample.input)),
+                    opening(_text(sample.target)),
+                ]
+            )
+            for number, sample in enumerate(self[:SHOWN], start=1)
+        ]
+        columns = [Column(name, is_text=True) for name in ("sample", "input", "target")]
+        name = f"Dataset {self.name}" if self.name else "Dataset"
+        table = Table(columns, rows, f"{name}: {len(self)} samples")
+        rest = [say(f"and {len(self) - SHOWN} more samples")] if len(self) > SHOWN else []
+        return as_html([table, *rest])
+
+
+def _text(given: Any) -> str:
+    """An input or a target in one text."""
+    if isinstance(given, str):
+        return given
+    return " ".join(str(getattr(part, "text", part)) for part in given)
 
 
 class SampleStore(Protocol):
