@@ -89,7 +89,7 @@ def test_the_columns_of_a_table_by_item_stay(run):
 
 
 def test_every_column_is_documented():
-    page = (Path(__file__).parents[2] / "docs" / "results.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text("utf-8")
     for name in (*VERDICT_COLUMNS, *ITEM_COLUMNS):
         assert f"`{name}`" in page, name
 

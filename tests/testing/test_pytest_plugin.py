@@ -295,8 +295,8 @@ def test_right(assert_rubric):
 
 
 def test_the_page_about_it_tells_the_truth(pytester, endpoint):
-    page = (Path(__file__).parents[2] / "docs" / "pytest.md").read_text("utf-8")
-    (source,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text("utf-8")
+    source, *_ = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     pytester.makepyfile(source)
     done = pytester.runpytest_inprocess("--rubric-judge", "m", "--rubric-base-url", endpoint.url)
     done.assert_outcomes(passed=2, failed=1)

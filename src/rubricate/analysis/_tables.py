@@ -111,7 +111,7 @@ Row = dict[str, Any]
 class Tabular:
     """Verdicts that can be had as a table of one row a verdict, or of one row an item.
 
-    The columns are the same in every form, and stable: `docs/results.md` lists them. What is
+    The columns are the same in every form, and stable: `docs/run-folder.md` lists them. What is
     missing (the value of a failed verdict, a label that nobody gave) is empty, never 0.
     """
 
