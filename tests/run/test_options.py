@@ -548,6 +548,16 @@ def test_option_journal_keeps_the_answers_in_a_database(make_dataset, tmp_path, 
         rubricate.grade(make_dataset(1), "m", journal="mysql://host/db")
 
 
+def test_option_shard_judges_a_part_and_the_rest_is_judged_elsewhere(
+    make_dataset, tmp_path, endpoint
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    parts = [rubricate.grade(make_dataset(40), "m", shard=f"{k}/3", **options) for k in (1, 2, 3)]
+    assert sum(part.calls for part in parts) == 80
+    assert all(0 < part.calls < 80 for part in parts)
+    assert rubricate.grade(make_dataset(40), "m", **options).calls == 0
+
+
 def test_option_cache_shares_answers_between_runs(make_dataset, tmp_path, endpoint):
     options = {"base_url": endpoint.url, "cache": tmp_path / "new" / "folder"}
     assert rubricate.grade(make_dataset(1), "m", **options).calls == 2

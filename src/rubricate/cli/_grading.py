@@ -54,7 +54,7 @@ from rubricate.judge import (
 )
 from rubricate.options import GradingOptions, JudgeOptions
 from rubricate.rubric import Criterion, Rubric
-from rubricate.run import INTERRUPTED, RunFolder, RunOptions
+from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
 from rubricate.run.results import Summary
 from rubricate.settings import by_name, options_of, part
 from rubricate.streaming import stream_of
@@ -87,6 +87,7 @@ def graded(settings: GradeSettings) -> int:
         found = dataset.survey(settings.limit)
     except InputError as error:
         raise error.within(file=settings.data) from None
+    _check_shard(settings)
     if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
         check_criteria(settings, _criteria(dataset, found, settings.limit))
     chosen = _run_dir(settings, found.rubric)
@@ -110,12 +111,19 @@ def graded(settings: GradeSettings) -> int:
     certificate = None if settings.certificate is None else _certificate(settings.certificate)
     summary = asyncio.run(_graded(settings, dataset, judge, options, chosen, notes))
     chosen.claim()
+    if options.part is not None:
+        run_dir = shard_folder(run_dir, options.part)
     if certificate is not None:
         summary = _checked(summary, certificate, settings, run_dir)
     if gate := gate_of(settings, summary):
         summary = summary.model_copy(update={"quality_gate": gate})
         RunFolder(run_dir).write_summary(summary.to_dict())
     _show(summary, settings)
+    if options.part is not None and not summary.stopped:
+        notes.print(
+            f"This is shard {options.part} alone, in {run_dir}. When all are done, the same "
+            "command without --shard puts them together, and asks only for what failed."
+        )
     if waiting := summary.errors.get(ESCALATED):
         notes.print(
             f"{waiting} verdicts wait for people in {_listed(settings.escalate_to)[-1]}: label its "
@@ -133,6 +141,16 @@ def graded(settings: GradeSettings) -> int:
     what = "; ".join(summary.certificate.differences)
     sys.stderr.write(f"Certificate {summary.certificate.file} does not hold: {what}\n")
     return ExitCode.NOT_CERTIFIED
+
+
+def _check_shard(settings: GradeSettings) -> None:
+    """Raise `InputError` where a shard is to be held to what is said of the whole."""
+    for name in ("certificate", "fail_under", "fail_if_lower_bound_under"):
+        if settings.shard is not None and getattr(settings, name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} is about all items: give it without --shard, when "
+                "the shards are put together"
+            )
 
 
 def _certificate(file: str) -> Certificate:

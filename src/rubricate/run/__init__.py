@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
     from rubricate.run._progress import Progress, progress_state, time_left
     from rubricate.run._run import INTERRUPTED, run
+    from rubricate.run._shards import Shard
     from rubricate.run.journal import Exchange
     from rubricate.run.results import (
         CACHE_NAME,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         RunFolder,
         has_journal,
         result_lines,
+        shard_folder,
     )
     from rubricate.run.sending import Budget, Limits, ModelKey, Retries, Sender
     from rubricate.run.workers import Workers
@@ -55,6 +57,7 @@ __all__ = [
     "RunFolder",
     "RunOptions",
     "Sender",
+    "Shard",
     "SharedAnswers",
     "Storage",
     "Workers",
@@ -63,6 +66,7 @@ __all__ = [
     "progress_state",
     "result_lines",
     "run",
+    "shard_folder",
     "shown_in_notebook",
     "time_left",
 ]

@@ -180,7 +180,7 @@ async def estimate(
     only_failed = options.retry_failed
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
-    plan = Plan(dataset, options.limit, allow_code=options.allow_code)
+    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     stages, documents = Stages(judge, plan, calibrate), DocumentWork()
     known, further = 0, 0  # judgements, the latter beyond one a judge of the first stage
     with ExitStack() as stack:

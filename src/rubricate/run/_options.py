@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rubricate.errors import InputError
 from rubricate.rubric import Scoring
+from rubricate.run._shards import Shard
 from rubricate.run.journal import check_address
 from rubricate.run.sending import Budget, Limits, Retries
 from rubricate.run.workers import Workers
@@ -16,7 +17,7 @@ from rubricate.settings import Settings, option
 if TYPE_CHECKING:
     from rubricate.run._progress import Progress
 
-__all__ = ["Listening", "Planning", "RunOptions", "SharedAnswers", "Storage"]
+__all__ = ["Listening", "Planning", "RunOptions", "Sharding", "SharedAnswers", "Storage"]
 
 
 class Planning(Settings):
@@ -92,6 +93,31 @@ class Storage(SharedAnswers):
             raise InputError("fresh and retry_failed exclude each other: give one of them")
 
 
+class Sharding(Settings):
+    """Which part of a run a process judges, where several processes share its journal.
+
+    Raises:
+        InputError: it is no part of anything, or excludes another option.
+    """
+
+    shard: str | None = option(
+        None,
+        "Judge only part K of N, written K/N; other processes judge the others.",
+        more="They share the journal: a database, or on one machine the file in the run folder. "
+        "The same call without it then puts the results of all together.",
+        group="The run",
+    )
+
+    def check(self) -> None:
+        if self.shard is not None:
+            Shard.parse(self.shard)
+
+    @property
+    def part(self) -> Shard | None:
+        """The part; None for the whole run."""
+        return None if self.shard is None else Shard.parse(self.shard)
+
+
 class Listening(Settings):
     """Who is told how far a run is."""
 
@@ -105,8 +131,12 @@ class Listening(Settings):
             self.on_progress(progress)
 
 
-class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, Listening):
-    """All that a run can be told."""
+class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, Sharding, Listening):
+    """All that a run can be told.
+
+    Raises:
+        InputError: two of the options exclude each other.
+    """
 
     limit: int | None = option(
         None,
@@ -135,3 +165,15 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, L
         group="What is graded",
         usual="model, system",
     )
+
+    def check(self) -> None:
+        if self.shard is not None and self.fresh:
+            raise InputError(
+                "fresh and shard exclude each other: several processes cannot all begin the run "
+                "anew; choose another run folder, or run it once with fresh and without shard"
+            )
+        if self.shard is not None and self.workers is not None:
+            raise InputError(
+                "workers and shard exclude each other: workers are given their parts by the "
+                "process that starts them; give one of them"
+            )

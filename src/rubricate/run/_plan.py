@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubricate.dataset import Gradable, Item
+from rubricate.dataset import Gradable, Item, survey_of
 from rubricate.errors import InputError
+from rubricate.run._shards import Shard
 
 __all__ = ["Plan", "author_of"]
 
@@ -17,6 +18,8 @@ LONGEST_NAME = 100
 
 class Plan:
     """The items of a dataset, the first `limit` of them if a limit is given. Holds none of them.
+
+    Of a shard there may be none; what is checked, and the rubric, are those of the whole.
 
     Attributes:
         items: how many items there are.
@@ -33,7 +36,12 @@ class Plan:
     """
 
     def __init__(
-        self, dataset: Gradable, limit: int | None = None, *, allow_code: bool = False
+        self,
+        dataset: Gradable,
+        limit: int | None = None,
+        *,
+        allow_code: bool = False,
+        shard: Shard | None = None,
     ) -> None:
         if limit is not None and limit < 1:
             raise InputError(f"the limit must be at least 1, found {limit}")
@@ -55,9 +63,14 @@ class Plan:
         self.gated = found.gated
         self._dataset = dataset
         self._limit = limit
+        self._shard = shard
+        if shard is not None:
+            part = survey_of(self)
+            self.items, self.verdicts, self.asked = part.items, part.verdicts, part.asked
 
     def __iter__(self) -> Iterator[Item]:
-        return self._dataset.to_grade(self._limit)
+        items, shard = self._dataset.to_grade(self._limit), self._shard
+        return items if shard is None else (item for item in items if shard.has(item))
 
 
 def author_of(item: Item, key: str | None) -> str | None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, aclosing, closing
 from dataclasses import replace
 
 from rubricate.dataset import Gradable
+from rubricate.errors import InputError
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
@@ -62,13 +63,13 @@ async def run(
         InputError: the dataset cannot be graded; nothing has been sent.
     """
     begin = time.perf_counter()
-    plan = Plan(dataset, options.limit, allow_code=options.allow_code)
+    plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     rules = scoring_rules(plan, options)
     limits, folder = part(Limits, options), storage.folder
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
-    people, on_verdict = judge.people, listeners.on_verdict
+    people, on_verdict = _people(judge, options), listeners.on_verdict
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -111,7 +112,7 @@ async def run(
             closing(
                 open_journal(
                     storage.journal,
-                    access=storage.access if options.workers is None else "driver",
+                    access=storage.access,
                     fresh=options.fresh,
                     patience=options.max_outage,
                 )
@@ -125,7 +126,7 @@ async def run(
                 on_trouble=trouble,
             )
         )
-        results = stack.enter_context(folder.begin(plan, storage.journal)) if folder else None
+        results = storage.begin(plan, stack)
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = make_execution(
             plan,
@@ -186,6 +187,20 @@ async def run(
                     )
                 )
             )
+
+
+def _people(judge: Judge, options: RunOptions) -> People | None:
+    """The people who judge, if there are any.
+
+    Raises:
+        InputError: several processes would write the file that they label.
+    """
+    if judge.people is not None and options.shard is not None:
+        raise InputError(
+            "shards cannot escalate to people, whose file they would all write: leave that file "
+            "out, and name it when the shards are put together"
+        )
+    return judge.people
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:

@@ -191,6 +191,9 @@ class Server:
             return
         run = _number(connection, name)
         self._take(connection, run, "is grading all of", shared=True, again=again)
+        connection.execute(
+            "SELECT pg_advisory_lock_shared(%s)", (_number(connection, name, f"of {access.of}"),)
+        )
         own = _number(connection, name, f"shard {access}")
         self._take(connection, own, f"has shard {access} of", again=again)
 
@@ -273,11 +276,11 @@ class Server:
     ) -> None:
         """Say in how many shards a run is judged; refused while others have it in another number.
 
-        One item would be in two of them.
+        One item would be in two of them. Who has a shard has the lock of their number, too.
         """
         (others,) = connection.execute(
             f"SELECT count(*) FROM pg_locks WHERE {_HELD} AND pid <> pg_backend_pid()",
-            _halves(_number(connection, self.place.run or "")),
+            _halves(_number(connection, self.place.run or "", f"of {shards}")),
         ).fetchone()
         if others:
             raise JournalError(

@@ -34,7 +34,7 @@ INTERVAL = 0.2
 AT_ONCE = 500
 """Keys that are looked up together."""
 PATIENCE = {False: 0.5, True: 5.0}
-"""Seconds to wait for another process, by whether several may have the file at once."""
+"""Seconds to wait for another process that has the file, by whether several may have it."""
 _FORMAT = 3
 _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
@@ -89,7 +89,7 @@ class SQLiteJournal:
         try:
             if not path.exists():
                 path.touch(mode=0o600)
-            patience = PATIENCE[self._has_others]
+            patience = PATIENCE[self._is_cache]
             self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
@@ -131,6 +131,8 @@ class SQLiteJournal:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
         run("COMMIT")
+        if self._has_others:
+            run(f"PRAGMA busy_timeout={1000 * PATIENCE[True]:.0f}")
         if found and not self._has_others and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError(_MALFORMED)
         return bool(found)

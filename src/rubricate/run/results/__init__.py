@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         journal_in,
         journal_place,
         result_lines,
+        shard_folder,
     )
     from rubricate.run.results._gates import CALLS_SAVED, GateFigures
     from rubricate.run.results._quality_gate import (
@@ -149,6 +150,7 @@ __all__ = [
     "result_lines",
     "same",
     "scores_by_tag",
+    "shard_folder",
     "short_metadata",
     "short_tags",
     "stratum_of",

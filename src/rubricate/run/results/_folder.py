@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +20,9 @@ from rubricate._files import Replacement, not_written, user_path, write_text
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
-from rubricate.run._options import Storage
+from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
+from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Place, remembered, to_json
 from rubricate.run.results._results import ItemResult
 
@@ -36,6 +38,7 @@ __all__ = [
     "journal_in",
     "journal_place",
     "result_lines",
+    "shard_folder",
 ]
 
 JOURNAL_NAME = "journal.sqlite"
@@ -46,6 +49,7 @@ JOURNAL_NAMES = (JOURNAL_NAME, ADDRESS_NAME)
 CACHE_NAME = "cache.sqlite"
 REPORT_NAME = "report.json"
 """The figures of a run that was about more than grading."""
+_SHARD_FOLDER = re.compile(r"shard-[0-9]+-of-[0-9]+")
 BUFFER = 1 << 18
 """Bytes of results that are written at once: every answer is in the journal already."""
 
@@ -76,15 +80,8 @@ class RunFolder:
                 file=self.path,
             ) from None
 
-    def begin(self, plan: Plan, journal: Place | None) -> ResultsFile:
-        """Write what is asked, take away the figures of an earlier run, and open the results.
-
-        Args:
-            plan: what is asked.
-            journal: where the answers are; a database's address is noted, without its password.
-        """
-        if isinstance(journal, Database):
-            write_text(self.path / ADDRESS_NAME, f"{remembered(journal)}\n")
+    def begin(self, plan: Plan) -> ResultsFile:
+        """Write what is asked, take away the figures of an earlier run, and open the results."""
         with Replacement(self.rubric, private=True) as file:
             for part in _rubrics(plan):
                 file.write(part.encode())
@@ -107,7 +104,7 @@ class OpenStorage:
     """Where a run keeps what, made and tried as far as it is on this machine; None for nowhere.
 
     Attributes:
-        folder: the run folder.
+        folder: where the results go: the run folder, or that of a shard in it.
         journal: where the journal is.
         cache: where the answers are that runs share.
         access: how this process has the journal.
@@ -122,10 +119,40 @@ class OpenStorage:
     access: Access = "alone"
 
     @classmethod
-    def of(cls, storage: Storage) -> OpenStorage:
+    def of(cls, options: RunOptions) -> OpenStorage:
         """Make what the options name."""
-        folder = None if storage.run_dir is None else RunFolder(storage.run_dir)
-        return cls(folder, journal_place(storage), _made(cache_place(storage.cache)))
+        folder = None if options.run_dir is None else RunFolder(options.run_dir)
+        journal, cache = journal_place(options), _made(cache_place(options.cache))
+        shard = options.part
+        if shard is None:
+            access: Access = "alone" if options.workers is None else "driver"
+            return cls(folder, journal, cache, access)
+        if journal is None:
+            raise InputError(
+                "a shard needs a journal that it shares with the others: give a run folder "
+                "(run_dir), or a database (journal)"
+            )
+        if folder is not None:
+            folder = RunFolder(shard_folder(folder.path, shard))
+        return cls(folder, journal, cache, shard)
+
+    def begin(self, plan: Plan, stack: ExitStack) -> ResultsFile | None:
+        """Begin the folder's results, if there is one, which are closed with `stack`.
+
+        The run folder notes where its journal is: a database's address, without its password.
+        """
+        if self.folder is None:
+            return None
+        if isinstance(self.journal, Database):
+            path = self.folder.path
+            run_dir = path.parent if isinstance(self.access, Shard) else path
+            write_text(run_dir / ADDRESS_NAME, f"{remembered(self.journal)}\n")
+        return stack.enter_context(self.folder.begin(plan))
+
+
+def shard_folder(run_dir: Path, shard: Shard) -> Path:
+    """The folder in a run folder that has the results of one of the run's shards."""
+    return run_dir / f"shard-{shard.number}-of-{shard.of}"
 
 
 def journal_place(storage: Storage) -> Place | None:
@@ -153,11 +180,13 @@ def journal_place(storage: Storage) -> Place | None:
 
 
 def journal_in(folder: Path) -> Place:
-    """Where the journal of a run folder is.
+    """Where the journal of a run folder is; that of a shard's is the run's.
 
     Raises:
         InputError: the folder's note of it cannot be read.
     """
+    if not has_journal(folder) and _SHARD_FOLDER.fullmatch(folder.absolute().name):
+        folder = folder.absolute().parent
     note = folder / ADDRESS_NAME
     try:
         address = note.read_text("utf-8").strip()
