@@ -1,6 +1,6 @@
 """The released inspect's readers beside the dialect's, on some thousand cases.
 
-What differs is named here, each with the words of its row in docs/coming-from.md.
+What differs is named here, each with the words of its row in docs/differences.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.neighbours
 HERE = Path(__file__).parent
-PAGE = (HERE.parents[1] / "docs" / "coming-from.md").read_text("utf-8")
+PAGE = (HERE.parents[1] / "docs" / "differences.md").read_text("utf-8")
 
 DIFFERENT = {
     "a negative limit": r"options: .*'limit': -3.*",

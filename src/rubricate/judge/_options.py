@@ -177,7 +177,7 @@ class Asking(OwnPrompt):
     chunk_tokens: int | None = option(
         None,
         "Read submissions of more tokens in parts of at most so many.",
-        more="See docs/reports.md.",
+        more="See docs/long-documents.md.",
         group="How they are asked",
         usual="whole",
         unit="tokens",

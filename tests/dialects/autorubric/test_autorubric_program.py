@@ -95,7 +95,7 @@ def test_a_public_name_that_is_not_here_is_answered_in_one_line_with_the_way_her
 
 
 def test_what_the_page_names_as_refused_or_not_here_is() -> None:
-    page = (HERE.parents[2] / "docs" / "coming-from.md").read_text("utf-8")
+    page = (HERE.parents[2] / "docs" / "differences.md").read_text("utf-8")
     section = page.partition("## AutoRubric")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")]
     [gone] = [row for row in rows if "not here: importing the name" in row]
@@ -329,7 +329,10 @@ def test_answers_are_shared_between_runs_where_a_cache_is_wanted(
             "Cannot provide bo",
         ),
         (lambda: CriterionGrader(llm_config="gpt").configs, "must be an LLMConfig, found str"),
-        (lambda: CriterionGrader(system_prompt="x"), "takes no system_prompt: .*docs/judges.md"),
+        (
+            lambda: CriterionGrader(system_prompt="x"),
+            "takes no system_prompt: .*docs/explaining.md",
+        ),
         (lambda: CriterionGrader(escalation=1), "takes no escalation: .*rubricate.Cascade"),
         (
             lambda: CriterionGrader(llm_calls="all"),

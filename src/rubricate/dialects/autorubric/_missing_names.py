@@ -5,7 +5,7 @@ __all__ = ["EVAL_NAMES", "GRADER_NAMES", "LLM_NAMES", "METRICS_NAMES", "NAMES", 
 _METRICS = "result.compute_metrics(dataset).report has the figures with intervals (docs/trust.md)"
 _STATS = "rubricate.stats has distances and correlations of scores (score_agreement)"
 _IMPROVE = "look at a rubric's weak criteria with rubricate trust agree and trust variance"
-_CASCADE = "ask a cheap judge first with rubricate.Cascade (docs/judging.md)"
+_CASCADE = "ask a cheap judge first with rubricate.Cascade (docs/trust.md)"
 _USAGE = "usage and cost are in report.token_usage, report.completion_cost and result.summary()"
 _GENERATE = "grade with a rubric, or ask a rubricate.judge.HTTPModel"
 _VERDICTS = "verdicts are in result.result.verdicts()"
@@ -59,7 +59,7 @@ METRICS_NAMES = {
     ),
 }
 GRADER_NAMES = {
-    "Grader": "a judge of one's own derives from rubricate.judge.Judge (docs/judges.md)",
+    "Grader": "a judge of one's own derives from rubricate.judge.Judge (docs/own-judges.md)",
     "DecisionModelConfig": "a judge of one's own derives from rubricate.judge.Judge",
     "EscalationConfig": _CASCADE,
 }

@@ -37,8 +37,8 @@ __all__ = [
 ALONE = "default"
 """The `judge_id` of a judge that is alone."""
 _PROMPT = (
-    "a prompt of one's own is a judge prompt of the core (docs/judges.md); what applies to every "
-    "criterion goes into the rubric's guidelines"
+    "a prompt of one's own is a judge prompt of the core (docs/explaining.md); what applies to "
+    "every criterion goes into the rubric's guidelines"
 )
 _REPLY = (
     "replies have one form here; a kind of criterion of one's own derives from rubricate.Criterion"
@@ -48,7 +48,7 @@ REFUSED = {
     "multi_choice_system_prompt": _PROMPT,
     "binary_response_format": _REPLY,
     "multi_choice_response_format": _REPLY,
-    "escalation": "ask a cheap judge first with rubricate.Cascade (docs/judging.md)",
+    "escalation": "ask a cheap judge first with rubricate.Cascade (docs/trust.md)",
 }
 """Arguments of AutoRubric's that are not here, and the way here."""
 
