@@ -1,6 +1,6 @@
-"""Write docs/agreement.md: how far people, and published judges, agree on data labelled by people.
+"""Write docs/published-agreement.md: how far people, and published judges, agree on labelled data.
 
-    python tools/agreement_tables.py FOLDER > docs/agreement.md
+    python tools/agreement_tables.py FOLDER > docs/published-agreement.md
 
 FOLDER holds physics.jsonl, physics_judge_outputs.jsonl, recipes.jsonl, summeval_op.jsonl and
 ttcw.jsonl: one record a line with `id` and `criteria`, each with `name`, `human` (one label per
@@ -18,29 +18,28 @@ from typing import Any
 
 from rubricate.stats import Level, annotator_agreement, krippendorff_alpha, stratified_agreement
 
-HEAD = """# How far people agree, and published judges with them
+HEAD = """# Published agreement
 
-Real labels by people, of texts that people or models wrote; the figures say what a judge can be
-asked for. Written by `python tools/agreement_tables.py FOLDER`, from data that is not in this
-repository: physics (answers to exam questions; MIT), ttcw (short stories; BSD 3-Clause), recipes
-(Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT). Intervals are 95 %, by
-bootstrap over texts, 2,000 resamples; those of accuracy Wilson's, for the
-effective number. Krippendorff's alpha is nominal for yes and no, interval for scales. Alpha, kappa
-and correlation are the means of the criteria's, weighted by n: one of all criteria together would
-count it as agreement that both know which criterion is met more often.
+How far people agree with each other, and published judges with people, on real data. It shows
+what can be expected of a judge. `python tools/agreement_tables.py FOLDER` writes this page from
+data that is not in this repository: physics (exam answers; MIT), ttcw (short stories; BSD
+3-Clause), recipes (Apache-2.0, CC BY 4.0) and summeval_op (summaries of reviews; MIT).
+
+Intervals are 95 %, by bootstrap over texts with 2,000 resamples; those of accuracy are Wilson's,
+for the effective number. Krippendorff's alpha is nominal for yes and no, and interval for scales.
+Alpha, kappa and correlation are means over the criteria, weighted by n.
 
 ## People among themselves
 
 "One against the others" is the mean over annotators of Cohen's kappa (yes and no) or Pearson's
-correlation (scales) between one of them and the majority, or mean, of the others: the ceiling for a
-judge. Annotators of different texts are not compared.
+correlation (scales) between one of them and the majority, or mean, of the others. It is the
+ceiling for a judge. Annotators of different texts are not compared.
 
-For ttcw the data's own notes give an alpha of 0.14. None of these ways gives it: all 84 verdicts
-together (-0.009, the same as with the krippendorff package), the mean over criteria (-0.02) or over
-stories (-0.06), counts of criteria met by story (-0.08, interval) or by story and dimension (0.10,
-interval), one dimension alone (-0.23 to 0.19), or any two of the three people (-0.18 to 0.25). It
-may be that of the whole published set, which has stories by professional writers too, and so more
-spread; the file has only the six by models.
+For ttcw the data's notes give an alpha of 0.14. None of these ways gives it: all 84 verdicts
+together (-0.009), the mean over criteria (-0.02) or over stories (-0.06), counts of criteria met
+by story (-0.08) or by story and dimension (0.10), one dimension alone (-0.23 to 0.19), or any two
+of the three people (-0.18 to 0.25). The published set also has stories by professional writers,
+which this file lacks.
 
 | data | criteria | texts | people a text | alpha | one against the others |
 |---|---:|---:|---:|---:|---:|
