@@ -1,7 +1,8 @@
 """The journal in an SQLite file, in write-ahead mode.
 
-Records are committed in batches, at most `BATCH` records or `INTERVAL` seconds apart: a killed
-process loses at most those. One process has a journal at a time; a cache is the same file shared by
+Records are committed in batches, by a thread that writes one while the next one fills. At most
+`BATCH` records, or those of `INTERVAL` seconds, are not committed: a killed process loses at most
+those. One process has a journal at a time; a cache is the same file shared by
 several. Each record has a checksum: a damaged one counts as not there.
 
 Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
@@ -11,11 +12,15 @@ their hashes have a table of their own.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +35,7 @@ from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader"]
 
 BATCH = 64
+"""Records that are not committed, at most: half of them fill while the others are written."""
 INTERVAL = 0.2
 AT_ONCE = 500
 """Keys that are looked up together."""
@@ -38,6 +44,10 @@ PATIENCE = {False: 0.5, True: 5.0}
 _FORMAT = 3
 _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
+_ROWS = 100
+"""Rows that one statement writes: each statement waits for the interpreter's lock again."""
+_PLACES = 1 << 24
+"""Bits of the filter of keys: 2 MiB."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -48,6 +58,22 @@ _MALFORMED = "malformed"
 
 class DamagedJournal(JournalError):
     """The file is a journal, and parts of it cannot be read."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is written together: records and exchanges by their keys, texts by their hashes."""
+
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    exchanges: dict[str, list[bytes | Transcript]] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def behind(self, earlier: _Batch) -> _Batch:
+        """The batch with an earlier one, which could not be written, before it."""
+        exchanges = dict(earlier.exchanges)
+        for key, noted in self.exchanges.items():
+            exchanges[key] = [*exchanges.get(key, ()), *noted]
+        return _Batch(earlier.records | self.records, exchanges, earlier.texts | self.texts)
 
 
 class SQLiteJournal:
@@ -81,20 +107,24 @@ class SQLiteJournal:
         self._is_cache = access == "cache"
         self._has_others = access not in ("alone", "reading")
         self._locks = locks
-        self._waiting: dict[str, dict[str, Any]] = {}
-        self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
-        self._texts: dict[str, bytes] = {}
+        self._waiting, self._being_written = _Batch(), _Batch()
+        self._thread = ThreadPoolExecutor(1, "journal")
+        self._writing: Future[None] | None = None
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
         try:
             if not path.exists():
                 path.touch(mode=0o600)
             patience = PATIENCE[self._is_cache]
-            self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
+            self._database = sqlite3.connect(
+                path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
             self.has_a_past = self._set_up() or self._has_others
+            # Where all records are of this process: the hashes of their keys.
+            self._keys = None if self.has_a_past else bytearray(_PLACES >> 3)
         except TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
@@ -158,9 +188,14 @@ class SQLiteJournal:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
-        waiting = self._waiting
-        records = {key: orjson.loads(to_json(waiting[key])) for key in keys if key in waiting}
-        wanted = [key for key in keys if key not in records] if records else keys
+        records: dict[str, dict[str, Any]] = {}
+        for batch in (self._being_written.records, self._waiting.records):
+            for key in keys:
+                if key in batch:
+                    records[key] = orjson.loads(to_json(batch[key]))
+        wanted = [key for key in keys if key not in records and self._may_have(key)]
+        if wanted:
+            self._settle()
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
             try:
@@ -174,6 +209,13 @@ class SQLiteJournal:
                 else:
                     self.damaged += 1
         return records
+
+    def _may_have(self, key: str) -> bool:
+        """Whether a key may be in the file; mostly a new run need not look."""
+        if self._keys is None:
+            return True
+        place = hash(key) & (_PLACES - 1)
+        return bool(self._keys[place >> 3] & 1 << (place & 7))
 
     def put(
         self,
@@ -190,44 +232,75 @@ class SQLiteJournal:
             record: what it is; it is not to be changed afterwards.
             exchanges: what was sent and received for it.
         """
-        self._waiting[key] = record
+        waiting = self._waiting
+        waiting.records[key] = record
+        if self._keys is not None:
+            place = hash(key) & (_PLACES - 1)
+            self._keys[place >> 3] |= 1 << (place & 7)
         if exchanges:
-            if self._is_cache or key not in self._exchanges:
-                self._exchanges[key] = [exchanges]
+            if self._is_cache or key not in waiting.exchanges:
+                waiting.exchanges[key] = [exchanges]
             else:
-                self._exchanges[key].append(exchanges)
-        if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
+                waiting.exchanges[key].append(exchanges)
+        if len(waiting.records) >= BATCH // 2 or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
     def commit(self) -> None:
-        """Write what is waiting."""
+        """Have what is waiting written, once the batch before it is."""
         self._last_commit = time.monotonic()
-        if not self._waiting:
+        self._settle()
+        batch = self._waiting
+        if not batch.records:
             return
         now = time.time()
-        exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
-        written = [(key, to_json(record)) for key, record in self._waiting.items()]
+        exchanges = {key: self._lines(noted) for key, noted in batch.exchanges.items()}
         rows = [
-            (key, record, checksum(key, record), now, exchanges.get(key)) for key, record in written
+            (key, content, checksum(key, content), now, exchanges.get(key))
+            for key, content in ((key, to_json(record)) for key, record in batch.records.items())
         ]
+        self._being_written, self._waiting = batch, _Batch()
+        self._writing = self._thread.submit(self._write, rows, [*batch.texts.items()])
+
+    def _write(self, rows: list[tuple[Any, ...]], texts: list[tuple[str, bytes]]) -> None:
+        """Write a batch; in the thread that does."""
+        run = self._database.execute
         try:
-            self._database.execute("BEGIN IMMEDIATE")
-            if self._texts:
-                texts = self._texts.items()
-                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
-            self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
-            self._database.execute("COMMIT")
+            run("BEGIN IMMEDIATE")
+            for statement, tail, found in (
+                (_ADD_TEXT, "", texts),
+                (_REPLACE, "", rows) if self._is_cache else (_ADD, _ON_CONFLICT, rows),
+            ):
+                for start in range(0, len(found), _ROWS):
+                    part = found[start : start + _ROWS]
+                    values = _values(len(part[0]), len(part))
+                    run(statement + values + tail, [*chain.from_iterable(part)])
+            run("COMMIT")
+        except BaseException:
+            with suppress(*TROUBLE):
+                if self._database.in_transaction:
+                    run("ROLLBACK")
+            raise
+
+    def _settle(self) -> None:
+        """Wait until the batch is written that is being written; what is not waits again."""
+        writing, self._writing = self._writing, None
+        if writing is None:
+            return
+        batch, self._being_written = self._being_written, _Batch()
+        try:
+            writing.result()
         except TROUBLE as error:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
+            self._waiting = self._waiting.behind(batch)
             raise self._problem(error) from None
-        self._waiting.clear()
-        self._exchanges.clear()
-        self._texts.clear()
 
     async def durable(self) -> None:
-        """Write what is waiting."""
+        """Wait until all that was put is on disk."""
         self.commit()
+        if self._writing is not None:
+            written = asyncio.wrap_future(self._writing)
+            written.add_done_callback(lambda one: one.cancelled() or one.exception())
+            await asyncio.wait([written])
+        self._settle()
 
     def _lines(self, noted: list[bytes | Transcript]) -> bytes:
         """What was noted, as it is kept; the new texts that it names wait to be written."""
@@ -245,8 +318,9 @@ class SQLiteJournal:
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
-        if not self._exchanges.keys().isdisjoint(keys):
+        if not self._waiting.exchanges.keys().isdisjoint(keys):
             self.commit()
+        self._settle()
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
@@ -262,7 +336,7 @@ class SQLiteJournal:
         if len(self._written) >= _WRITTEN:
             self._written.clear()
         self._written.add(name)
-        self._texts[name] = text
+        self._waiting.texts[name] = text
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
@@ -270,6 +344,7 @@ class SQLiteJournal:
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
+        self._settle()
         try:
             return dict(
                 row
@@ -285,7 +360,9 @@ class SQLiteJournal:
         """Write what is waiting, and let go of the file."""
         try:
             self.commit()
+            self._settle()
         finally:
+            self._thread.shutdown()
             self._database.close()
             if self._locks is not None:
                 self._locks.close()
@@ -353,15 +430,22 @@ class SQLiteReader:
         self._database.close()
 
 
-_REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
-_ADD = (
-    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+_ADD_TEXT = "INSERT OR IGNORE INTO texts VALUES "
+_REPLACE = "INSERT OR REPLACE INTO records VALUES "
+_ADD = "INSERT INTO records VALUES "
+_ON_CONFLICT = (
+    " ON CONFLICT (key) DO UPDATE SET"
     " record = excluded.record, checksum = excluded.checksum, finished = excluded.finished,"
     f" exchanges = CASE WHEN length(records.exchanges) < {MOST_EXCHANGES}"
     " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
     " ELSE coalesce(excluded.exchanges, records.exchanges) END"
 )
 """What was asked before under the same key, and failed, stays."""
+
+
+@cache
+def _values(columns: int, rows: int) -> str:
+    return ",".join([f"({','.join('?' * columns)})"] * rows)
 
 
 @cache
