@@ -66,6 +66,9 @@ Group = Literal[
     "Scores",
     "The run",
     "Limits",
+    "What is wanted",
+    "What is assumed",
+    "What it costs",
     "Output",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)

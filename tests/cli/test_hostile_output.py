@@ -87,6 +87,8 @@ COMMANDS = (
     ("trust", "agree", "run", "--json"),
     ("report", "run"),
     ("trust", "certify", "run", "-o", "c.json"),
+    ("trust", "plan", "ppi", "run"),
+    ("trust", "plan", "mean", f"run{HOSTILE}"),
     ("trust", "ppi", "run"),
     ("export", "run", "-o", "run.csv"),
     ("trust", "cascade", "run"),

@@ -162,6 +162,7 @@ COMMANDS = {
     "trust cascade": ("run",),
     "compare": ("run", "run"),
     "trust variance": ("run", "run"),
+    "trust plan": ("mean", "run"),
     "trust ppi": ("run",),
     "trust certify": ("run",),
     "trust replay": ("votes.json",),

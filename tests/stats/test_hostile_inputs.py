@@ -129,6 +129,18 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         stats.corrected_mean,
         {"judge": [1.0, 0.5, 0.2], "human": [1, 0.4, None], "groups": [1, 2, 3]},
     ),
+    "corrected_mean_width": (
+        stats.corrected_mean_width,
+        {
+            "labelled": 20,
+            "unlabelled": 80,
+            "spread": 0.5,
+            "judge_spread": 0.4,
+            "correlation": 0.7,
+            "share": 0.5,
+            "confidence": 0.9,
+        },
+    ),
     "dawid_skene": (
         stats.dawid_skene,
         {"votes": [[0, 1], [1, 1]], "labels": 2, "iterations": 3, "tolerance": 0, "smoothing": 1},
@@ -158,10 +170,33 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "label_agreement without labels": (stats.label_agreement, {**LABELS, "undecided": "wrong"}),
+    "lower_end_power": (
+        stats.lower_end_power,
+        {"n": 20, "share": 0.9, "promise": 0.7, "confidence": 0.9},
+    ),
+    "mcnemar_power": (
+        stats.mcnemar_power,
+        {"n": 20, "difference": 0.1, "differing": 0.2, "significance": 0.1},
+    ),
     "mcnemar_test": (stats.mcnemar_test, {"first": [1, 0, 1], "second": [0, 0, 1]}),
+    "mean_width": (
+        stats.mean_width,
+        {"n": 20, "spread": 0.2, "confidence": 0.9, "cluster_size": 2, "correlation": 0.3},
+    ),
     "next_to_label": (
         stats.next_to_label,
         {"labelled": [True, False, False], "count": 1, "uncertainty": [0.1, 0.2, 0.3], "seed": 2},
+    ),
+    "paired_power": (
+        stats.paired_power,
+        {
+            "n": 20,
+            "difference": 0.1,
+            "spread": 0.2,
+            "significance": 0.1,
+            "cluster_size": 2,
+            "correlation": 0.3,
+        },
     ),
     "permutation_test": (
         stats.permutation_test,
@@ -183,6 +218,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "reliability_weights": (stats.reliability_weights, {"questions": [VOTES]}),
     "score_agreement": (stats.score_agreement, {**SCORES, "scale": True, **BOTH}),
+    "share_width": (
+        stats.share_width,
+        {"n": 20, "share": 0.8, "confidence": 0.9, "cluster_size": 2, "correlation": 0.3},
+    ),
     "smallest_detectable_difference": (
         stats.smallest_detectable_difference,
         {"standard_error": 0.1, "power": 0.8, "significance": 0.05},

@@ -78,6 +78,8 @@ if TYPE_CHECKING:
         PositionFigures,
     )
     from rubricate.analysis._pairs import PairResult, PairVerdict, finished_pairs, pair_result
+    from rubricate.analysis._plan import PlanPoint, PlanReport, plan_report
+    from rubricate.analysis._plan_options import PlannedFigure, PlanOptions
     from rubricate.analysis._plots import (
         Plots,
         agreement_plots,
@@ -146,6 +148,10 @@ __all__ = [
     "PairTallies",
     "PairVerdict",
     "PartComparison",
+    "PlanOptions",
+    "PlanPoint",
+    "PlanReport",
+    "PlannedFigure",
     "Plots",
     "PositionFigures",
     "RedTeamReport",
@@ -179,6 +185,7 @@ __all__ = [
     "list_runs",
     "pair_result",
     "parts_tables",
+    "plan_report",
     "ppi_report",
     "read_calibration",
     "read_certificate",

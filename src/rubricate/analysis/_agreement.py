@@ -41,7 +41,14 @@ from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
 from rubricate.views import Report, Section
 
-__all__ = ["AgreementReport", "CriterionAgreement", "LevelAgreement", "agreement_report"]
+__all__ = [
+    "AgreementReport",
+    "CriterionAgreement",
+    "LabelledPair",
+    "LevelAgreement",
+    "agreement_report",
+    "labelled_pairs",
+]
 
 NOTHING = Estimate(None)
 
@@ -210,15 +217,8 @@ def agreement_report(
             file=run.path,
         )
     group_of = run.groups_by(groups)
-    known = run.criteria
-    order = {name: place for place, name in enumerate(known)}
     own = _own_criteria(run)
-    by_stratum: dict[Stratum, _Pairs] = {}
-    for row in labelled:
-        criterion = own(row)
-        stratum = stratum_of(row.criterion, criterion)
-        by_stratum.setdefault(stratum, _Pairs(stratum, criterion)).add(row, criterion)
-    every = sorted(by_stratum.values(), key=lambda pairs: order[pairs.stratum.name or ""])
+    every = _by_stratum(run, labelled, own)
     cluster = group_of if groups is not None else None
     counted = {pairs.stratum: pairs.decided(undecided) for pairs in every}
     where = merged(
@@ -263,6 +263,45 @@ def agreement_report(
         calibration=_calibration(binary, group_of, bootstrap) if several else None,
         levels=tuple(_levels(run, group_of, bootstrap)),
     )
+
+
+def _by_stratum(
+    run: FinishedRun, labelled: Sequence[RowVerdict], own: Callable[[RowVerdict], Criterion]
+) -> list[_Pairs]:
+    """The pairs of every criterion, in the rubric's order."""
+    order = {name: place for place, name in enumerate(run.criteria)}
+    found: dict[Stratum, _Pairs] = {}
+    for row in labelled:
+        criterion = own(row)
+        stratum = stratum_of(row.criterion, criterion)
+        found.setdefault(stratum, _Pairs(stratum, criterion)).add(row, criterion)
+    return sorted(found.values(), key=lambda pairs: order[pairs.stratum.name or ""])
+
+
+def labelled_pairs(run: FinishedRun, criterion: str | None) -> list[LabelledPair]:
+    """The pairs that count as `agreement_report` counts them, of all criteria or of one.
+
+    Answers that are numbers of no scale are left out: they have no kappa.
+
+    Raises:
+        InputError: the run has none.
+    """
+    labelled = [
+        row
+        for row in run.rows
+        if row.human_label is not None and criterion in (None, row.criterion)
+    ]
+    every = _by_stratum(run, labelled, _own_criteria(run))
+    found = [
+        LabelledPair(pairs.stratum, *pair)
+        for pairs in every
+        if pairs.stratum.level != "numbers"
+        for pair in pairs.decided("exclude")
+    ]
+    if not found:
+        of = "" if criterion is None else f" of the criterion '{criterion}'"
+        raise InputError(f"this run has no verdict{of} with a human label", file=run.path)
+    return found
 
 
 def _levels(
@@ -361,6 +400,16 @@ class _Pairs:
 class _Pair(NamedTuple):
     """Two answers as kappa takes them, whether they are equal, and the item that they are of."""
 
+    item: str
+    judge: str | float
+    human: str | float
+    equal: bool
+
+
+class LabelledPair(NamedTuple):
+    """A pair that counts, with its criterion."""
+
+    stratum: Stratum
     item: str
     judge: str | float
     human: str | float

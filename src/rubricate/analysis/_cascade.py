@@ -19,7 +19,13 @@ from rubricate.stats import (
 )
 from rubricate.views import Cell, Report, Row, Section, Table, dollars, numbers, percent, say
 
-__all__ = ["CascadePoint", "CascadeReport", "cascade_report"]
+__all__ = [
+    "CascadePair",
+    "CascadePoint",
+    "CascadeReport",
+    "cascade_report",
+    "labelled_confidences",
+]
 
 SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
 """Shares of all verdicts that the thresholds shown let stand, about."""
@@ -108,7 +114,7 @@ class CascadeReport(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class CascadePair:
     """A verdict of the first run and that of the second on the same."""
 
     item: str
@@ -190,14 +196,23 @@ def cascade_report(
     )
 
 
-def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
+def labelled_confidences(run: FinishedRun, criterion: str | None) -> list[CascadePair]:
+    """The verdicts that a cascade's threshold is chosen on, of all criteria or of one."""
+    return [
+        _pair(row, None, run.criteria[row.criterion])
+        for row in run.rows
+        if criterion in (None, row.criterion) and _has_threshold(run.criteria[row.criterion])
+    ]
+
+
+def _has_threshold(criterion: Criterion) -> bool:
+    return criterion.needs_judge and criterion.measurement != "numeric"
+
+
+def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[CascadePair]:
     known = run.criteria
     others = {} if then is None else {(row.item, row.criterion): row for row in then.rows}
-    rows = [
-        row
-        for row in run.rows
-        if known[row.criterion].needs_judge and known[row.criterion].measurement != "numeric"
-    ]
+    rows = [row for row in run.rows if _has_threshold(known[row.criterion])]
     missing = [row for row in rows if then is not None and (row.item, row.criterion) not in others]
     if missing:
         raise InputError(
@@ -207,8 +222,8 @@ def _pairs(run: FinishedRun, then: FinishedRun | None) -> list[_Pair]:
     return [_pair(row, others.get((row.item, row.criterion)), known[row.criterion]) for row in rows]
 
 
-def _pair(row: RowVerdict, other: RowVerdict | None, criterion: Criterion) -> _Pair:
-    return _Pair(
+def _pair(row: RowVerdict, other: RowVerdict | None, criterion: Criterion) -> CascadePair:
+    return CascadePair(
         row.item,
         row.confidence,
         _agrees(row, row, criterion),
@@ -226,7 +241,7 @@ def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool
     return same(judge, human) if is_answer(judge) and is_answer(human) else None
 
 
-def _point(pairs: Sequence[_Pair], threshold: float | None, has_next: bool) -> CascadePoint:
+def _point(pairs: Sequence[CascadePair], threshold: float | None, has_next: bool) -> CascadePoint:
     groups = [pair.item for pair in pairs]
     cut = 2.0 if threshold is None else threshold
     found = threshold_point(

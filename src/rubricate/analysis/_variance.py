@@ -12,7 +12,13 @@ from rubricate.errors import InputError
 from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_components
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
-__all__ = ["CriterionVariance", "VarianceReport", "variance_report"]
+__all__ = [
+    "CriterionVariance",
+    "ScoreComponents",
+    "VarianceReport",
+    "item_score_components",
+    "variance_report",
+]
 
 STABLE = 0.5
 """The share of the spread that must be the items', or a criterion is unstable."""
@@ -161,6 +167,56 @@ def variance_report(
         )
         criteria.append(_criterion(name, table, found))
     return VarianceReport(judges, prompts, replicates, tuple(criteria), groups)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreComponents:
+    """The variance of items' scores (or values of a criterion) in parts, with these judges.
+
+    Attributes:
+        judges, replicates: how many there are, and how often each was asked.
+        item: between items.
+        interaction: of judges that find some items better than others do; 0 for one judge.
+        sampling: of asking again; where nothing was asked twice it is in the interaction.
+    """
+
+    judges: int
+    replicates: int
+    item: float
+    interaction: float
+    sampling: float
+
+
+def item_score_components(run: FinishedRun, criterion: str | None) -> ScoreComponents | None:
+    """What a run's votes say of the spread of scores; None for one answer a verdict."""
+    by_item: dict[str, Mapping[str, float | None]] = {}
+    for rows in run.item_rows():
+        first = rows[0]
+        if criterion is None:
+            given = {name: one["value"] for name, one in (first.get("judge_scores") or {}).items()}
+        else:
+            chosen = [row for row in rows if row["criterion"] == criterion]
+            given = {one["judge"]: one["value"] for row in chosen for one in row["votes"]}
+        by_item[first["item"]] = given
+    asked: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for given in by_item.values() for name in given):
+        match = _REPLICATE.match(name)
+        asked.setdefault(match.group(1) if match else name, []).append(name)
+    replicates = min(map(len, asked.values()), default=0)
+    if len(asked) * replicates < 2 or any(row.stage is not None for row in run.rows):
+        return None
+    table = [
+        [[given.get(name) for name in names[:replicates]] for names in asked.values()]
+        for given in by_item.values()
+    ]
+    found = variance_components(table, ("judge",), bootstrap=None).components
+    return ScoreComponents(
+        judges=len(asked),
+        replicates=replicates,
+        item=found.get("item", 0.0),
+        interaction=sum(value for name, value in found.items() if name.startswith("item x")),
+        sampling=found.get("sampling", 0.0),
+    )
 
 
 def _criterion(

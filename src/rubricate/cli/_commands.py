@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "agree": "Show how far judge and people agree, with intervals.",
         "calibrate": "Fit a map from probabilities to how often they were right.",
         "cascade": "Choose on labels when a surer judge is asked. Asks nobody.",
+        "plan": "Say how many items and labels a figure takes, and what they cost. Asks nobody.",
         "ppi": "Show the means that people would give, from a few labels. Name more to label.",
         "variance": "Show whether scores vary by item, judge, prompt or chance. List unstable "
         "criteria.",

@@ -12,13 +12,21 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.stats import Undecided as UndecidedPolicy
 
-__all__ = ["Groups", "JsonFigures", "JsonOutput", "Output", "Undecided", "undecided_policy"]
+__all__ = [
+    "Groups",
+    "JsonFigures",
+    "JsonOutput",
+    "Output",
+    "Undecided",
+    "has_a_form",
+    "undecided_policy",
+]
 
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 JsonFigures = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
-def _has_a_form(output: Path | None) -> Path | None:
+def has_a_form(output: Path | None) -> Path | None:
     """The file, if its name says in which form it is to be; before anything is read."""
     if output is not None and output.suffix.lower() not in FORMS:
         raise InputError(f"the file's name must end in one of {', '.join(FORMS)}", file=output)
@@ -31,7 +39,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        callback=_has_a_form,
+        callback=has_a_form,
         help="Write it to this file, too: .md, .html or .json.",
     ),
 ]

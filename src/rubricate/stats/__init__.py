@@ -56,6 +56,14 @@ if TYPE_CHECKING:
         wilson_interval,
     )
     from rubricate.stats._labels import LabelAgreement, Undecided, decided_pairs, label_agreement
+    from rubricate.stats._planning import (
+        corrected_mean_width,
+        lower_end_power,
+        mcnemar_power,
+        mean_width,
+        paired_power,
+        share_width,
+    )
     from rubricate.stats._prediction_powered import (
         CorrectedMean,
         LabelPlan,
@@ -110,6 +118,7 @@ __all__ = [
     "clustered_share",
     "compare_paired",
     "corrected_mean",
+    "corrected_mean_width",
     "dawid_skene",
     "decided_pairs",
     "fleiss_kappa",
@@ -117,12 +126,17 @@ __all__ = [
     "intraclass_correlation",
     "krippendorff_alpha",
     "label_agreement",
+    "lower_end_power",
+    "mcnemar_power",
     "mcnemar_test",
+    "mean_width",
     "next_to_label",
+    "paired_power",
     "permutation_test",
     "read_calibration_map",
     "reliability_weights",
     "score_agreement",
+    "share_width",
     "smallest_detectable_difference",
     "stratified",
     "stratified_agreement",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rubricate.judge.models._env_file import find_setting
     from rubricate.judge.models._http import HTTPModel
     from rubricate.judge.models._model import Completion, Message, Model, Quota, Request, Send
-    from rubricate.judge.models._prices import ModelPrice, read_prices
+    from rubricate.judge.models._prices import ModelPrice, price_of, read_prices
     from rubricate.judge.models._providers import (
         GENERIC_KEY,
         PROVIDERS,
@@ -44,6 +44,7 @@ __all__ = [
     "access",
     "address_of",
     "find_setting",
+    "price_of",
     "read_prices",
     "settings_of",
     "split_name",

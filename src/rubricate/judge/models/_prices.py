@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubricate._documents import read_document, validate
 from rubricate.errors import InputError
-from rubricate.judge.models._providers import Provider
+from rubricate.judge.models._providers import Provider, split_name
+from rubricate.rubric import Usage
 
-__all__ = ["ModelPrice", "price", "read_prices"]
+__all__ = ["ModelPrice", "price", "price_of", "read_prices"]
 
 _PRICE_TABLE_NAMES = {"gemini": "google"}
 
@@ -48,6 +50,24 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
         return {str(name): validate(ModelPrice, row, (str(name),)) for name, row in data.items()}
     except InputError as error:
         raise error.within(file=path) from None
+
+
+def price_of(
+    judge: str, usage: Usage, prices: Mapping[str, ModelPrice] | None = None
+) -> float | None:
+    """US dollars for the tokens of `usage`, were they this judge's; None where not known.
+
+    Args:
+        judge: its name, such as `openai/gpt-4.1-mini`; it needs no key.
+        usage: the tokens.
+        prices: by judge's name, before the tables.
+    """
+    counts = usage.input_tokens, usage.cached_tokens, usage.output_tokens
+    own = (prices or {}).get(judge)
+    if own is not None:
+        return own.cost(*counts)
+    provider, model = split_name(judge)
+    return None if provider is None else price(provider, model, *counts)
 
 
 def price(

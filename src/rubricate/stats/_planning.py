@@ -1,0 +1,292 @@
+"""How much data does it take? Widths of intervals and powers, before anything is collected."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special, stats
+
+from rubricate.errors import InputError
+from rubricate.stats._inputs import brief, check_share, count_of, number_of
+from rubricate.stats._intervals import score_interval, t_quantile
+from rubricate.stats._resampling import Floats
+
+__all__ = [
+    "corrected_mean_width",
+    "lower_end_power",
+    "mcnemar_power",
+    "mean_width",
+    "paired_power",
+    "share_width",
+]
+
+TAIL = 9.0
+"""Standard deviations of a binomial beyond which nothing is counted."""
+LARGEST_N = 10**9
+"""Numbers of things beyond which nobody plans."""
+NODES = 2000
+"""Places at which a distribution is looked at for a mean over it."""
+
+
+def share_width(
+    n: int,
+    share: float,
+    *,
+    confidence: float = 0.95,
+    cluster_size: float = 1.0,
+    correlation: float = 0.0,
+) -> float:
+    """Half the width that the interval of a share is expected to have.
+
+    Without clusters that of `wilson_interval`, its mean over the binomial distribution, which is
+    exact. With clusters that of `clustered_share` for the effective number of outcomes,
+    `n / (1 + (cluster_size - 1) * correlation)` (Kish 1965).
+
+    Args:
+        n: how many outcomes there will be.
+        share: the true share, 0 to 1.
+        confidence: the interval's nominal coverage.
+        cluster_size: outcomes that belong together, on average; 1 or more.
+        correlation: of outcomes within a cluster, 0 to 1.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+    n = count_of(n, "n", 1, LARGEST_N)
+    share = _between(share, "share", 0.0, 1.0)
+    check_share(confidence, "confidence")
+    effect, clusters = _clusters(n, cluster_size, correlation)
+    if effect == 1 and clusters == n:
+        z = float(special.ndtri((1 + confidence) / 2))
+        counts, weights = _binomial(n, share)
+        found = counts / n
+        spread = found * (1 - found) / n + z * z / (4 * n * n)
+        return float((weights * z / (1 + z * z / n) * np.sqrt(spread)).sum())
+    z = t_quantile((1 + confidence) / 2, clusters - 1)
+    found_by = score_interval(share, n / effect, z)
+    return ((found_by.high or 0.0) - (found_by.low or 0.0)) / 2
+
+
+def _binomial(n: int, share: float) -> tuple[Floats, Floats]:
+    """Counts with their probabilities, but for those that never come."""
+    middle, reach = n * share, TAIL * math.sqrt(n * share * (1 - share)) + TAIL
+    counts = np.arange(max(0, math.floor(middle - reach)), min(n, math.ceil(middle + reach)) + 1.0)
+    return counts, np.asarray(stats.binom.pmf(counts, n, share))
+
+
+def mean_width(
+    n: int,
+    spread: float,
+    *,
+    confidence: float = 0.95,
+    cluster_size: float = 1.0,
+    correlation: float = 0.0,
+) -> float:
+    """Half the width that the t interval of a mean (`clustered_mean`) is expected to have.
+
+    `t * c4 * spread * sqrt(effect / n)`, with t for the clusters less one, the effect of clusters
+    as in `share_width`, and c4 the mean of a standard deviation's estimate against the truth
+    (Cureton 1968).
+
+    Args:
+        n: how many numbers there will be, in two clusters or more.
+        spread: their true standard deviation, 0 or more.
+        confidence: the interval's nominal coverage.
+        cluster_size: numbers that belong together, on average; 1 or more.
+        correlation: of numbers within a cluster, 0 to 1.
+
+    Raises:
+        InputError: a number is out of range, or there would be fewer than two clusters.
+    """
+    n = count_of(n, "n", 2, LARGEST_N)
+    spread = _between(spread, "spread", 0.0)
+    check_share(confidence, "confidence")
+    effect, clusters = _clusters(n, cluster_size, correlation)
+    return _t_width(clusters, spread * math.sqrt(effect / n), confidence)
+
+
+def _t_width(clusters: float, error: float, confidence: float) -> float:
+    """Half the expected width of the t interval for this true standard error."""
+    return t_quantile((1 + confidence) / 2, clusters - 1) * _c4(clusters - 1) * error
+
+
+def _c4(freedom: float) -> float:
+    """How much of the true standard deviation an estimated one is, on average."""
+    steps = special.gammaln((freedom + 1) / 2) - special.gammaln(freedom / 2)
+    return math.sqrt(2 / freedom) * math.exp(steps)
+
+
+def _clusters(n: int, size: float, correlation: float) -> tuple[float, float]:
+    """The effect of clusters on the variance, and how many there are."""
+    size = _between(size, "cluster_size", 1.0)
+    correlation = _between(correlation, "correlation", 0.0, 1.0)
+    if size > 1 and n / size < 2:
+        raise InputError(f"n: {n} in clusters of {size:g} make fewer than two clusters")
+    return 1 + (size - 1) * correlation, n / size
+
+
+def corrected_mean_width(
+    labelled: int,
+    unlabelled: int,
+    *,
+    spread: float,
+    judge_spread: float,
+    correlation: float,
+    share: float | None = None,
+    confidence: float = 0.95,
+) -> float:
+    """Half the width that the interval of `corrected_mean`'s prediction-powered mean will have.
+
+    The variance is that of PPI++ with its best weight (Angelopoulos, Duchi and Zrnic 2023).
+
+    Args:
+        labelled: items with a label, 2 or more.
+        unlabelled: items with the judge's number only.
+        spread: the true standard deviation of people's numbers.
+        judge_spread: that of the judge's.
+        correlation: of people's numbers with the judge's, -1 to 1.
+        share: where all numbers are 0 or 1, the true share of 1 in people's.
+        confidence: the interval's nominal coverage.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+    labelled = count_of(labelled, "labelled", 2, LARGEST_N)
+    unlabelled = count_of(unlabelled, "unlabelled", 0, LARGEST_N)
+    spread = _between(spread, "spread", 0.0)
+    judge_spread = _between(judge_spread, "judge_spread", 0.0)
+    correlation = _between(correlation, "correlation", -1.0, 1.0)
+    check_share(confidence, "confidence")
+    variance, tuning = spread**2 / labelled, 0.0
+    if unlabelled > 1 and judge_spread > 0:
+        together = correlation * spread / judge_spread
+        tuning = min(1.0, max(0.0, together / (1 + labelled / unlabelled)))
+        variance -= (
+            tuning * (2 * correlation * spread - tuning * judge_spread) * judge_spread / (labelled)
+        )
+        variance += tuning**2 * judge_spread**2 / unlabelled
+    if share is None:
+        return _t_width(labelled, math.sqrt(variance), confidence)
+    share = _between(share, "share", 0.0, 1.0)
+    if tuning == 0:
+        return share_width(labelled, share, confidence=confidence)
+    z = t_quantile((1 + confidence) / 2, labelled - 1)
+    variance *= _c4(labelled - 1) ** 2
+    as_good = max(labelled, share * (1 - share) / variance) if variance > 0 else labelled
+    found = score_interval(share, as_good, z)
+    return ((found.high or 0.0) - (found.low or 0.0)) / 2
+
+
+def lower_end_power(n: int, share: float, promise: float, *, confidence: float = 0.95) -> float:
+    """The probability that the lower end of a share's interval will be `promise` or more.
+
+    Exact: Wilson's interval (1927) has its lower end there from a number of successes on, whose
+    probability is binomial.
+
+    Args:
+        n: how many outcomes there will be.
+        share: the true share, 0 to 1.
+        promise: what the lower end is to reach, between 0 and 1.
+        confidence: the interval's nominal coverage (its lower end alone errs half as often).
+
+    Raises:
+        InputError: a number is out of range.
+    """
+    n = count_of(n, "n", 1, LARGEST_N)
+    share = _between(share, "share", 0.0, 1.0)
+    check_share(promise, "promise")
+    check_share(confidence, "confidence")
+    z = float(special.ndtri((1 + confidence) / 2))
+    needed = math.ceil(n * promise + z * math.sqrt(n * promise * (1 - promise)) - 1e-9)
+    return float(stats.binom.sf(needed - 1, n, share))
+
+
+def paired_power(
+    n: int,
+    difference: float,
+    spread: float,
+    *,
+    significance: float = 0.05,
+    cluster_size: float = 1.0,
+    correlation: float = 0.0,
+) -> float:
+    """The probability that a paired comparison finds a true difference significant.
+
+    By the noncentral t distribution (Cohen 1988): that of the t test and, but for few or very
+    skewed differences, of the sign-flipping permutation test of `compare_paired`. That one has
+    `2 ** (1 - clusters)` as its least p: with fewer clusters than that takes, the power is 0.
+
+    Args:
+        n: items that both will have a number for.
+        difference: the true mean difference.
+        spread: the true standard deviation of the items' differences, above 0.
+        significance: p is to be below this.
+        cluster_size: items that belong together, on average; 1 or more.
+        correlation: of their differences, 0 to 1.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+    n = count_of(n, "n", 2, LARGEST_N)
+    difference = number_of(difference, "difference")
+    spread = _between(spread, "spread", 1e-12)
+    check_share(significance, "significance")
+    effect, clusters = _clusters(n, cluster_size, correlation)
+    if 2 ** (1 - min(clusters, 100.0)) > significance:
+        return 0.0
+    freedom, shift = clusters - 1, abs(difference) / (spread * math.sqrt(effect / n))
+    critical = t_quantile(1 - significance / 2, freedom)
+    # The noncentral t given the estimated spread is normal: its mean over that, which is stable
+    # where the series of the distribution are not.
+    places = (np.arange(NODES) + 0.5) / NODES
+    estimated = np.sqrt(2 * special.gammaincinv(freedom / 2, places) / freedom)
+    beyond = special.ndtr(shift - critical * estimated) + special.ndtr(
+        -shift - critical * estimated
+    )
+    return float(beyond.mean())
+
+
+def mcnemar_power(
+    n: int, difference: float, differing: float, *, significance: float = 0.05
+) -> float:
+    """The probability that `mcnemar_test` finds a true difference significant; exact.
+
+    The number of pairs that differ is binomial, and so is, of these, the number of those that are
+    better (Duffy 1984). Of numbers other than 0 and 1 it is the power of the sign test.
+
+    Args:
+        n: pairs that both will have an outcome for.
+        difference: the true difference of the two shares.
+        differing: the true share of pairs that differ, at least the size of the difference.
+        significance: p is to be this or less.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+    n = count_of(n, "n", 1, LARGEST_N)
+    difference = _between(difference, "difference", -1.0, 1.0)
+    differing = _between(differing, "differing", abs(difference), 1.0)
+    check_share(significance, "significance")
+    if differing == 0:
+        return 0.0
+    counts, weights = _binomial(n, differing)
+    half = stats.binom.ppf(significance / 2, counts, 0.5)
+    half = np.where(2 * stats.binom.cdf(half, counts, 0.5) <= significance, half, half - 1)
+    better = min(1.0, max(0.0, (differing + difference) / (2 * differing)))
+    low = stats.binom.cdf(half, counts, better)
+    high = stats.binom.sf(counts - half - 1, counts, better)
+    return float((weights * np.where(half < 0, 0.0, low + high)).sum())
+
+
+def _between(value: float, name: str, low: float, high: float = math.inf) -> float:
+    """A number within these limits.
+
+    Raises:
+        InputError: it is none.
+    """
+    number = number_of(value, name)
+    if not low <= number <= high:
+        limits = f"{low:g} or more" if math.isinf(high) else f"from {low:g} to {high:g}"
+        raise InputError(f"{name} must be {limits}, found {brief(value)}")
+    return number

@@ -1,0 +1,294 @@
+"""`rubricate trust plan`: what a figure takes, by a formula or by drawing from a run."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rubricate as package
+from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset
+from rubricate.analysis import plan_report, read_run
+from rubricate.stats import (
+    choose_threshold,
+    clustered_mean,
+    corrected_mean,
+    label_agreement,
+    lower_end_power,
+    permutation_test,
+    share_width,
+)
+
+
+def grade_simulated(folder: Path, right: float, *, seed: int = 4, **options: Any) -> Path:
+    """300 items of two criteria with labels; the judge agrees with people in a share `right`."""
+    generator = random.Random(seed)
+    names = ("clear", "true")
+    data = RubricDataset("t", Rubric([Criterion(name=name, requirement=name) for name in names]))
+    truths = random.Random(1)
+    for number in range(300):
+        labels = [truths.random() < 0.6 for _ in names]
+        said = [one if generator.random() < right else not one for one in labels]
+        data.add_item(
+            f"{number} "
+            + " ".join(f"{name}={one:d}" for name, one in zip(names, said, strict=True)),
+            id=f"i{number}",
+            ground_truth=["MET" if one else "UNMET" for one in labels],
+            metadata={"class": number // 10},
+        )
+
+    def says(messages: list[Any]) -> dict[str, Any]:
+        text = messages[-1]["content"]
+        asked = (
+            "clear" if "<criterion>clear" in text or "clear\n" in text.split("=")[-1] else "true"
+        )
+        return {
+            "reason": "r",
+            "evidence": [],
+            "verdict": "MET" if f"{asked}=1" in text else "UNMET",
+        }
+
+    package.grade(data, PythonModel(says, name=f"m{right}"), run_dir=folder, **options)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two judges' runs of the same items."""
+    folder = tmp_path_factory.mktemp("plans")
+    return grade_simulated(folder / "a", 0.85), grade_simulated(folder / "b", 0.9, seed=5)
+
+
+def drawn(run: Path, items: int, seed: int) -> list[Any]:
+    """The rows of items drawn with replacement, each with the number of its item."""
+    by_item: dict[str, list[Any]] = {}
+    for row in read_run(run).rows:
+        by_item.setdefault(row.item, []).append(row)
+    chosen = random.Random(seed).choices([*by_item.values()], k=items)
+    return [(number, row) for number, rows in enumerate(chosen) for row in rows]
+
+
+def test_without_a_run_a_plan_is_the_formula():
+    found = plan_report("accuracy", value=0.85, half_width=0.05).answers[0]
+    assert share_width(found.items, 0.85) <= 0.05 < share_width(found.items - 1, 0.85)
+    assert (found.labels, found.requests, found.cost) == (found.items, None, None)
+    found = plan_report("accuracy", value=0.9, at_least=0.8, power=0.9).answers[0]
+    later = [lower_end_power(found.items + more, 0.9, 0.8) for more in range(20)]
+    assert min(later) >= 0.9 > lower_end_power(found.items - 1, 0.9, 0.8)
+
+
+def test_the_other_way_round_it_says_what_so_many_items_or_dollars_give():
+    there = plan_report("accuracy", value=0.9, half_width=0.04, label_cost=0.5).answers[0]
+    back = plan_report("accuracy", value=0.9, items=there.items).answers[0]
+    assert back.half_width == there.half_width
+    paid = plan_report("accuracy", value=0.9, budget=there.cost, label_cost=0.5).answers[0]
+    assert (paid.items, paid.cost) == (there.items, there.cost)
+
+
+def test_kappas_width_is_that_of_data_drawn_anew(runs: tuple[Path, Path]):
+    run = read_run(runs[0])
+    found = plan_report("kappa", run, criterion="true", items=80, simulations=100).answers[0]
+    widths = []
+    for seed in range(100):
+        rows = [row for _, row in drawn(runs[0], 80, seed) if row.criterion == "true"]
+        kappa = label_agreement([row.label for row in rows], [row.human_label for row in rows])
+        widths.append(kappa.figures["cohen_kappa"].high - kappa.figures["cohen_kappa"].low)
+    assert found.half_width == pytest.approx(np.mean(widths) / 2, rel=0.05)
+
+
+def test_a_cascades_chance_is_that_of_thresholds_chosen_anew(tmp_path: Path):
+    generator = np.random.default_rng(2)
+    rows = []
+    for _ in range(300):
+        sure = 0.5 + generator.random() / 2
+        rows.append((sure, bool(generator.random() < sure)))
+    run = _with_confidences(tmp_path, rows)
+    found = plan_report("cascade", read_run(run), promise=0.8, items=150, simulations=500).answers[
+        0
+    ]
+    known, kept = read_run(run).rows, 0
+    for seed in range(500):
+        some = random.Random(seed).choices(known, k=150)
+        agrees = [row.label == row.human_label for row in some]
+        choice = choose_threshold([row.confidence for row in some], agrees, promise=0.8)
+        kept += choice.chosen is not None
+    assert 0.1 < found.power < 0.97
+    assert found.power == pytest.approx(kept / 500, abs=0.03 + 0.03)  # of two simulations
+
+
+def _with_confidences(folder: Path, rows: list[tuple[float, bool]]) -> Path:
+    data = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
+    for number, (sure, right) in enumerate(rows):
+        label = "MET" if right else "UNMET"
+        data.add_item(f"{number} {sure:.6f}", id=f"i{number}", ground_truth=[label])
+
+    class Sure(package.Judge):
+        name, note = "sure", None
+
+        def key(self, case: Any, criterion: Criterion) -> str:
+            return case.submission
+
+        async def judge(self, case: Any, criterion: Criterion, send: Any) -> package.Verdict:
+            sure = float(case.submission.split()[-1])
+            return package.Verdict(criterion.name, "judged", "MET", 1.0, sure, judge=self.name)
+
+        async def aclose(self) -> None:
+            return None
+
+    package.grade(data, Sure(), run_dir=folder / "sure")
+    return folder / "sure"
+
+
+def test_a_comparisons_power_is_that_of_differences_like_the_runs(runs: tuple[Path, Path]):
+    a, b = map(read_run, runs)
+    found = plan_report("comparison", a, b, difference=0.06, items=200)
+    second = b.item_scores
+    differences = np.array([second[item] - score for item, score in a.item_scores.items()])
+    # As the plan says: of both signs, and the more often the more they are like the difference.
+    both = np.concatenate([differences, -differences])
+    low, high = 0.0, 50.0
+    for _ in range(60):
+        theta = (low + high) / 2
+        weights = np.exp(theta * both)
+        low, high = (theta, high) if (weights @ both) / weights.sum() < 0.06 else (low, theta)
+    chance, shown = np.random.default_rng(3), 0
+    for _ in range(500):
+        made = both[chance.choice(len(both), 200, p=weights / weights.sum())]
+        shown += permutation_test(made.tolist(), rounds=999).p_value < 0.05
+    assert found.answers[0].power == pytest.approx(shown / 500, abs=0.03 + 0.03)
+
+
+def test_a_means_width_and_its_replicates_are_those_of_the_run(tmp_path: Path):
+    chance = random.Random(3)
+
+    def says(messages: list[Any]) -> dict[str, Any]:
+        steady = int(messages[-1]["content"].split("Text ")[1].split()[0]) % 2
+        met = chance.random() < (0.8 if steady else 0.3)
+        return {"reason": "r", "evidence": [], "verdict": "MET" if met else "UNMET"}
+
+    data = RubricDataset("t", Rubric([Criterion(name="c", requirement="x")]))
+    for number in range(400):
+        data.add_item(f"Text {number} ends", id=f"i{number}")
+    package.grade(
+        data, PythonModel(says, name="m"), replicates=2, run_dir=tmp_path / "r", concurrency=1
+    )
+    run = read_run(tmp_path / "r")
+    found = plan_report("mean", run, items=50)
+    once, twice = found.answers[:2]
+    assert (once.replicates, twice.replicates) == (1, 2)
+    first = [rows[0]["votes"][0]["value"] for rows in run.item_rows()]
+    pairs = [np.mean([vote["value"] for vote in rows[0]["votes"]]) for rows in run.item_rows()]
+    for point, values in ((once, first), (twice, pairs)):
+        widths = []
+        for seed in range(300):
+            mean = clustered_mean(random.Random(seed).choices(values, k=50)).mean
+            widths.append((mean.high - mean.low) / 2)
+        assert point.half_width == pytest.approx(np.mean(widths), rel=0.05)
+
+
+def test_a_prediction_powered_means_width_is_that_of_labels_drawn_anew(runs: tuple[Path, Path]):
+    run = read_run(runs[0])
+    found = plan_report("ppi", run, items=40, pool=300, criterion="true").answers[0]
+    rows = [row for row in run.rows if row.criterion == "true"]
+    widths = []
+    for seed in range(300):
+        order = random.Random(seed).choices(rows, k=300)
+        human = [row.human_value if at < 40 else None for at, row in enumerate(order)]
+        mean = corrected_mean([row.value for row in order], human).prediction_powered
+        widths.append((mean.high - mean.low) / 2)
+    assert found.half_width == pytest.approx(np.mean(widths), rel=0.05)
+    assert (found.items, found.graded, found.labels) == (40, 300, 40)
+
+
+def test_groups_that_belong_together_take_more_items(tmp_path: Path):
+    chance, data = (
+        random.Random(1),
+        RubricDataset("t", Rubric([Criterion(name="c", requirement="x")])),
+    )
+    for group in range(30):
+        share = chance.choice((0.1, 0.9))
+        for number in range(10):
+            said = chance.random() < share
+            data.add_item(f"says {said:d} {group} {number}", metadata={"class": group})
+
+    def says(messages: list[Any]) -> dict[str, Any]:
+        met = "says 1" in messages[-1]["content"]
+        return {"reason": "r", "evidence": [], "verdict": "MET" if met else "UNMET"}
+
+    package.grade(data, PythonModel(says, name="m"), run_dir=tmp_path / "r")
+    run = read_run(tmp_path / "r")
+    alone = plan_report("mean", run, half_width=0.1).answers[0].items
+    together = plan_report("mean", run, half_width=0.1, groups="class").answers[0].items
+    assert together > 3 * alone
+
+
+def test_calls_and_cost_are_those_of_the_run_or_of_another_judges_prices(
+    endpoint: Any, rubricate: Any, write_dataset: Any, tmp_path: Path
+):
+    write_dataset()
+    rubricate("grade", "data.json", "--judge", "m", "--base-url", endpoint.url, "--run-dir", "run")
+    plan = ("trust", "plan", "mean", "run", "--items", "100", "--json")
+    point = json.loads(rubricate(*plan).stdout)["answers"][0]
+    assert (point["requests"], point["cost"]) == (200, None)  # two criteria; m has no price
+    (tmp_path / "prices.yaml").write_text("cheap: {input: 1, output: 2}")
+    priced = rubricate(*plan, "--judge", "cheap", "--prices", "prices.yaml")
+    rows = [row["usage"] for rows in read_run(tmp_path / "run").item_rows() for row in rows]
+    each = sum(row["input_tokens"] + 2 * row["output_tokens"] for row in rows) / 1e6 / 2
+    assert json.loads(priced.stdout)["answers"][0]["cost"] == pytest.approx(100 * each)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("accuracy", "--half-width", "0.05"), "needs --value"),
+        (("accuracy", "--half-width", "5"), "half_width must be between 0 and 1, found 5"),
+        (("accuracies",), "there is accuracy, sensitivity"),
+        (("mean", "--at-least", "0.8"), "at_least says nothing to a plan for mean"),
+        (("kappa", "--value", "0.6", "--spread", "0.2"), "spread says nothing to a plan for kappa"),
+        (("mean", "--spread", "0.2", "--items", "1"), "items must be from 2"),
+        (("mean", "--spread", "0.2", "--items", "9", "--budget", "3"), "give one of them"),
+        (("mean", "--spread", "0.2", "--budget", "3"), "not known without a run"),
+        (("accuracy", "--value", "0.9", "--budget", "1", "--label-cost", "9"), "not enough"),
+        (("cascade",), "takes 29 labels"),
+        (("comparison", "--differing", "0.1", "--difference", "0.2"), "cannot be where 0.1"),
+        (("mean", "nowhere"), "nowhere: no such run folder"),
+        (("mean", "--spread", "0.2", "--groups", "class"), "groups is of a run: name one"),
+        (("mean", "--spread", "0.2", "-o", "plan.txt"), "must end in one of"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(arguments: tuple[str, ...], told: str, rubricate: Any):
+    done = rubricate("trust", "plan", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert told in done.stderr
+
+
+def test_what_a_run_says_need_not_be_assumed(runs: tuple[Path, Path]):
+    run = read_run(runs[0])
+    with pytest.raises(InputError, match="value is for a plan without a run"):
+        plan_report("accuracy", run, value=0.9, half_width=0.1)
+    with pytest.raises(InputError, match="goes by two runs of the same items"):
+        plan_report("comparison", run, difference=0.1)
+    with pytest.raises(InputError, match="of one binary criterion: name it"):
+        plan_report("sensitivity", run, half_width=0.1)
+
+
+def test_a_plan_is_told_in_all_forms(rubricate: Any, tmp_path: Path):
+    plan = ("trust", "plan", "accuracy", "--value", "0.85", "--half-width", "0.05")
+    shown = rubricate(*plan, "-o", "plan.html").stdout
+    assert "The accuracy: within 0.05 to either side" in shown
+    assert "194" in shown
+    assert "194" in (tmp_path / "plan.html").read_text()
+    rubricate(*plan, "-o", "plan.md")
+    assert "| **accuracy 0.85** | 194 | 194 | 0.050 |" in (tmp_path / "plan.md").read_text()
+
+
+def test_where_no_number_is_enough_it_says_so():
+    found = plan_report("mean", spread=0.3, half_width=0.0001)
+    assert found.answers[0].items is None
+    assert "not with 1000000 items" in str(found)

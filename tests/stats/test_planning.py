@@ -1,0 +1,91 @@
+"""Widths and powers that are told beforehand are those that the data then give."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from rubricate import InputError
+from rubricate.stats import (
+    corrected_mean_width,
+    lower_end_power,
+    mcnemar_power,
+    mcnemar_test,
+    mean_width,
+    paired_power,
+    share_width,
+    wilson_interval,
+)
+
+TOOL = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "check_plans.py"))
+
+
+@pytest.mark.parametrize("part", ["of_shares", "of_means", "of_comparisons"])
+def test_widths_are_within_5_percent_and_powers_within_3_points(part: str):
+    for found in TOOL[part](200):
+        assert found.is_kept, found
+
+
+def test_the_width_of_a_share_is_the_mean_over_all_outcomes():
+    n, share = 30, 0.8
+    ends = [wilson_interval(count, n) for count in range(n + 1)]
+    weights = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
+    expected = sum(w * (e.high - e.low) / 2 for w, e in zip(weights, ends, strict=True))
+    assert share_width(n, share) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_power_of_a_lower_end_is_that_of_wilsons_interval():
+    for n, share, promise in ((20, 0.9, 0.7), (57, 0.95, 0.9), (200, 0.8, 0.75)):
+        weights = scipy_stats.binom.pmf(np.arange(n + 1), n, share)
+        reached = [wilson_interval(count, n).low >= promise for count in range(n + 1)]
+        assert lower_end_power(n, share, promise) == pytest.approx(weights[reached].sum(), abs=1e-9)
+
+
+def test_mcnemars_power_is_the_sum_over_all_tables():
+    n, difference, differing = 12, 0.3, 0.5
+    better, worse = (differing + difference) / 2, (differing - difference) / 2
+    total = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            pairs = [(0, 1)] * b + [(1, 0)] * c + [(0, 0)] * (n - b - c)
+            p_value = mcnemar_test([one for one, _ in pairs], [two for _, two in pairs]).p_value
+            if p_value is not None and p_value <= 0.05:
+                chances = [better, worse, 1 - differing]
+                total += scipy_stats.multinomial.pmf([b, c, n - b - c], n, chances)
+    assert mcnemar_power(n, difference, differing) == pytest.approx(total, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "difference", "spread"), [(10, 0.1, 0.1), (100, 0.05, 0.2)])
+def test_the_power_of_a_paired_comparison_is_the_noncentral_ts(n, difference, spread):
+    shift = difference / spread * math.sqrt(n)
+    critical = scipy_stats.t.ppf(0.975, n - 1)
+    expected = scipy_stats.nct.sf(critical, n - 1, shift)
+    expected += scipy_stats.nct.cdf(-critical, n - 1, shift)
+    assert paired_power(n, difference, spread) == pytest.approx(expected, abs=1e-4)
+    assert paired_power(n, -difference, spread) == pytest.approx(expected, abs=1e-4)
+
+
+def test_five_clusters_can_show_no_difference_by_flipping_signs():
+    assert paired_power(5, 0.5, 0.01) == 0
+    assert paired_power(20, 0.5, 0.01, cluster_size=4) == 0
+    assert paired_power(6, 0.5, 0.01) > 0.99
+
+
+def test_a_judge_that_knows_nothing_leaves_the_labels_alone():
+    moments = {"spread": 0.4, "judge_spread": 0.4}
+    alone = mean_width(50, 0.4)
+    assert corrected_mean_width(50, 950, correlation=0, **moments) == pytest.approx(alone)
+    assert corrected_mean_width(50, 950, correlation=-0.5, **moments) == pytest.approx(alone)
+    assert corrected_mean_width(50, 950, correlation=0.9, **moments) < 0.6 * alone
+
+
+def test_what_cannot_be_is_refused_by_name():
+    with pytest.raises(InputError, match=r"^differing must be from 0\.3 to 1, found 0\.2$"):
+        mcnemar_power(20, 0.3, 0.2)
+    with pytest.raises(InputError, match=r"^n: 3 in clusters of 2 make fewer than two clusters$"):
+        mean_width(3, 0.2, cluster_size=2)

@@ -1,0 +1,444 @@
+"""Count how often the figures' promises hold on real labels; print the tables of docs/trust.md.
+
+    python tools/check_promises.py DATA [--splits 200] [--sets physics,roscoe] [--every]
+
+DATA is a folder of JSON lines, one record each: `{id, group, prompt, submission, context, criteria:
+[{name, requirement, kind, options, human, judges}]}`. Binary criteria are taken as they are
+(people's majority; evenly split ones are left out), options as the best one against the others.
+
+A data set with a judge's verdicts is a population whose figures are known. Labels of a part of it
+are drawn again and again, and the public functions that users call are given these alone. An
+interval keeps its promise where it holds the population's figure; a cascade's threshold, where the
+verdicts that stand agree at least as often as it promises; a calibration map that is not refused,
+where it makes the population's Brier score no worse.
+
+Labels are drawn in four ways: pair by pair, or whole clusters (all criteria of a record, all
+answers to a question; as many as have so many labels on average), each with replacement (the
+population is what the items are drawn from) and without (the population is the items, of which some
+are labelled). The judges are the embedded one, which was fitted on some of the sets, so that it
+agrees better there than elsewhere; those whose verdicts the data publish, one alone and all as a
+panel; and a simulated one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats as scipy_stats
+
+import rubricate
+from rubricate import Criterion, CriterionOption, DataItem, Rubric, RubricDataset
+from rubricate.stats import (
+    Estimate,
+    PlattMap,
+    choose_threshold,
+    corrected_mean,
+    label_agreement,
+)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+SEED = 20261122
+LABELS = (20, 50, 100)
+SIGNAL = 1.5
+"""Standard deviations between the simulated judge's signals of MET and of UNMET."""
+PROMISES = (0.8, 0.9)
+RISK = 0.05
+MOST = 0.9
+"""The share of a population that may be labelled, without replacement."""
+INTERVALS = ("accuracy", "kappa", "sensitivity", "specificity", "PPI++ mean")
+
+
+@dataclass(frozen=True)
+class Population:
+    """All pairs of a data set with a label and a judge's verdict.
+
+    Attributes:
+        name: the data set and the judge.
+        human: whether people say MET, 1 or 0.
+        judge: whether the judge does.
+        sure: how sure the judge is of its verdict; NaN where nothing says so.
+        cluster: the number of each pair's cluster.
+    """
+
+    name: str
+    human: Floats
+    judge: Floats
+    sure: Floats
+    cluster: Integers
+
+    @cached_property
+    def members(self) -> list[Integers]:
+        """The places of each cluster's pairs."""
+        return [np.flatnonzero(self.cluster == one) for one in np.unique(self.cluster)]
+
+    def figures(self) -> dict[str, float]:
+        """What the intervals are to hold."""
+        table = label_agreement(_words(self.judge), _words(self.human), bootstrap=None)
+        both = set(table.labels) == {"MET", "UNMET"}
+        found = {
+            "accuracy": table.figures["accuracy"].value,
+            "kappa": table.figures["cohen_kappa"].value,
+            "sensitivity": table.by_label["MET"]["recall"].value if both else None,
+            "specificity": table.by_label["UNMET"]["recall"].value if both else None,
+            "PPI++ mean": float(self.human.mean()),
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _words(answers: Floats) -> list[str]:
+    return ["MET" if one else "UNMET" for one in answers]
+
+
+# The data
+
+
+def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Population]:
+    """Each data set with each judge that there is for it."""
+    for path in sorted(folder.glob("*.jsonl")):
+        if wanted and path.stem not in wanted:
+            continue
+        pairs = [pair for line in path.open(encoding="utf-8") for pair in _pairs(json.loads(line))]
+        if not pairs:
+            continue
+        human = np.array([float(pair["met"]) for pair in pairs])
+        cluster = _clusters(pairs)
+        given = {"simulated": _simulated(human), "embedded": _embedded(pairs)}
+        for judge, (says, sure) in (given | _published(pairs)).items():
+            known = ~np.isnan(says)
+            if known.any():
+                yield Population(
+                    f"{path.stem}, {judge}", human[known], says[known], sure[known], cluster[known]
+                )
+
+
+def _pairs(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What of a record has a binary label."""
+    for criterion in record.get("criteria", ()):
+        votes = Counter(criterion["human"])
+        if criterion["kind"] == "binary":
+            met = votes[True] - votes[False]
+        elif criterion["kind"] == "multi_choice":
+            best = max(criterion["options"], key=lambda option: option["value"])["label"]
+            met = 2 * votes[best] - votes.total()
+        else:
+            continue
+        if met:
+            yield {"record": record, "criterion": criterion, "met": met > 0}
+
+
+def _clusters(pairs: list[dict[str, Any]]) -> Integers:
+    """By record where records have several criteria, else by group."""
+    records = [pair["record"]["id"] for pair in pairs]
+    names = records
+    if len(set(records)) == len(records):
+        names = [pair["record"]["group"] for pair in pairs]
+    number = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return np.array([number[name] for name in names])
+
+
+def _simulated(human: Floats) -> tuple[Floats, Floats]:
+    """A judge with a normal signal of each kind, and its true probabilities."""
+    chance = np.random.default_rng(SEED)
+    share = min(0.99, max(0.01, float(human.mean())))
+    signal = chance.normal(size=len(human)) + SIGNAL * human
+    logit = SIGNAL * signal - SIGNAL**2 / 2 + math.log(share / (1 - share))
+    met = 1 / (1 + np.exp(-logit))
+    return (met > 0.5).astype(float), np.maximum(met, 1 - met)
+
+
+def _embedded(pairs: list[dict[str, Any]]) -> tuple[Floats, Floats]:
+    """The embedded judge's verdicts; NaN where it abstains."""
+    items = [_item(place, pair) for place, pair in enumerate(pairs)]
+    result = rubricate.grade(RubricDataset(name="promises", items=items), "builtin")
+    says, sure = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    for item in result.items:
+        verdict = item.criteria["one"]
+        if verdict.status == "judged" and verdict.value is not None:
+            says[int(item.id)] = float(verdict.value == 1)
+            sure[int(item.id)] = np.nan if verdict.probability is None else verdict.probability
+    return says, sure
+
+
+def _item(place: int, pair: Mapping[str, Any]) -> DataItem:
+    """A pair as an item of its own, so that each verdict is found by its place."""
+    record, criterion = pair["record"], pair["criterion"]
+    options = None
+    if criterion["kind"] == "multi_choice":
+        worths = [option["value"] for option in criterion["options"]]
+        options = [
+            CriterionOption(
+                label=option["label"],
+                value=(option["value"] - min(worths)) / (max(worths) - min(worths)),
+            )
+            for option in criterion["options"]
+        ]
+    return DataItem(
+        record["submission"],
+        id=str(place),
+        prompt=record["prompt"],
+        reference_submission=record.get("context"),
+        rubric=Rubric(
+            [Criterion(name="one", requirement=criterion["requirement"], options=options)]
+        ),
+    )
+
+
+def _published(pairs: list[dict[str, Any]]) -> dict[str, tuple[Floats, Floats]]:
+    """The judges whose verdicts the data have: the best known alone, and all as a panel."""
+    votes = [
+        [
+            answer
+            for answer in (pair["criterion"].get("judges") or {}).values()
+            if answer is not None
+        ]
+        for pair in pairs
+    ]
+    if not all(votes):
+        return {}
+    names = list(pairs[0]["criterion"]["judges"])
+    alone = next((name for name in names if name.startswith(("gpt-4", "gpt4"))), names[0])
+    one = np.array([float(pair["criterion"]["judges"][alone]) for pair in pairs])
+    share = np.array([sum(map(bool, answers)) / len(answers) for answers in votes])
+    panel = np.where(share == 0.5, np.nan, (share > 0.5).astype(float))
+    nothing = np.full(len(pairs), np.nan)
+    return {alone: (one, nothing), "panel": (panel, np.maximum(share, 1 - share))}
+
+
+# Drawing labels, and what users are told
+
+
+@dataclass(frozen=True)
+class Design:
+    """How labels are drawn."""
+
+    clustered: bool
+    replaced: bool
+
+    @property
+    def name(self) -> str:
+        unit = "clusters" if self.clustered else "pairs"
+        return f"{unit}, {'with' if self.replaced else 'without'} replacement"
+
+    def draw(
+        self, population: Population, labels: int, chance: np.random.Generator
+    ) -> tuple[Integers, Integers, list[int] | None]:
+        """Places of the labelled pairs, of the others, and the clusters of both, if any."""
+        size = len(population.human)
+        if not self.clustered:
+            if self.replaced:
+                return chance.integers(0, size, labels), chance.integers(0, size, size), None
+            order = chance.permutation(size)
+            return order[:labels], order[labels:], None
+        members = population.members
+        count = self.clusters_of(population, labels)
+        if self.replaced:
+            drawn = [members[one] for one in chance.integers(0, len(members), count + len(members))]
+        else:
+            drawn = [members[one] for one in chance.permutation(len(members))]
+        groups = [number for number, one in enumerate(drawn) for _ in one]
+        return np.concatenate(drawn[:count]), np.concatenate(drawn[count:]), groups
+
+    def clusters_of(self, population: Population, labels: int) -> int:
+        """How many clusters have so many labels, on average."""
+        return round(labels * len(population.members) / len(population.human))
+
+    def is_possible(self, population: Population, labels: int) -> bool:
+        """Whether the population is large enough, and two clusters or more are drawn."""
+        if labels > MOST * len(population.human):
+            return False
+        if not self.clustered:
+            return True
+        alone = len(population.members) == len(population.human)
+        return not alone and self.clusters_of(population, labels) >= 2
+
+
+DESIGNS = tuple(
+    Design(clustered, replaced) for clustered in (False, True) for replaced in (True, False)
+)
+
+
+@dataclass
+class Tally:
+    """How often one promise was made, and kept."""
+
+    made: int = 0
+    kept: int = 0
+
+    def add(self, kept: bool | None) -> None:
+        """None: nothing was promised."""
+        if kept is not None:
+            self.made += 1
+            self.kept += kept
+
+
+def holds(interval: Estimate, truth: float) -> bool | None:
+    """Whether an interval has the truth in it; None where there is none."""
+    if interval.low is None or interval.high is None:
+        return None
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9
+
+
+def check(population: Population, design: Design, labels: int, splits: int) -> dict[str, Tally]:
+    """Draw labels again and again, and look at each promise."""
+    chance = np.random.default_rng([SEED, labels])
+    truth = population.figures()
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for _ in range(splits):
+        drawn, rest, groups = design.draw(population, labels, chance)
+        for name, interval in told(population, drawn, rest, groups).items():
+            if name in truth:
+                tallies[name].add(holds(interval, truth[name]))
+        sure = population.sure[drawn]
+        if not np.isnan(population.sure).any():
+            agrees = population.human == population.judge
+            own = None if groups is None else groups[: len(drawn)]
+            for promise in PROMISES:
+                kept = _threshold_keeps(population, sure, agrees, drawn, own, promise)
+                tallies[f"cascade, {promise:.0%}"].add(kept)
+            tallies["calibration map"].add(_map_helps(population, drawn))
+    return tallies
+
+
+def told(
+    population: Population, drawn: Integers, rest: Integers, groups: list[int] | None
+) -> dict[str, Estimate]:
+    """The intervals that a user sees who has these labels."""
+    own = None if groups is None else groups[: len(drawn)]
+    found = label_agreement(
+        _words(population.judge[drawn]),
+        _words(population.human[drawn]),
+        labels=["MET", "UNMET"],
+        groups=own,
+    )
+    everywhere = np.concatenate([drawn, rest])
+    human = [*population.human[drawn].tolist(), *[None] * len(rest)]
+    corrected = corrected_mean(population.judge[everywhere].tolist(), human, groups=groups)
+    return {
+        "accuracy": found.figures["accuracy"],
+        "kappa": found.figures["cohen_kappa"],
+        "sensitivity": found.by_label["MET"]["recall"],
+        "specificity": found.by_label["UNMET"]["recall"],
+        "PPI++ mean": corrected.prediction_powered,
+    }
+
+
+def _threshold_keeps(
+    population: Population,
+    sure: Floats,
+    agrees: NDArray[np.bool_],
+    drawn: Integers,
+    groups: list[int] | None,
+    promise: float,
+) -> bool:
+    """Whether the threshold that is chosen on these labels keeps the promise; so does none."""
+    choice = choose_threshold(
+        sure.tolist(), agrees[drawn].tolist(), promise=promise, risk=RISK, groups=groups
+    )
+    if choice.chosen is None:
+        return True
+    stands = population.sure >= choice.chosen.threshold
+    return bool(agrees[stands].mean() >= promise - 1e-9) if stands.any() else True
+
+
+def _map_helps(population: Population, drawn: Integers) -> bool | None:
+    """Whether a map fitted on 70 % of the labels, if not refused on the others, is no worse."""
+    met = np.where(population.judge == 1, population.sure, 1 - population.sure)
+    cut = round(0.7 * len(drawn))
+    fitted_on, others = drawn[:cut], drawn[cut:]
+    if len(set(population.human[fitted_on])) < 2:
+        return None
+    fitted = PlattMap.fit(met[fitted_on].tolist(), (population.human[fitted_on] == 1).tolist())
+    each, where = np.unique(met, return_inverse=True)
+    mapped = np.array([fitted(float(one)) for one in each])[where]
+
+    def brier(probabilities: Floats, places: Integers | slice) -> float:
+        return float(((probabilities[places] - population.human[places]) ** 2).mean())
+
+    def right(probabilities: Floats) -> float:
+        return float(((probabilities[others] >= 0.5) == population.human[others]).mean())
+
+    if brier(mapped, others) > brier(met, others) or right(mapped) < right(met):
+        return None
+    every = slice(None)
+    return brier(mapped, every) <= brier(met, every) + 1e-9
+
+
+# Tables
+
+
+def _limit(name: str) -> float | None:
+    """The least share of promises that are to be kept."""
+    if name in INTERVALS:
+        return 0.95
+    return 1 - RISK if name.startswith("cascade") else None
+
+
+def is_broken(name: str, tally: Tally, tests: int) -> bool:
+    """Whether it is kept more seldom than promised, beyond what chance does in so many tests."""
+    limit = _limit(name)
+    if limit is None or not tally.made:
+        return False
+    return bool(scipy_stats.binom.cdf(tally.kept, tally.made, limit) < 0.05 / tests)
+
+
+def main() -> None:
+    """Print how often each promise was kept."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("data", type=Path)
+    options.add_argument("--splits", type=int, default=200)
+    options.add_argument("--sets", default="", help="names of data sets, with commas")
+    options.add_argument("--every", action="store_true", help="a row for every population, too")
+    given = options.parse_args()
+    warnings.simplefilter("ignore")
+    found: dict[tuple[str, str, int], dict[str, Tally]] = defaultdict(dict)
+    wanted = frozenset(filter(None, given.sets.split(",")))
+    for population in read_populations(given.data, wanted):
+        size, clusters = len(population.human), len(population.members)
+        print(f"{population.name}: {size} pairs in {clusters} clusters", flush=True)
+        for design in DESIGNS:
+            for labels in LABELS:
+                if not design.is_possible(population, labels):
+                    continue
+                for name, tally in check(population, design, labels, given.splits).items():
+                    found[name, design.name, labels][population.name] = tally
+    tests = sum(_limit(name) is not None for (name, _, _), of in found.items() for _ in of)
+    print("\n| promise | labels drawn | 20 | 50 | 100 |\n|---|---|---:|---:|---:|")
+    for name in dict.fromkeys(key[0] for key in found):
+        for design in DESIGNS:
+            cells = [_cell(found.get((name, design.name, labels), {})) for labels in LABELS]
+            print(f"| {name} | {design.name} | {' | '.join(cells)} |")
+    print()
+    for (name, design_name, labels), of in found.items():
+        for population_name, tally in of.items():
+            broken = is_broken(name, tally, tests)
+            if tally.made and (broken or given.every):
+                share = 100 * tally.kept / tally.made
+                told_as = "BROKEN" if broken else "kept"
+                print(
+                    f"{told_as}: {name}, {design_name}, {labels} labels, {population_name}: "
+                    f"{share:.1f} % of {tally.made}"
+                )
+    print(f"{tests} checks")
+
+
+def _cell(of: Mapping[str, Tally]) -> str:
+    """The mean share that is kept, the least, and how many populations it is of."""
+    shares = [100 * tally.kept / tally.made for tally in of.values() if tally.made >= 20]
+    return f"{np.mean(shares):.1f} ({min(shares):.1f})" if shares else "–"
+
+
+if __name__ == "__main__":
+    main()
