@@ -576,6 +576,17 @@ def test_a_tasks_file_that_is_missing_broken_or_ambiguous_is_refused(tmp_path):
     assert caught.value.line == 3
 
 
+def test_without_the_package_that_guesses_encodings_a_report_is_told_to_be_no_utf8(
+    folder, endpoint, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    text = "Größe und Maß für viele Häuser"
+    for content, told in ((text.encode("cp1252"), "byte 2"), (text.encode("utf-16"), "utf_16")):
+        (folder / "agent_responses/t1.md").write_bytes(content)
+        with pytest.raises(InputError, match=rf"not UTF-8 text \(?.*{told}.*: save it as UTF-8"):
+            evaluate_reports_batch(evaluator=RubricEvaluator("m", base_url=endpoint.url))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

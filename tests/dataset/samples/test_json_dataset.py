@@ -8,6 +8,7 @@ import gzip
 import json
 import pickle
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import zstandard
 from pydantic import BaseModel
 
 from rubricate import FieldSpec, InputError, Sample, json_dataset
-from rubricate.errors import MissingFileError
+from rubricate.errors import MissingExtraError, MissingFileError
 
 
 def lines(count: int) -> str:
@@ -88,6 +89,13 @@ def test_files_are_known_by_their_whole_name(write, name):
     assert len(dataset) == 3
     assert dataset.name == path.stem
     assert dataset.location == str(path)
+
+
+def test_without_the_extra_a_zstd_file_is_one_line_that_names_it(write, monkeypatch):
+    path = write("a.jsonl.zst", zstandard.compress(lines(3).encode()))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match=r"a\.jsonl\.zst needs .* 'rubricate\[zstd\]'"):
+        json_dataset(path)
 
 
 def test_a_cut_off_archive_is_one_clear_error(write):

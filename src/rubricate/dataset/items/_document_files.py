@@ -7,6 +7,7 @@ import json
 import os
 import re
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -111,12 +112,17 @@ def _decoded(content: bytes, path: Path) -> str:
 
 
 def _not_utf8(content: bytes, position: int) -> str:
-    from charset_normalizer import from_bytes
-
-    found = from_bytes(content[:MOST_GUESSED]).best()
-    if found is None:
-        return f"is a binary file, or text in no known encoding (byte {position} is not UTF-8)"
-    name = found.encoding
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        name = "utf_16"
+    else:
+        try:
+            from charset_normalizer import from_bytes
+        except ImportError:  # of the extra `documents`; it only says more
+            return f"is not UTF-8 text (byte {position}): save it as UTF-8"
+        found = from_bytes(content[:MOST_GUESSED]).best()
+        if found is None:
+            return f"is a binary file, or text in no known encoding (byte {position} is not UTF-8)"
+        name = found.encoding
     return (
         f"is not UTF-8 text (byte {position}) but seems to be {name}: save it as UTF-8 "
         f"(iconv -f {name} -t utf-8)"

@@ -148,8 +148,10 @@ class Source:
             with gzip.open(raw) as file, io.BufferedReader(cast("Any", file), CHUNK) as buffered:
                 yield buffered
         elif self._compression == "zstd":
-            import zstandard
-
+            try:
+                import zstandard
+            except ImportError:
+                raise MissingExtraError(f"reading {self.shown}", "zstd") from None
             reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
             try:
                 with io.BufferedReader(cast("Any", reader), CHUNK) as buffered:

@@ -1,0 +1,120 @@
+"""What the package index and GitHub are given: the README, the addresses, the workflows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTIONS = {
+    "actions/checkout@v4",
+    "actions/download-artifact@v4",
+    "actions/setup-python@v5",
+    "actions/upload-artifact@v4",
+    "pypa/gh-action-pypi-publish@release/v1",
+}
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT))
+    import hatch_build
+
+    yield hatch_build
+    sys.modules.pop("hatch_build", None)
+
+
+def test_every_link_of_the_readme_leads_to_a_file(build: Any) -> None:
+    found = [path.partition("#")[0] for _, _, path in build.LINK.findall(README)]
+    assert "docs/start.md" in found or len(found) > 5
+    assert [path for path in found if not (ROOT / path).exists()] == []
+
+
+def test_on_the_index_the_readme_has_whole_addresses(build: Any) -> None:
+    repository = PROJECT["urls"]["Repository"]
+    text = build.with_addresses(README, repository)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert targets
+    assert all(re.match(r"https?://|#", target) for target in targets)
+    assert f"![x]({repository}/raw/main/docs/x.png)" == build.with_addresses(
+        "![x](docs/x.png)", repository
+    )
+    assert build.with_addresses("[a](https://a.example) [b](#b)", repository) == (
+        "[a](https://a.example) [b](#b)"
+    )
+
+
+def test_the_repositorys_address_stands_in_one_place() -> None:
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
+    address = PROJECT["urls"]["Repository"]
+    assert list(PROJECT["urls"]) == ["Repository"]
+    found = [
+        name
+        for name in files
+        if name and (ROOT / name).is_file() and address.encode() in (ROOT / name).read_bytes()
+    ]
+    assert found == ["pyproject.toml"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [("v0", "set the repository's address in [project.urls]"), ("", "set the repository's")],
+)
+def test_a_release_is_refused_until_the_owner_has_set_the_address(
+    tmp_path: Path, tag: str, told: str
+) -> None:
+    done = subprocess.run(
+        ["bash", str(ROOT / ".ci" / "packages"), str(tmp_path)],
+        env={"RELEASE": "1", "TAG": tag, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_citation_is_of_this_version() -> None:
+    from rubricate import __version__
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == __version__
+    assert citation["license"] == PROJECT["license"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_runs_no_text_from_outside(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    events = workflow[True]  # YAML 1.1 reads `on` as that
+    assert "pull_request_target" not in events
+    assert workflow["permissions"] == {"contents": "read"}
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all("${{" not in step.get("run", "") for step in steps)
+    assert {step["uses"] for step in steps if "uses" in step} <= ACTIONS
+
+
+def test_only_the_job_that_publishes_may_ask_for_a_token() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    allowed = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
+    assert allowed == {"build": None, "publish": {"id-token": "write"}}
+    assert workflow["jobs"]["publish"]["environment"] == "pypi"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")))
+def test_an_issue_form_has_what_github_asks_for(path: Path) -> None:
+    form = yaml.safe_load(path.read_text("utf-8"))
+    assert {"name", "description", "body"} <= form.keys()
+    assert all(one["attributes"]["label"] for one in form["body"])
