@@ -42,8 +42,11 @@ NO_JUDGE = (
 def cache_folder(
     cache: str | Path | None, no_cache: bool, journal: str | None = None
 ) -> str | Path | None:
-    """Where the answers are that runs share: as told, else beside a journal in a database, else in
-    the user's folder."""
+    """Where the answers are that runs share: as told, else in the user's folder.
+
+    A journal in a database is for many machines, which may have that folder in common over a
+    network, where files are no place for answers that are written by all: it has none by itself.
+    """
     from platformdirs import user_cache_path
 
     if no_cache:
@@ -53,7 +56,7 @@ def cache_folder(
     if cache is not None:
         return cache if is_address(cache) else user_path(cache)
     if journal is not None:
-        return journal
+        return None
     folder = user_cache_path("rubricate")
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

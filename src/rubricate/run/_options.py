@@ -46,7 +46,7 @@ class SharedAnswers(Settings):
         "A folder or a database (postgresql://...) with answers that runs share; what is in it "
         "costs nothing.",
         group="The run",
-        usual="none; in the shell that of the journal's database, or the user's cache folder",
+        usual="none; in the shell the user's cache folder, but not with --journal",
         written=str | None,
         is_path=True,
         may_have_password=True,

@@ -15,12 +15,15 @@ import asyncio
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import orjson
 
 from rubricate.errors import JournalError
+from rubricate.run._shards import Shard
 from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._lookups import Keys, Lookups, as_bytes, fetched, rows_of
 from rubricate.run.journal._places import Access, Database
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
@@ -32,8 +35,8 @@ BATCH = 64
 """Answers after which a batch is written, where the one before it has been."""
 MOST = 256
 """Answers that wait to be confirmed at most, before judging waits."""
-AT_ONCE = 500
-"""Keys that are looked up together."""
+KEYS_AT_ONCE = 20_000
+"""Keys of earlier answers that are fetched together."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 PATIENCE_FOR_CACHE = 5.0
@@ -87,9 +90,10 @@ class PostgresJournal:
         self._is_cache = place.run is None
         patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
         self._writing = Server(place, access, fresh=fresh, patience=patience)
-        self._reading: Server | None = None
-        self._patience = patience
-        self.has_a_past = access not in ("alone", "driver") or self._writing.do(self._has_records)
+        keys = Keys()
+        self.has_a_past = self._writing.do(lambda connection: self._add_earlier(connection, keys))
+        # What others put is not known here; but nobody else has the items of a shard.
+        self._keys = keys if access == "alone" or isinstance(access, Shard) else None
         self._lock = threading.Lock()
         self._due = threading.Event()
         self._waiting: dict[str, _Put] = {}
@@ -115,7 +119,7 @@ class PostgresJournal:
                 if put is not None:
                     records[key] = orjson.loads(to_json(put.record))
         wanted = [key for key in keys if key not in records] if records else keys
-        for key, record, found in self._rows("record, checksum", wanted):
+        for key, record, found in self._lookups.find(wanted):
             read = read_row(key, record, found)
             if read is not None:
                 records[key] = read
@@ -127,38 +131,47 @@ class PostgresJournal:
         """What was sent and received for the records under keys, where that is kept."""
         if not self._waiting.keys().isdisjoint(keys) or self._written_now:
             self._flush()
-        return _exchanges(self._rows("exchanges", keys))
+        return _exchanges(rows_of(self._reader, "exchanges", keys))
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        return _texts(self._reader(), names)
+        return _texts(self._reader, names)
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
         return name in self._written
 
-    def _rows(self, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-        return _rows(self._reader(), columns, keys) if keys else []
-
+    @cached_property
     def _reader(self) -> Server:
         """A connection for whoever asks, beside that of the thread that writes."""
-        if self._reading is None:
-            access: Access = "cache" if self._is_cache else "reading"
-            self._reading = Server(self._writing.place, access, patience=self._patience)
-            self._reading.run = self._writing.run
-        return self._reading
+        return self._writing.beside()
 
-    def _has_records(self, connection: Connection) -> bool:
+    @cached_property
+    def _lookups(self) -> Lookups:
+        return Lookups(self._reader, self._keys)
+
+    def _add_earlier(self, connection: Connection, keys: Keys) -> bool:
+        """Whether there are records from before; what is alone with them notes their keys."""
+        run, access = self._writing.run, self._access
+        if run is None or (access not in ("alone", "driver") and not isinstance(access, Shard)):
+            return True
         query = "SELECT EXISTS (SELECT 1 FROM rubricate_records WHERE run = %s)"
-        (found,) = connection.execute(query, (self._writing.run,)).fetchone()
+        (found,) = connection.execute(query, (run,)).fetchone()
+        if found and access != "driver":
+            with connection.transaction(), connection.cursor("keys", binary=True) as cursor:
+                cursor.itersize = KEYS_AT_ONCE
+                cursor.execute("SELECT key FROM rubricate_records WHERE run = %s", (run,))
+                for (key,) in cursor:
+                    keys.add(key)
         return bool(found)
 
     # Writing
 
     @property
     def is_full(self) -> bool:
-        """Whether so many answers are unconfirmed that judging is to wait until they are."""
-        return len(self._waiting) + len(self._written_now) >= MOST or self._error is not None
+        """Whether judging is to wait: many answers are unconfirmed, or the server is away."""
+        unconfirmed = len(self._waiting) + len(self._written_now)
+        return unconfirmed >= MOST or (self._writing.trouble is not None) or self._error is not None
 
     @property
     def trouble(self) -> str | None:
@@ -184,6 +197,9 @@ class PostgresJournal:
                 if exchanges:
                     put.noted = [*([] if self._is_cache else put.noted), exchanges]
             is_due = len(self._waiting) >= BATCH
+        if self._keys is not None:
+            self._keys.add(as_bytes(key))
+        self._lookups.forget(key)
         if is_due:
             self._due.set()
 
@@ -234,7 +250,9 @@ class PostgresJournal:
         return self._begun + bool(self._waiting or self._texts)
 
     def close(self) -> None:
-        """Write what is waiting, and let go of the server."""
+        """Write what is waiting, and let go of the server, for which is waited no more."""
+        if self.trouble is not None:
+            self._writing.give_up()
         try:
             self._flush()
         finally:
@@ -242,9 +260,9 @@ class PostgresJournal:
             self._due.set()
             self._writing.give_up()
             self._thread.join()
-            for server in (self._writing, self._reading):
-                if server is not None:
-                    server.close()
+            self._writing.close()
+            if "_reader" in vars(self):
+                self._reader.close()
 
     # The thread that writes
 
@@ -296,7 +314,7 @@ class PostgresJournal:
             "run": run,
             "names": names,
             "texts": [texts[name] for name in names],
-            "keys": [_bytes(key) for key in keys],
+            "keys": [as_bytes(key) for key in keys],
             "records": records,
             "checksums": [checksum(key, record) for key, record in zip(keys, records, strict=True)],
             "exchanges": [exchanges[key] or None for key in keys],
@@ -338,7 +356,7 @@ class PostgresReader:
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
-        return _exchanges(_rows(self._server, "exchanges", keys))
+        return _exchanges(rows_of(self._server, "exchanges", keys))
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
@@ -370,18 +388,6 @@ _ADD = (
 """What was asked before under the same key, and failed, stays."""
 
 
-def _rows(server: Server, columns: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Keys, and columns of their records, of those that are there."""
-    if server.run is None:
-        return []
-    query = f"SELECT key, {columns} FROM rubricate_records WHERE run = %b AND key = ANY(%b)"
-    found: list[tuple[Any, ...]] = []
-    for start in range(0, len(keys), AT_ONCE):
-        told = (server.run, [_bytes(key) for key in keys[start : start + AT_ONCE]])
-        found += [(_text(key), *row) for key, *row in _fetched(server, query, told)]
-    return found
-
-
 def _exchanges(rows: Iterable[tuple[Any, ...]]) -> dict[str, bytes]:
     return {key: lines for key, lines in rows if isinstance(lines, bytes)}
 
@@ -391,20 +397,7 @@ def _texts(server: Server, names: Iterable[str]) -> dict[str, bytes]:
     wanted = list(names)
     if server.run is None or not wanted:
         return {}
-    return dict(_fetched(server, query, (server.run, wanted)))
-
-
-def _fetched(server: Server, query: str, told: tuple[Any, ...]) -> list[Any]:
-    return server.do(lambda connection: connection.execute(query, told, binary=True).fetchall())
-
-
-def _bytes(key: str) -> bytes:
-    """A key as it is kept: text of PostgreSQL has no NUL, and no half of a surrogate pair."""
-    return key.encode("utf-8", "surrogatepass")
-
-
-def _text(key: bytes) -> str:
-    return key.decode("utf-8", "surrogatepass")
+    return dict(fetched(server, query, (server.run, wanted)))
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

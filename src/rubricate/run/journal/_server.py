@@ -111,6 +111,15 @@ class Server:
                 raise self._problem(error) from None
             raise
 
+    def beside(self) -> Server:
+        """Another connection to the same run, for another thread; made when it is used."""
+        server = Server.__new__(Server)
+        server.place, server.run, server.trouble = self.place, self.run, None
+        server._access, server._patience = "reading", self._patience
+        server._connection, server._backends = None, set()
+        server._given_up = self._given_up
+        return server
+
     def do(self, act: Callable[[Connection], _T]) -> _T:
         """Do something with the connection, all or nothing; again where it was lost meanwhile.
 

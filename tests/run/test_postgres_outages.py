@@ -1,0 +1,204 @@
+"""A database that goes away in mid-run: it is waited for, and nothing is lost."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import rubricate
+from rubricate.errors import JournalError
+from rubricate.testing import Rule, ScriptedEndpoint
+
+ITEMS = 60
+
+
+@pytest.fixture
+def slow() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint([Rule(delay=0.02)]) as endpoint:
+        yield endpoint
+
+
+def query(address: str, text: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in text.split(";;"):
+            connection.execute(statement.encode())
+
+
+def committed(address: str) -> int:
+    with psycopg.connect(address) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM rubricate_records").fetchone()
+        return found
+
+
+class Grading:
+    """A run in a thread of its own."""
+
+    def __init__(self, endpoint: ScriptedEndpoint, dataset: Any, **options: Any) -> None:
+        self.endpoint, self.dataset = endpoint, dataset
+        self.options = {"base_url": endpoint.url, "concurrency": 4, **options}
+        self.troubles: set[str | None] = set()
+        self.result: Any = None
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.result = rubricate.grade(
+                self.dataset,
+                "m",
+                on_progress=lambda progress: self.troubles.add(progress.trouble),
+                **self.options,
+            )
+        except JournalError as error:
+            self.result = error
+
+    def after(self, requests: int) -> None:
+        """Wait until so many have been sent."""
+        while len(self.endpoint.requests) < requests and self.thread.is_alive():
+            time.sleep(0.002)
+        assert self.thread.is_alive()
+
+    def end(self) -> Any:
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+        return self.result
+
+    def again(self) -> Any:
+        return rubricate.grade(self.dataset, "m", **self.options)
+
+
+def test_a_server_that_is_restarted_in_mid_run_is_waited_for(
+    make_dataset, tmp_path: Path, slow, own_postgres
+):
+    server = own_postgres()
+    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=server.address())
+    grading.after(30)
+    server.stop("immediate")
+    time.sleep(0.6)
+    server.start()
+    result = grading.end()
+    assert (result.calls, result.failed) == (2 * ITEMS, 0)
+    assert len(slow.requests) == 2 * ITEMS
+    assert any(trouble and "waiting for it" in trouble for trouble in grading.troubles)
+    assert grading.again().resumed == 2 * ITEMS
+
+
+def test_a_server_that_stays_away_stops_the_run_which_then_goes_on_from_there(
+    make_dataset, tmp_path: Path, slow, own_postgres
+):
+    server = own_postgres()
+    grading = Grading(
+        slow,
+        make_dataset(ITEMS),
+        run_dir=tmp_path / "run",
+        journal=server.address(),
+        max_outage=0.5,
+    )
+    grading.after(10)
+    while not committed(server.address()):
+        grading.after(0)
+    server.stop()
+    error = grading.end()
+    assert isinstance(error, JournalError)
+    assert re.search(r"away for \d+ s.*same command goes on", str(error))
+    assert len(str(error).splitlines()) == 1
+    server.start()
+    result = grading.again()
+    assert (result.failed, result.calls + result.resumed) == (0, 2 * ITEMS)
+    assert result.resumed > 0
+    assert len(slow.requests) <= 2 * ITEMS + 256 + 4
+
+
+FAULTS: dict[str, tuple[str, str]] = {
+    "its connections are ended": (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'rubricate' AND datname = current_database()",
+        "SELECT 1",
+    ),
+    "it is read-only after a failover": (
+        "ALTER DATABASE {name} SET default_transaction_read_only = on;;"
+        " SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'rubricate' AND datname = current_database()",
+        "SET default_transaction_read_only = off;;"
+        " ALTER DATABASE {name} SET default_transaction_read_only = off",
+    ),
+    "its disk is full": (
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device'"
+        " USING ERRCODE = '53100'; END $$;"
+        " CREATE TRIGGER full_disk BEFORE INSERT ON rubricate_records"
+        " EXECUTE FUNCTION full_disk()",
+        "DROP TRIGGER full_disk ON rubricate_records",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_passes_is_waited_for(make_dataset, tmp_path: Path, slow, postgres, fault):
+    name = re.search(r"/(t\w+)\?", postgres)[1]
+    begin, end = (text.replace("{name}", name) for text in FAULTS[fault])
+    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=postgres)
+    grading.after(30)
+    query(postgres, begin)
+    time.sleep(0.6)
+    query(postgres, end)
+    result = grading.end()
+    assert (result.calls, result.failed) == (2 * ITEMS, 0)
+    assert len(slow.requests) == 2 * ITEMS
+    assert grading.again().resumed == 2 * ITEMS
+
+
+def test_tables_that_are_dropped_in_mid_run_stop_it_in_one_line(
+    make_dataset, tmp_path: Path, slow, postgres
+):
+    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=postgres)
+    grading.after(30)
+    query(postgres, "DROP TABLE rubricate_records")
+    error = grading.end()
+    assert "the tables were taken away" in str(error)
+    assert len(str(error).splitlines()) == 1
+
+
+def test_a_run_that_another_took_over_while_the_server_was_away_is_not_taken_back(
+    make_dataset, tmp_path: Path, slow, own_postgres, monkeypatch
+):
+    from rubricate.run.journal import Database, open_journal
+    from rubricate.run.journal import _server as server_module
+
+    server = own_postgres()
+    monkeypatch.setattr(server_module, "_FIRST_WAIT", 2.0)  # the other is there first
+    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=server.address())
+    grading.after(30)
+    server.restart()
+    other = open_journal(Database(server.address(), "run"))
+    error = grading.end()
+    other.close()
+    assert "another process is grading into this run" in str(error)
+
+
+def test_a_killed_process_loses_no_more_than_is_said(
+    make_dataset: Callable[..., Any], tmp_path: Path, postgres
+):
+    from rubricate.run.journal import Database
+    from rubricate.run.journal._postgres import MOST, PostgresJournal
+
+    journal = PostgresJournal(Database(postgres, "r"))
+    blocker = psycopg.connect(postgres)
+    blocker.execute("LOCK TABLE rubricate_records")  # nothing can be written
+    put = 0
+    while not journal.is_full:
+        journal.put(f"k{put}", {"status": "judged"})
+        put += 1
+    assert put == MOST
+    blocker.close()
+    journal.close()
+    again = PostgresJournal(Database(postgres, "r"))
+    assert len(again.get_many([f"k{n}" for n in range(put)])) == put
+    again.close()
