@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import runpy
@@ -81,25 +80,3 @@ def test_a_name_of_the_reference_says_what_it_takes(name: str) -> None:
 def test_the_glossary_has_at_most_30_terms() -> None:
     rows = re.findall(r"^\| (?!word \|)[^|-]", (DOCS / "glossary.md").read_text("utf-8"), re.M)
     assert 10 < len(rows) <= 30
-
-
-@pytest.mark.parametrize("name", ENTRIES)
-def test_the_site_shows_the_signature_that_help_shows(name: str) -> None:
-    module, _, own = name.rpartition(".")
-    one = getattr(import_module(module), own)
-    if not inspect.isfunction(one):
-        return
-    tree = ast.parse(inspect.getsource(import_module(one.__module__)))
-    written = next(
-        [found.arg for found in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == one.__name__
-    )
-    shown = [
-        parameter.name
-        for parameter in inspect.signature(one).parameters.values()
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-    if shown != written:  # made from declared options: the source does not say it
-        page = ENTRIES[name].read_text("utf-8")
-        assert f"::: {name}\n    options:\n      force_inspection: true" in page
