@@ -1,8 +1,8 @@
 """Print the coverage tables of docs/trust.md: how often intervals hold the truth, by simulation.
 
-    python tools/coverage_tables.py [--sets 2000]
+    python tools/coverage_tables.py [--sets 2000] [--only clustered,corrected,kappas,together]
 
-Every interval is made by the public function that users call; about two minutes for 2,000 sets.
+Every interval is made by the public function that users call; about half an hour for 2,000 sets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from collections import Counter
 
 import numpy as np
 
-from rubricate.stats import Estimate, clustered_mean, clustered_share, corrected_mean
+from rubricate.stats import (
+    Estimate,
+    clustered_mean,
+    clustered_share,
+    corrected_mean,
+    label_agreement,
+    score_agreement,
+    stratified_agreement,
+)
 
 SEED = 20261121
 CLUSTERED = [
@@ -40,6 +48,23 @@ CORRECTED = [
 ]
 """Labelled items of 1,000, the true share, and the judge's sensitivity and specificity."""
 ITEMS = 1000
+KAPPAS = (0.0, 0.3, 0.6, 0.8, 0.9)
+SHARES = (0.5, 0.7, 0.9)
+"""Of MET, by the judge as by people."""
+LABELLED = [
+    (20, 1, 0.0),
+    (50, 1, 0.0),
+    (200, 1, 0.0),
+    (3, 7, 0.2),
+    (7, 3, 0.2),
+    (10, 5, 0.2),
+    (20, 10, 0.2),
+]
+"""Clusters, pairs in each, and how far the pairs of one hang together."""
+TOGETHER = [(3, 20), (3, 47), (10, 20), (40, 10), (165, 8)]
+"""Criteria, and items that have a label on each."""
+CORRELATIONS = [(20, 1), (50, 1), (200, 1), (3, 7), (7, 3), (10, 5)]
+"""Clusters, and pairs of numbers in each."""
 
 
 def holds(interval: Estimate, truth: float) -> bool:
@@ -84,14 +109,97 @@ def corrected(sets: int, chance: np.random.Generator) -> None:
         print(f"| {labelled}, {share}, {sensitivity}, {specificity} | {figures} |", flush=True)
 
 
+def cells(kappa: float, share: float) -> list[float]:
+    """The shares of (MET, MET), (MET, UNMET), (UNMET, MET), (UNMET, UNMET)."""
+    expected = share**2 + (1 - share) ** 2
+    apart = (1 - kappa) * (1 - expected) / 2
+    return [share - apart, apart, apart, 1 - share - apart]
+
+
+def kappas(sets: int, chance: np.random.Generator) -> None:
+    """Pairs of labels, those of one cluster with shares of their own."""
+    heads = " | ".join(f"{kappa:g}" for kappa in KAPPAS)
+    print(f"\n| clusters x size, r | {heads} |\n|---|{'---:|' * len(KAPPAS)}")
+    judge, human = np.array(["MET", "MET", "UNMET", "UNMET"]), np.array(["MET", "UNMET"] * 2)
+    for clusters, size, correlation in LABELLED:
+        groups = np.repeat(np.arange(clusters), size).tolist() if size > 1 else None
+        row = []
+        for kappa in KAPPAS:
+            held = []
+            for share in SHARES:
+                even = np.array(cells(kappa, share))
+                known: list[bool] = []
+                for _ in range(sets):
+                    of = np.tile(even, (clusters, 1))
+                    if correlation:
+                        of = chance.dirichlet(even * (1 - correlation) / correlation, clusters)
+                    drawn = np.concatenate([chance.choice(4, size, p=one) for one in of])
+                    found = label_agreement(
+                        judge[drawn].tolist(), human[drawn].tolist(), groups=groups
+                    ).figures["cohen_kappa"]
+                    if found.value is not None:
+                        known.append(holds(found, kappa))
+                held.append(100 * np.mean(known))
+            row.append(f"{min(held):.1f} to {max(held):.1f}")
+        print(f"| {clusters} x {size}, {correlation} | {' | '.join(row)} |", flush=True)
+
+
+def together(sets: int, chance: np.random.Generator) -> None:
+    """Kappa over several criteria, and correlations of numbers."""
+    heads = " | ".join(f"{kappa:g}" for kappa in KAPPAS)
+    print(f"\n| criteria x items | {heads} |\n|---|{'---:|' * len(KAPPAS)}")
+    judge, human = np.array(["MET", "MET", "UNMET", "UNMET"]), np.array(["MET", "UNMET"] * 2)
+    for criteria, items in TOGETHER:
+        strata, groups = np.arange(criteria).repeat(items), np.tile(np.arange(items), criteria)
+        row = []
+        for kappa in KAPPAS:
+            held = 0
+            of = [cells(kappa, (0.3, 0.5, 0.7, 0.8)[one % 4]) for one in range(criteria)]
+            for _ in range(sets):
+                drawn = np.concatenate([chance.choice(4, items, p=one) for one in of])
+                pairs = judge[drawn].tolist(), human[drawn].tolist()
+                found = stratified_agreement(*pairs, strata.tolist(), groups=groups.tolist())
+                held += holds(found.kappa, kappa)
+            row.append(f"{100 * held / sets:.1f}")
+        print(f"| {criteria} x {items} | {' | '.join(row)} |", flush=True)
+    names = ("pearson", "spearman", "icc_2_1", "krippendorff_alpha", "mae")
+    print(f"\n| clusters x size | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    truth = _numbers(200_000, 1, chance)
+    exact = {name: score_agreement(*truth, bootstrap=None).figures[name].value for name in names}
+    for clusters, size in CORRELATIONS:
+        groups = np.repeat(np.arange(clusters), size)
+        counts: Counter[str] = Counter()
+        for _ in range(sets):
+            numbers = score_agreement(*_numbers(clusters, size, chance), groups=groups.tolist())
+            for name in names:
+                counts[name] += holds(numbers.figures[name], exact[name] or 0.0)
+        figures = " | ".join(f"{100 * counts[name] / sets:.1f}" for name in names)
+        print(f"| {clusters} x {size} | {figures} |", flush=True)
+
+
+def _numbers(clusters: int, size: int, chance: np.random.Generator) -> tuple[list[float], ...]:
+    """Normal numbers of a person and of a judge that correlate by 0.8, by 0.4 within a cluster."""
+    shared = np.repeat(chance.normal(size=(clusters, 2)), size, axis=0)
+    human, other = (0.4**0.5 * shared + 0.6**0.5 * chance.normal(size=shared.shape)).T
+    return (0.8 * human + 0.6 * other).tolist(), human.tolist()
+
+
+TABLES = {
+    "clustered": clustered,
+    "corrected": corrected,
+    "kappas": kappas,
+    "together": together,
+}
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--sets", type=int, default=2000)
-    sets = options.parse_args().sets
-    chance = np.random.default_rng(SEED)
-    clustered(sets, chance)
-    corrected(sets, chance)
+    options.add_argument("--only", default=",".join(TABLES))
+    given = options.parse_args()
+    for name in given.only.split(","):
+        TABLES[name](given.sets, np.random.default_rng(SEED))
 
 
 if __name__ == "__main__":

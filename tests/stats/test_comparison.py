@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from rubricate.errors import InputError
 from rubricate.stats import (
+    benjamini_hochberg,
     compare_paired,
     holm,
     mcnemar_test,
@@ -150,3 +151,14 @@ def test_swapping_the_systems_flips_the_sign_and_nothing_else():
     assert one.difference.low == pytest.approx(-other.difference.high)
     assert one.permutation == other.permutation
     assert one.wilcoxon == other.wilcoxon
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_the_correction_of_benjamini_and_hochberg_is_that_of_statsmodels(p_values):
+    expected = multipletests(p_values, method="fdr_bh")[1]
+    assert benjamini_hochberg(p_values) == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+def test_a_missing_p_value_counts_for_none():
+    assert benjamini_hochberg([None, 0.02, 0.5]) == [None, 0.04, 0.5]
+    assert benjamini_hochberg([]) == []

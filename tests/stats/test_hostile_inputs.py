@@ -77,6 +77,7 @@ TABLE = [[1, 2, 1], [2, 2, None], [1, 1, 2]]
 SCORES: dict[str, Any] = {"judge": [1.0, 2.0, 4.0], "human": [1.0, 3.0, 2.0]}
 LABELS: dict[str, Any] = {"judge": ["MET", "UNMET", "MET"], "human": ["MET", "MET", "UNMET"]}
 BINARY: dict[str, Any] = {"probabilities": [0.2, 0.9, 0.6], "outcomes": [0, 1, 0]}
+SHARES = [{"MET": 0.9, "UNMET": 0.1}, {"MET": 0.2, "UNMET": 0.8}, {"MET": 0.6, "UNMET": 0.4}]
 BOTH = {"groups": [1, 1, 2], "bootstrap": QUICK}
 
 USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
@@ -107,6 +108,7 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         stats.asymmetry,
         {"sums": [1, -1, 0], "squares": [1, 1, 2], "sizes": [1, 1, 2], "counts": [2, 1, 1]},
     ),
+    "benjamini_hochberg": (stats.benjamini_hochberg, {"p_values": [0.1, 0.2]}),
     "bootstrapped_mean": (stats.bootstrapped_mean, {"values": [1, 2, 3], **BOTH}),
     "calibration": (stats.calibration, {**BINARY, "bins": 3, "binning": "quantile", **BOTH}),
     "choose_threshold": (
@@ -124,6 +126,21 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "compare_paired": (
         stats.compare_paired,
         {"a": [1, 2, 3], "b": [2, 2, 4], "margin": 0.1, "confidence": 0.9, **BOTH},
+    ),
+    "ConformalSets()": (
+        stats.conformal_sets(SHARES, ["MET", "UNMET", "MET"]),
+        {"probabilities": {"MET": 0.7, "UNMET": 0.3}},
+    ),
+    "conformal_sets": (
+        stats.conformal_sets,
+        {
+            "probabilities": SHARES,
+            "labels": ["MET", "UNMET", "MET"],
+            "coverage": 0.5,
+            "by_label": True,
+            "groups": [1, 1, 2],
+            "seed": 1,
+        },
     ),
     "corrected_mean": (
         stats.corrected_mean,
@@ -146,7 +163,22 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"votes": [[0, 1], [1, 1]], "labels": 2, "iterations": 3, "tolerance": 0, "smoothing": 1},
     ),
     "decided_pairs": (stats.decided_pairs, {**LABELS, "undecided": "label", "abstention": "MET"}),
+    "decision_threshold": (
+        stats.decision_threshold,
+        {
+            **BINARY,
+            "false_positive_cost": 2,
+            "false_negative_cost": 1.0,
+            "groups": [1, 1, 2],
+            "confidence": 0.9,
+            "seed": 1,
+        },
+    ),
     "fleiss_kappa": (stats.fleiss_kappa, {"ratings": [[1, 2], [2, 2], [1, 1]], **BOTH}),
+    "gwet_ac": (
+        stats.gwet_ac,
+        {"ratings": TABLE, "weights": "quadratic", "labels": [1, 2], **BOTH},
+    ),
     "holm": (stats.holm, {"p_values": [0.1, 0.2]}),
     "intraclass_correlation": (stats.intraclass_correlation, {"ratings": TABLE, **BOTH}),
     "krippendorff_alpha": (
@@ -217,6 +249,16 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"points": [0.1, 0.5, 0.9], "values": [0.1, 0.2, 0.3]},
     ),
     "reliability_weights": (stats.reliability_weights, {"questions": [VOTES]}),
+    "roc_auc": (
+        stats.roc_auc,
+        {
+            "scores": [0.2, 0.9, 0.6],
+            "outcomes": [0, 1, 0],
+            "strata": ["a", "a", "a"],
+            "groups": [1, 1, 2],
+            "confidence": 0.9,
+        },
+    ),
     "score_agreement": (stats.score_agreement, {**SCORES, "scale": True, **BOTH}),
     "share_width": (
         stats.share_width,
@@ -256,8 +298,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 
 ONLY_RESULTS = {
-    name for name in stats.__all__ if inspect.isclass(getattr(stats, name)) and name not in USES
-} | {"CalibrationMap", "Level", "Undecided"}
+    name
+    for name in stats.__all__
+    if inspect.isclass(getattr(stats, name)) and not {name, f"{name}()"} & set(USES)
+} | {"CalibrationMap", "Level", "Undecided", "Weights"}
 """What functions give back, and aliases of types: nobody gives them anything."""
 
 

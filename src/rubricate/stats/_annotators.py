@@ -41,7 +41,9 @@ from rubricate.stats._strata import mean_of_strata
 __all__ = [
     "AnnotatorAgreement",
     "Level",
+    "Ratings",
     "annotator_agreement",
+    "counts_of",
     "fleiss_kappa",
     "intraclass_correlation",
     "krippendorff_alpha",
@@ -55,6 +57,8 @@ Together: TypeAlias = Callable[[str | None], Sequence[Any]]
 """What all annotators but one say together."""
 
 LEVELS = ("nominal", "ordinal", "interval")
+NO_ITEMS_APART = "all ratings, or all items' means, are the same"
+ICC = ("icc_1_1", "icc_1_k", "icc_2_1", "icc_2_k", "icc_3_1", "icc_3_k")
 NO_SPREAD = "all ratings are the same, or no item has two"
 
 
@@ -94,7 +98,7 @@ def krippendorff_alpha(
         contributions, statistic = _interval_contributions(rows), _interval_alpha
         sizes = contributions[:, 0]
     else:
-        counts = _counts(rows, labels, ranked=level == "ordinal")
+        counts = counts_of(rows, labels, ranked=level == "ordinal")
         kinds = counts.shape[1]
         contributions = _coincidences(counts).reshape(len(counts), kinds * kinds)
         sizes = contributions.sum(1)
@@ -136,7 +140,7 @@ def _rows(ratings: Any) -> Iterable[tuple[int, Any]]:
     return enumerate(listed(ratings, "ratings"))
 
 
-def _counts(
+def counts_of(
     ratings: Ratings, labels: Sequence[Any] | None = None, *, ranked: bool = False
 ) -> Floats:
     """How often each item got each label, (n, K); `ranked` where the order of labels matters."""
@@ -211,7 +215,7 @@ def fleiss_kappa(
     Raises:
         InputError: the ratings are no table of labels, or there are not as many groups as items.
     """
-    counts = _counts(ratings)
+    counts = counts_of(ratings)
     rated = np.flatnonzero(counts.sum(1) > 0)
     kept = groups_at(groups, rated, len(counts))
     counts = counts[rated]
@@ -248,10 +252,12 @@ def intraclass_correlation(
     groups: Groups = None,
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> dict[str, Estimate]:
-    """`icc_2_1` and `icc_2_k`: absolute agreement of one rater, and of the mean of all k.
+    """The six intraclass correlations of Shrout and Fleiss (1979), of one rater and of all k.
 
-    Two-way random effects, ICC(2,1) and ICC(2,k) of Shrout and Fleiss (1979). Only items that
-    every rater rated count.
+    `icc_1_1` and `icc_1_k`: each item is rated by other raters (one-way). `icc_2_1` and `icc_2_k`:
+    the raters are a sample of those there could be, and have to agree absolutely (two-way random).
+    `icc_3_1` and `icc_3_k`: these raters alone, whose means may differ (two-way mixed,
+    consistency). Only items that every rater rated count.
 
     Args:
         ratings: numbers; a row an item, a column a rater, None where there is no rating.
@@ -269,7 +275,7 @@ def intraclass_correlation(
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     if len(complete) < 2 or k < 2:
         few = Estimate(None, undefined="it needs two items that two raters or more all rated")
-        return {"icc_2_1": few, "icc_2_k": few}
+        return dict.fromkeys(ICC, few)
     kept = groups_at(groups, complete, len(rows))
     table = table[complete] - table[complete].mean()
     contributions = np.column_stack(
@@ -285,18 +291,25 @@ def intraclass_correlation(
         items, raters = between_items / (n - 1), between_raters / (k - 1)
         rest = left / ((n - 1) * (k - 1))
         same = squares - middle <= 1e-12 * np.maximum(squares, 1e-300)
-        one = (items - rest) / (items + (k - 1) * rest + k * (raters - rest) / n)
-        mean = (items - rest) / (items + (raters - rest) / n)
-        return {"icc_2_1": np.where(same, np.nan, one), "icc_2_k": np.where(same, np.nan, mean)}
+        within = (between_raters + left) / (n * (k - 1))
+        found = {
+            "icc_1_1": (items - within) / (items + (k - 1) * within),
+            "icc_1_k": (items - within) / items,
+            "icc_2_1": (items - rest) / (items + (k - 1) * rest + k * (raters - rest) / n),
+            "icc_2_k": (items - rest) / (items + (raters - rest) / n),
+            "icc_3_1": (items - rest) / (items + (k - 1) * rest),
+            "icc_3_k": (items - rest) / items,
+        }
+        return {name: np.where(same, np.nan, value) for name, value in found.items()}
 
     found = jackknife_totals(
         contributions,
         statistics,
-        scales={"icc_2_1": "correlation", "icc_2_k": "correlation"},
+        scales=dict.fromkeys(ICC, "correlation"),
         groups=kept,
         bootstrap=bootstrap,
     )
-    return {name: spread.estimate("all ratings are the same") for name, spread in found.items()}
+    return {name: spread.estimate(NO_ITEMS_APART) for name, spread in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

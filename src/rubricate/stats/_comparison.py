@@ -14,6 +14,7 @@ from rubricate.stats._inputs import (
     check_share,
     count_of,
     is_missing,
+    listed,
     number_of,
     same_length,
 )
@@ -31,6 +32,7 @@ from rubricate.stats._resampling import (
 __all__ = [
     "PairedComparison",
     "PairedTest",
+    "benjamini_hochberg",
     "compare_paired",
     "holm",
     "mcnemar_test",
@@ -285,17 +287,44 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Raises:
         InputError: a p-value is not between 0 and 1.
     """
-    values = numbers(p_values, "p_values").tolist()
-    for index, p in enumerate(values):
-        if not (is_missing(p) or 0 <= p <= 1):
-            raise InputError(f"p_values: {p:g} at position {index} is not between 0 and 1")
-    known = sorted((p, index) for index, p in enumerate(values) if not is_missing(p))
-    corrected: list[float | None] = [None] * len(values)
+    known = _p_values(p_values)
+    corrected: list[float | None] = [None] * len(listed(p_values, "p_values"))
     highest = 0.0
     for rank, (p, index) in enumerate(known):
         highest = max(highest, min(1.0, p * (len(known) - rank)))
         corrected[index] = highest
     return corrected
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
+    """p-values corrected so that few of the discoveries are false (Benjamini and Hochberg 1995).
+
+    Where those below 0.05 after correction are called different, at most one in twenty of them is
+    not, on average; `holm` promises that none is, with 95 %. It holds for independent tests, and
+    for those that are positively dependent.
+
+    Args:
+        p_values: of the tests; None stays None and counts for none.
+
+    Raises:
+        InputError: a p-value is not between 0 and 1.
+    """
+    known = _p_values(p_values)
+    corrected: list[float | None] = [None] * len(listed(p_values, "p_values"))
+    lowest = 1.0
+    for rank, (p, index) in reversed(list(enumerate(known, start=1))):
+        lowest = min(lowest, p * len(known) / rank)
+        corrected[index] = lowest
+    return corrected
+
+
+def _p_values(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
+    """The p-values that are there, with their indices, the smallest first."""
+    values = numbers(p_values, "p_values").tolist()
+    for index, p in enumerate(values):
+        if not (is_missing(p) or 0 <= p <= 1):
+            raise InputError(f"p_values: {p:g} at position {index} is not between 0 and 1")
+    return sorted((p, index) for index, p in enumerate(values) if not is_missing(p))
 
 
 def smallest_detectable_difference(

@@ -17,7 +17,7 @@ __all__ = [
     "balanced_accuracy",
     "by_label",
     "cohen_kappa",
-    "gwet_ac1",
+    "gwet_ac",
     "krippendorff_alpha",
     "macro_f1",
     "matthews",
@@ -84,19 +84,23 @@ def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
     return 1 - _ratio(n * observed, (weights * expected).sum((-2, -1)))
 
 
-def gwet_ac1(confusion: Floats) -> Floats:
-    """Gwet's AC1 (Gwet 2008, equation 4): chance agreement `sum(q * (1 - q)) / (K - 1)`.
+def gwet_ac(confusion: Floats, power: int = 0) -> Floats:
+    """Gwet's AC1 (Gwet 2008, equation 4) and, with weights, AC2 (Gwet 2014).
 
-    q is a label's share on both sides together and K the number of labels.
+    The chance agreement is `T sum(q * (1 - q)) / (K * (K - 1))`: q is a label's share on both sides
+    together, K the number of labels and T the sum of the weights, which are 1 for equal labels and
+    0 for others (`power` 0), or less by the distance of their ranks (1: linear, 2: quadratic).
     """
     kinds = confusion.shape[-1]
-    observed = accuracy(confusion)
     if kinds < 2:
-        return np.full_like(observed, np.nan)
-    n = confusion.sum((-2, -1))[..., None]
-    share = (confusion.sum(-1) + confusion.sum(-2)) / (2 * n)
-    chance = (share * (1 - share)).sum(-1) / (kinds - 1)
-    return np.asarray((observed - chance) / (1 - chance))
+        return np.full(confusion.shape[:-2], np.nan)
+    indices = np.arange(kinds)
+    distance = np.abs(indices[:, None] - indices[None, :]) / (kinds - 1)
+    weights = 1 - distance**power if power else np.eye(kinds)
+    n = confusion.sum((-2, -1))
+    share = (confusion.sum(-1) + confusion.sum(-2)) / (2 * n[..., None])
+    chance = weights.sum() * (share * (1 - share)).sum(-1) / (kinds * (kinds - 1))
+    return np.asarray((_ratio((weights * confusion).sum((-2, -1)), n) - chance) / (1 - chance))
 
 
 def matthews(confusion: Floats) -> Floats:

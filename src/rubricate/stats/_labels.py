@@ -39,6 +39,7 @@ __all__ = ["NO_PAIR", "LabelAgreement", "Undecided", "decided_pairs", "label_agr
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
 NO_PAIR = "there is no pair in which both decided"
+ONE_CHOICE = "there is only one label to choose"
 ONE_LABEL = "both gave one and the same label throughout"
 
 FIGURES = (
@@ -50,7 +51,7 @@ FIGURES = (
     "krippendorff_alpha",
     "matthews",
 )
-IN_ORDER = ("linear_kappa", "quadratic_kappa")
+IN_ORDER = ("linear_kappa", "quadratic_kappa", "linear_ac2", "quadratic_ac2")
 BY_LABEL = ("precision", "recall", "f1", "false_positive_rate", "false_negative_rate")
 
 _WHY = {
@@ -60,7 +61,9 @@ _WHY = {
     "cohen_kappa": ONE_LABEL,
     "linear_kappa": ONE_LABEL,
     "quadratic_kappa": ONE_LABEL,
-    "gwet_ac1": "there is only one label to choose",
+    "gwet_ac1": ONE_CHOICE,
+    "linear_ac2": ONE_CHOICE,
+    "quadratic_ac2": ONE_CHOICE,
     "krippendorff_alpha": ONE_LABEL,
     "matthews": "one of the two gave one label throughout",
     "precision": "the judge never gave this label",
@@ -81,8 +84,8 @@ class LabelAgreement:
         labels: the labels, in order.
         confusion: how often each pair came; people's labels in rows, the judge's in columns.
         figures: `accuracy`, `balanced_accuracy`, `macro_f1`, `cohen_kappa`, `gwet_ac1`,
-            `krippendorff_alpha`, `matthews`; `linear_kappa` and `quadratic_kappa` too where the
-            labels are ordered.
+            `krippendorff_alpha`, `matthews`; `linear_kappa`, `quadratic_kappa`, `linear_ac2` and
+            `quadratic_ac2` too where the labels are ordered.
         by_label: of each label against the rest: `precision`, `recall`, `f1`,
             `false_positive_rate`, `false_negative_rate`.
         undecided: the policy that was used: `exclude`, `label` or `wrong`.
@@ -113,7 +116,7 @@ def label_agreement(
     """Agreement of two raters' labels of the same things.
 
     The formulas and their sources: accuracy; balanced accuracy (Brodersen et al. 2010); precision,
-    recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 (Gwet 2008); alpha
+    recall, F1 (van Rijsbergen 1979); kappa (Cohen 1960, 1968); AC1 and AC2 (Gwet 2008, 2014); alpha
     (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals of plain
     shares (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the
     effective number of pairs (see `clustered_share`). Those of the others are the middle of the
@@ -301,7 +304,7 @@ def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
         "balanced_accuracy": _confusion.balanced_accuracy(confusion),
         "macro_f1": _confusion.macro_f1(confusion),
         "cohen_kappa": _confusion.cohen_kappa(confusion),
-        "gwet_ac1": _confusion.gwet_ac1(confusion),
+        "gwet_ac1": _confusion.gwet_ac(confusion),
         "krippendorff_alpha": _confusion.krippendorff_alpha(
             confusion + np.swapaxes(confusion, -1, -2), ordered=ordered
         ),
@@ -311,4 +314,6 @@ def _coefficients(confusion: Floats, *, ordered: bool) -> dict[str, Floats]:
     if ordered:
         coefficients["linear_kappa"] = _confusion.cohen_kappa(confusion, 1)
         coefficients["quadratic_kappa"] = _confusion.cohen_kappa(confusion, 2)
+        coefficients["linear_ac2"] = _confusion.gwet_ac(confusion, 1)
+        coefficients["quadratic_ac2"] = _confusion.gwet_ac(confusion, 2)
     return coefficients

@@ -34,8 +34,12 @@ _WHY = {
     "pearson": CONSTANT,
     "spearman": CONSTANT,
     "kendall_tau_b": CONSTANT,
+    "icc_1_1": FEW,
+    "icc_1_k": FEW,
     "icc_2_1": FEW,
     "icc_2_k": FEW,
+    "icc_3_1": FEW,
+    "icc_3_k": FEW,
     "krippendorff_alpha": FEW,
     "quadratic_kappa": "both gave one and the same number throughout",
 }
@@ -47,8 +51,12 @@ SCALES: dict[str, Scale] = {
     "pearson": "correlation",
     "spearman": "correlation",
     "kendall_tau_b": "correlation",
+    "icc_1_1": "correlation",
+    "icc_1_k": "correlation",
     "icc_2_1": "correlation",
     "icc_2_k": "correlation",
+    "icc_3_1": "correlation",
+    "icc_3_k": "correlation",
     "krippendorff_alpha": "correlation",
     "quadratic_kappa": "correlation",
     "wasserstein": "distance",
@@ -65,7 +73,8 @@ class ScoreAgreement:
         clusters: how many clusters they come from.
         judge_mean, human_mean: over these pairs; None for n = 0.
         figures: `bias` (the judge minus people, with a t interval), `mae`, `rmse`, `pearson`,
-            `spearman`, `kendall_tau_b`, `icc_2_1`, `icc_2_k`, `krippendorff_alpha` (interval),
+            `spearman`, `kendall_tau_b`, the six `icc_1_1` to `icc_3_k`, `krippendorff_alpha`
+            (interval),
             `wasserstein` and `ks` (distances of the two distributions); of a scale also
             `exact_accuracy`, `within_one_accuracy` and `quadratic_kappa`.
         not_decided: pairs in which one gave no number, by cause.
@@ -89,10 +98,10 @@ def score_agreement(
 ) -> ScoreAgreement:
     """Agreement of two raters' numbers for the same things.
 
-    The formulas and their sources: Pearson; Spearman with midranks; tau-b (Kendall 1945); ICC(2,1)
-    and ICC(2,k), two-way random, absolute agreement, k = 2 (Shrout and Fleiss 1979); alpha with
-    interval distances (Krippendorff 2011); the Wasserstein-1 distance and the Kolmogorov-Smirnov
-    distance of the two empirical distributions; quadratic kappa (Cohen 1968).
+    The formulas and their sources: Pearson; Spearman with midranks; tau-b (Kendall 1945); the
+    intraclass correlations, k = 2 (Shrout and Fleiss 1979; see `intraclass_correlation`); alpha
+    with interval distances (Krippendorff 2011); the Wasserstein-1 distance (earth mover's) and the
+    Kolmogorov-Smirnov distance of the two empirical distributions; quadratic kappa (Cohen 1968).
 
     The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
     effective number of pairs, and the others have that of the jackknife (Tukey 1958) with the
@@ -222,13 +231,19 @@ class _Pairs:
         raters = n * shift / 2
         single = (items - rest) / (items + rest + 2 * (raters - rest) / n)
         mean = (items - rest) / (items + (raters - rest) / n)
+        within = apart / 2
         # Krippendorff (2011) with interval distances; 2 n values are pooled.
         pooled = (xx + yy) / 2 + shift / 4
         same = (_sums(weights, self._pooled) > 0).sum(1) < 2
         pooled[same] = np.nan
+        apart_at_all = np.where(items <= 0, np.nan, items)
         found = {
+            "icc_1_1": np.where(same, np.nan, (items - within) / (items + within)),
+            "icc_1_k": (items - within) / apart_at_all,
             "icc_2_1": np.where(same, np.nan, single),
             "icc_2_k": np.where(same, np.nan, mean),
+            "icc_3_1": np.where(same, np.nan, (items - rest) / (items + rest)),
+            "icc_3_k": (items - rest) / apart_at_all,
             "krippendorff_alpha": 1 - (2 * n - 1) / (2 * n) * apart / (2 * pooled),
         }
         if self.steps:  # Cohen (1968) with squared distances, by moments
