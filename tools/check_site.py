@@ -26,7 +26,7 @@ def faults() -> list[str]:
             if not heading:
                 found.append(f"{name} is not on the page {page.stem}")
                 continue
-            signature = rest.partition("<code>")[2].partition("</code>")[0]
+            signature = rest.partition('class="doc-signature')[2].partition("</pre>")[0]
             shown = html.unescape(re.sub(r"<[^>]+>", "", signature))
             missing = [one for one in _parameters(name) if not re.search(rf"\b{one}\b", shown)]
             if missing:
