@@ -10,6 +10,7 @@ from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,13 +23,14 @@ from rubricate.judge.builtin import (
     Inputs,
     Labelled,
     Option,
-    fit,
     refit,
     unseen_figures,
 )
 from rubricate.judge.builtin._classifier import level_probabilities
-from rubricate.judge.builtin._figures import area, calibration_error, figures
+from rubricate.judge.builtin._figures import area, figures
+from rubricate.judge.builtin._fit import _solve, examine
 from rubricate.judge.builtin._text import analyse, spans, stem
+from rubricate.judge.builtin._unseen import figures_left_out
 
 CONSERVATION = "Mentions conservation of energy."
 HELD = "By conservation of energy both swimmers arrive at the same speed."
@@ -91,7 +93,7 @@ def test_a_near_spelling_counts_as_the_word():
     [
         ("Energy is conserved.", "Energy is not conserved.", "States that energy is conserved."),
         ("The pitch is higher.", "The pitch is lower.", "The pitch becomes higher."),
-        ("It boils at 100 degrees.", "It boils at 90 degrees.", "It boils at 100 degrees."),
+        ("Water boils at 100 degrees.", "It boils at 90 degrees.", "It boils at 100 degrees."),
     ],
 )
 def test_a_denial_an_opposite_or_another_number_lowers_the_probability(plain, against, requirement):
@@ -294,13 +296,42 @@ def rows(*, strict: bool) -> list[Labelled]:
     return found
 
 
-def test_a_refit_follows_the_labels_that_it_is_given():
+def test_a_refit_follows_the_labels_that_it_is_given(judge):
     half = Inputs("There is copper here.", "Mentions copper and zinc")
-    lenient, _ = refit(rows(strict=False))
-    strict, _ = refit(rows(strict=True))
-    assert lenient.estimate(half).label == "MET"
-    assert strict.estimate(half).label == "UNMET"
-    assert len({lenient.identity, strict.identity, Classifier.load().identity}) == 3
+    fitted, report = refit(rows(strict=False) * 2)
+    assert report.kept == "fitted"
+    assert fitted.estimate(half).probability_met > judge.estimate(half).probability_met
+    assert fitted.identity != judge.identity
+
+
+def test_a_refit_that_is_not_shown_to_be_better_is_not_taken(judge):
+    labels = [
+        replace(row, label="MET" if index * 7 % 11 < 5 else "UNMET")
+        for index, row in enumerate(rows(strict=True)[:20])
+    ]
+    kept, report = refit(labels)
+    assert report.kept == "shipped"
+    assert report.gain.low is None or report.gain.low <= 0.0
+    assert kept.identity == judge.identity
+
+
+def test_criteria_that_were_labelled_have_an_effect_of_their_own():
+    often, seldom = "Mentions copper", "Mentions zinc"
+    labels = [
+        Labelled(Inputs("Sand, " * (n % 3) + "and copper.", often), "MET", f"case {n}")
+        for n in range(40)
+    ]
+    labels += [
+        Labelled(Inputs("Sand, " * (n % 3) + "and lead, zinc.", seldom), "UNMET", f"case {n}")
+        for n in range(40)
+    ]
+    fitted, report = refit(labels)
+    assert report.kept == "fitted"
+    assert len(fitted.effects) == 2
+    copper = fitted.estimate(Inputs("Lead, copper.", often)).probability_met
+    zinc = fitted.estimate(Inputs("Lead, zinc.", seldom)).probability_met
+    assert copper > 0.9
+    assert zinc < 0.5
 
 
 def test_a_refit_reports_figures_out_of_fold():
@@ -318,14 +349,22 @@ def test_labels_without_a_pattern_show_none_out_of_fold():
     ]
     _, report = refit(noisy)
     assert report.auc < 0.75
+    assert report.kept == "shipped"
 
 
-def test_few_labels_move_the_shipped_weights_little(judge):
-    few, _ = refit(rows(strict=False)[:12])
-    many, _ = refit(rows(strict=False) * 10)
-    clause = FEATURE_NAMES.index("clause_in_sentence")
-    shipped = judge.coefficients[clause]
-    assert abs(few.coefficients[clause] - shipped) < abs(many.coefficients[clause] - shipped)
+def test_few_labels_move_the_shipped_judge_little(judge):
+    labels = [
+        replace(row, label="UNMET" if index % 4 else row.label)
+        for index, row in enumerate(rows(strict=False))
+    ]
+    examples = examine(labels, judge)
+    few = np.arange(len(examples.targets)) < 10
+
+    def moved(use):
+        offset, slope, effects = _solve(examples, use)
+        return offset**2 + (slope - 1.0) ** 2 + sum(effect**2 for effect in effects.values())
+
+    assert 0.0 < moved(few) < moved(~np.zeros_like(few))
 
 
 def test_refits_with_one_seed_are_equal_and_survive_a_round_trip():
@@ -389,32 +428,34 @@ def test_labels_that_cannot_be_fitted_are_refused_in_one_line(chosen, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_fit_needs_a_place_to_start_from():
-    with pytest.raises(ValueError, match="prior"):
-        fit(rows(strict=True), 0)
-
-
 def test_the_shipped_file_is_small_and_says_what_it_was_fitted_on(judge):
     source = resources.files("rubricate.judge.builtin").joinpath("weights.json").read_bytes()
     assert len(source) < 60_000
     training = json.loads(source)["training"]
-    assert set(training["data"]) == {"physics", "semeval2013", "saf_en"}
+    assert set(training["data"]) == {"physics", "kqa", "semeval2013", "saf_en"}
     assert all(entry["licence"] for entry in training["data"].values())
     assert {"date", "seed"} <= set(training)
-    for split in ("leave_one_group_out", "leave_one_data_set_out"):
-        mean = training["figures"][split]["mean"]
-        assert mean["auc"] >= 0.8
-        assert mean["kappa"] >= 0.4
-        assert mean["ece"] < 0.12
     assert judge.training == training
 
 
-def test_the_judge_says_what_it_reaches_on_data_that_it_has_not_seen():
+def test_the_judge_says_what_it_reaches_on_data_that_was_left_out():
     note = BuiltinJudge().note
-    assert "AUC 0.64 to 0.79 (mean 0.73), kappa 0.12 to 0.37, calibration error 0.10 to" in note
+    assert unseen_figures() in note
     assert note == BuiltinJudge(Classifier.load()).note
-    for stale in ("0.89", "0.59", "0.08"):
-        assert stale not in note
+    for what in ("data_sets_left_out", "questions_left_out"):
+        sets = figures_left_out(what)
+        assert [one.name for one in sets] == ["physics", "kqa", "semeval2013", "saf_en"]
+        assert sum(one.auc for one in sets) / len(sets) >= 0.78
+
+
+def test_the_page_has_the_figures_of_every_set():
+    page = (Path(__file__).parents[3] / "docs/builtin-judge.md").read_text("utf-8")
+    for what in ("data_sets_left_out", "questions_left_out"):
+        for one in figures_left_out(what):
+            row = (
+                f"| {one.name} | {one.labels:,} | {one.auc:.3f} | {one.kappa:.3f} | {one.ece:.3f} |"
+            )
+            assert row in page
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/redteam.md", "docs/builtin-judge.md"])
@@ -432,7 +473,7 @@ def test_the_shipped_file_is_what_its_classifier_writes(judge):
 def test_weights_of_other_features_are_refused(judge):
     data = json.loads(judge.to_json())
     del data["features"][FEATURE_NAMES[0]]
-    with pytest.raises(ValueError, match="other features"):
+    with pytest.raises(ValueError, match="other features or rules"):
         Classifier.from_json(json.dumps(data))
 
 
@@ -466,7 +507,7 @@ def test_figures_agree_with_scikit_learn(pairs):
     assert area(chance, truth) == pytest.approx(metrics.roc_auc_score(truth, chance))
     expected = metrics.cohen_kappa_score(truth, chance >= 0.5)
     assert figures(chance, truth)["kappa"] == pytest.approx(expected)
-    assert 0.0 <= calibration_error(chance, truth) <= 1.0
+    assert 0.0 <= figures(chance, truth)["ece"] <= 1.0
 
 
 def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(monkeypatch):

@@ -21,7 +21,7 @@ from rubricate.judge.builtin._text import STOP_WORDS, stem
 from rubricate.judge.builtin._unseen import unseen_figures
 
 if TYPE_CHECKING:
-    from rubricate.judge.builtin._fit import FitReport, fit, refit
+    from rubricate.judge.builtin._fit import FitReport, refit
     from rubricate.judge.builtin._judge import BuiltinJudge
 else:  # numpy comes with what fits
     __getattr__, __dir__ = lazy_door(__name__)
@@ -36,7 +36,6 @@ __all__ = [
     "Inputs",
     "Labelled",
     "Option",
-    "fit",
     "refit",
     "stem",
     "unseen_figures",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
@@ -21,13 +21,46 @@ from rubricate.judge.builtin._inputs import (
     option_text,
     question,
 )
+from rubricate.judge.builtin._language import other_language
+from rubricate.judge.builtin._set_aside import repeats, set_aside
 from rubricate.judge.builtin._text import analyse
+
+RULES = 2
+"""The version of all that decides beside the numbers: raised when it changes an answer, so that
+journals and caches do not take an answer of other rules for one of these."""
 
 BLANK_PROBABILITY = 0.02
 """Probability that a submission without words meets a criterion about content. A convention, not a
-fit."""
+fit, like the two that follow."""
+
+COPY_PROBABILITY = 0.1
+"""The same where all of it is set aside: a copy, words without a sentence."""
+
+ABSENT_PROBABILITY = 0.8
+"""The most that a criterion of absence has where nothing of it is found: other words may say it."""
+
+NOTHING_FOUND = 0.4
+"""The most that any other criterion has where none of its words is found."""
+
+LEFT = " \t\r\n.,;:!?-*+#>\"'()[]"
+"""What may be left of a submission of which all is set aside."""
 
 _CONTRADICTION = ("contradict", "opposite", "conflict")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at a submission gave: a match, or why there is none."""
+
+    match: Match | None = None
+    counted: str = ""
+    """The submission without the parts that are set aside."""
+    fixed: float = 0.0
+    """P(MET) where there is nothing to compare."""
+    abstention: str = ""
+    """Why nothing can be said."""
+    reason: str = ""
+    """In words: why there is no match, or what was set aside."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +72,8 @@ class Classifier:
     a refit needs. `spread` is the distance in logits between the thresholds of the best and of a
     middle option (proportional odds, McCullagh 1980). `contradiction` holds the share of
     contradicting answers among those that are not best, without and with a sign of contradiction.
+    `contradicted` is the probability of MET at most where the submission contradicts the criterion.
+    `effects` adds to the logit of what a refit has seen often, by `target_key`.
     """
 
     intercept: float
@@ -47,7 +82,9 @@ class Classifier:
     scales: tuple[float, ...]
     spread: float
     contradiction: tuple[float, float]
+    contradicted: float
     lexicon: Lexicon
+    effects: Mapping[str, float]
     training: Mapping[str, Any]
     """Names and licences of the data, date, seed and measured figures, as in the file."""
 
@@ -61,9 +98,9 @@ class Classifier:
         """Read what `to_json` wrote. ValueError if it was fitted on other features than these."""
         data = json.loads(text)
         features = data["features"]
-        if tuple(features) != FEATURE_NAMES:
+        if tuple(features) != FEATURE_NAMES or data.get("rules") != RULES:
             raise ValueError(
-                "these weights were fitted on other features than this version measures; "
+                "these weights are of other features or rules than this version has; "
                 "fit them again with rubricate.judge.builtin.refit or tools/train_builtin.py"
             )
         rarity = {
@@ -78,7 +115,9 @@ class Classifier:
             scales=tuple(float(entry["scale"]) for entry in features.values()),
             spread=float(data["spread"]),
             contradiction=(float(data["contradiction"][0]), float(data["contradiction"][1])),
+            contradicted=float(data["contradicted"]),
             lexicon=Lexicon(rarity, float(data["rarity_unlisted"])),
+            effects={str(key): float(effect) for key, effect in data["effects"].items()},
             training=data["training"],
         )
 
@@ -100,6 +139,7 @@ class Classifier:
                 levels.append([])
             levels[tenths].append(root)
         return {
+            "rules": RULES,
             "intercept": self.intercept,
             "features": {
                 name: {"coefficient": coefficient, "mean": mean, "scale": scale}
@@ -109,6 +149,8 @@ class Classifier:
             },
             "spread": self.spread,
             "contradiction": list(self.contradiction),
+            "contradicted": self.contradicted,
+            "effects": dict(self.effects),
             "rarity_unlisted": self.lexicon.unlisted,
             "rarity": [" ".join(roots) for roots in levels],
         }
@@ -126,23 +168,44 @@ class Classifier:
             return Classification(None, None, None, asked.abstention, None)
         if asked.options:
             return self._by_option_texts(inputs, asked)
-        match: Match | None = None
-        if is_blank(inputs.submission):
-            met = BLANK_PROBABILITY
-            reason = "The submission is empty, so nothing that the criterion describes is there."
-            evidence = None
-        else:
-            match = self.match(inputs, asked.text, asked.source == "criterion")
-            met = sigmoid(self.logit(match))
-            reason, evidence = _words(match, asked), _evidence(inputs.submission, match)
+        look = self.look(inputs, asked)
+        if look.abstention:
+            return Classification(None, None, None, look.abstention, None)
+        match, reason, evidence = look.match, look.reason, None
+        met = look.fixed
+        if match is not None:
+            met = self.probability(match, asked)
+            reason, evidence = _words(match, asked) + reason, _evidence(look.counted, match)
         if asked.absence:
-            met = 1.0 - met
+            met = min(1.0 - met, ABSENT_PROBABILITY)
             reason += " The criterion holds where this is absent."
         if inputs.options:
             return self._on_scale(inputs, met, reason, evidence, match)
         label = "MET" if met >= 0.5 else "UNMET"
         shares = (("MET", met), ("UNMET", 1.0 - met))
         return Classification(label, max(met, 1.0 - met), met, reason, evidence, shares)
+
+    def look(self, inputs: Inputs, asked: SoughtText) -> Look:
+        """Compare a submission with what is asked for, if there is something to compare."""
+        submission = inputs.submission
+        if is_blank(submission):
+            reason = "The submission is empty, so nothing that the criterion describes is there."
+            return Look(fixed=BLANK_PROBABILITY, reason=reason)
+        languages = other_language(submission, asked.text)
+        if languages:
+            given, wanted = languages
+            return Look(abstention=f"The submission is {given}, what is looked for {wanted}.")
+        if asked.is_criterion and not asked.absence and repeats(submission, asked.text):
+            reason = "The submission is the criterion word for word: a copy, or an answer."
+            return Look(abstention=reason)
+        counted, aside = set_aside(submission, inputs.requirement, inputs.prompt)
+        if aside and not counted.strip(LEFT):
+            reason = f"The submission is only {aside}."
+            if asked.absence:
+                return Look(abstention=reason)
+            return Look(fixed=COPY_PROBABILITY, reason=reason)
+        match = self.match(replace(inputs, submission=counted), asked.text, asked.is_criterion)
+        return Look(match, counted, reason=f" Not counted: {aside}." if aside else "")
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
         """Compare the submission with a requirement, or else with a reference or an option."""
@@ -152,6 +215,16 @@ class Classifier:
     def logit(self, match: Match) -> float:
         """Calibrated log-odds that the submission holds what it was compared with."""
         return self.intercept + sum(map(float.__mul__, self.coefficients, match.values))
+
+    def probability(self, match: Match, asked: SoughtText) -> float:
+        """Calibrated probability of MET, of a match with what was asked for."""
+        logit = self.logit(match)
+        if self.effects:
+            logit += self.effects.get(target_key(asked.text), 0.0)
+        met = sigmoid(logit)
+        if match.against:
+            met = min(met, self.contradicted)
+        return met if match.found else min(met, NOTHING_FOUND)
 
     def _on_scale(
         self,
@@ -196,21 +269,21 @@ class Classifier:
         others = [option for option in tied if option not in contradicting]
         if not contradicting or not others:
             return tied[0], 1.0 / len(tied)
-        share = self.contradiction[match is not None and match.contradicts] if match else 0.0
+        share = self.contradiction[match is not None and bool(match.against)] if match else 0.0
         if share > 0.5:
             return contradicting[0], share / len(contradicting)
         return others[0], (1.0 - share) / len(others)
 
     def _by_option_texts(self, inputs: Inputs, asked: SoughtText) -> Classification:
         """Choose between options without an order by what their texts say."""
+        reason = ""
         if is_blank(inputs.submission):
-            return Classification(
-                None,
-                None,
-                None,
-                "The submission is empty: no option's text can be compared with it.",
-                None,
-            )
+            reason = "The submission is empty: no option's text can be compared with it."
+        texts = " ".join(map(option_text, asked.options))
+        if languages := other_language(inputs.submission, texts):
+            reason = f"The submission is {languages[0]}, the options are {languages[1]}."
+        if reason:
+            return Classification(None, None, None, reason, None)
         matches = [self.match(inputs, option_text(option), False) for option in asked.options]
         odds = [math.exp(min(40.0, self.logit(match))) if match.found else 0.0 for match in matches]
         best = max(range(len(odds)), key=odds.__getitem__)
@@ -236,6 +309,11 @@ class Classifier:
             reason,
             _evidence(inputs.submission, match),
         )
+
+
+def target_key(text: str) -> str:
+    """What stands for a target in a classifier's effects: 16 hexadecimal digits of its hash."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def sigmoid(logit: float) -> float:
@@ -275,8 +353,8 @@ def _words(match: Match, asked: SoughtText) -> str:
         if len(match.missing) > 5:
             reason += f" and {len(match.missing) - 5} more"
     reason += "."
-    if match.contradicts and match.found:
-        reason += " An opposite or a negation speaks against it."
+    if match.against:
+        reason += f" {match.against}"
     return reason
 
 

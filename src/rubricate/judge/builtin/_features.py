@@ -1,84 +1,43 @@
-"""What the built-in judge measures about a submission and the text that it should match.
+"""What the embedded judge measures about a submission and the text that it should match.
 
 All shares are of summed rarity (inverse document frequency, Sparck Jones 1972) unless they say
-otherwise, so they lie in [0, 1]. The *target* is the criterion, the reference answer or an option;
-its *clauses* are its sentences, lines and list entries. *New* words are those that the prompt does
-not already say.
+otherwise, so they lie in [0, 1]; more of each always speaks for a match. The *target* is the
+criterion, the reference answer or an option; its *clauses* are its sentences, lines and list
+entries. *New* words are those that the prompt does not already say.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
+from rubricate.judge.builtin._contradiction import contradiction, opening_choice
 from rubricate.judge.builtin._inputs import REPORTING, excludes
-from rubricate.judge.builtin._text import LONG_TEXT, Text, analyse, stem
+from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse
 
-FEATURE_NAMES = (
-    "clause_in_sentence",
-    "clause_by_length",
-    "new_overlap",
-    "new_precision",
-    "common_order",
-    "numbers_missing",
-    "denial",
-    "opposites",
-    "choice_conflict",
-)
+FEATURE_NAMES = ("coverage", "clause_coverage", "common_order", "precision")
 """The features, in the order of the weights.
 
-- `clause_in_sentence`: the largest share of a clause that one sentence of the submission holds.
-- `clause_by_length`: (clause_in_sentence - 0.5) * (log(1 + words of the target) - 2): half a short
-  target says less than half a long one.
-- `new_precision`: share of the submission's new words that are in the target.
-- `new_overlap`: geometric mean of new_precision and the share of the target's new words found.
+- `coverage`: share of the target's new words that the submission has. Words that nearly match count
+  by their likeness.
+- `clause_coverage`: the same share of each clause, with the words of the prompt; of these the root
+  mean square, so that a clause that is there in full counts for more than two halves.
 - `common_order`: longest common subsequence with the target / words of the target (by count).
-- `numbers_missing`: share of the best clause's new numbers, alone and with their units, that the
-  submission lacks (by count).
-- `denial`: share of the best clause that its best sentence holds but denies, or holds but does not
-  deny where the clause does.
-- `opposites`: opposites, in that sentence, of words that the submission lacks; at most 2.
-- `choice_conflict`: 1 where yes, no or a letter opens the target and another opens the submission.
+- `precision`: share of the submission's new words that the target has.
 """
 
 LEAST_CLAUSE = 0.25
 """Share of the mean clause that every clause counts for at least, so that a clause of one word in a
 long target ("one of these:") is not all that it takes."""
 
+LEAST_CONTRADICTED = 1 / 3
+"""Share of the target that a clause must be for its contradiction to be one of the target."""
+
 LIKE = 0.6
 """Dice coefficient of letter pairs (Adamson and Boreham 1974) above which words nearly match."""
-
-_OPPOSITES = """more/less more/fewer most/least high/low hot/cold warm/cool fast/slow long/short
-big/small large/small increase/decrease up/down rise/fall heavy/light same/different open/close
-positive/negative above/below before/after hard/soft true/false gain/lose top/bottom inside/outside
-rough/smooth deep/shallow thick/thin loud/quiet strong/weak float/sink appear/disappear
-agree/disagree always/never all/none start/stop near/far wet/dry possible/impossible accept/reject
-win/lose add/remove maximum/minimum push/pull attract/repel begin/end expand/contract
-likely/unlikely safe/unsafe legal/illegal buy/sell import/export internal/external"""
-
-
-def _opposites() -> Mapping[str, frozenset[str]]:
-    table: dict[str, set[str]] = {}
-    for pair in _OPPOSITES.split():
-        left, right = (stem(word) for word in pair.split("/"))
-        table.setdefault(left, set()).add(right)
-        table.setdefault(right, set()).add(left)
-    return {root: frozenset(others) for root, others in table.items()}
-
-
-OPPOSITES = _opposites()
-
-_OPENINGS = {
-    "yes": "yes", "agree": "yes", "true": "yes", "correct": "yes", "no": "no", "disagree": "no",
-    "false": "no", "not": "no", "nope": "no",
-}  # fmt: skip
-_LETTER = re.compile(
-    r"\W*(?:I (?:think|chose|choose|pick(?:ed)?) )?([A-Z])\b\s*(?:[.,:;)]|because|is|$)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +60,7 @@ class Clause:
     weights: Mapping[str, float]
     total: float
     """Their sum, or what the clause counts for at least."""
-    negated: bool
-    numbers: frozenset[object]
-    """Numbers, and numbers with their units, that the prompt does not say."""
+    sentence: Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +68,16 @@ class Target:
     """A target, made ready for comparison."""
 
     weights: Mapping[str, float]
-    total: float
     new: Mapping[str, float]
     new_total: float
-    said: frozenset[str]
+    said: Text
+    """The prompt."""
     clauses: tuple[Clause, ...]
     order: tuple[str, ...]
-    denied: frozenset[str]
     choice: str | None
     surface: Mapping[str, str]
+    excludes: bool
+    """Whether it names only what must not be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +91,8 @@ class Match:
     """Words of the target as it spells them, rarest first."""
     sentence: int | None
     """Index of the sentence of the submission that matches best."""
-    contradicts: bool
-    """Whether the submission opens with the other choice, denies, or has an opposite."""
+    against: str
+    """What in the submission contradicts the target, in words; empty where nothing does."""
 
 
 def target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Target:
@@ -148,45 +106,34 @@ def target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targe
 
 def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Target:
     analysed, prompted = analyse(text), analyse(prompt)
-    clauses: list[Clause] = []
-    order: list[str] = []
-    excluding: list[Clause] = []
+    held: list[tuple[Sentence, dict[str, float]]] = []
+    excluded: list[tuple[Sentence, dict[str, float]]] = []
     for sentence in analysed.sentences:
-        roots = [root for root in sentence.stems if not (requirement and root in REPORTING)]
-        if not roots:
-            continue
-        weights = {root: lexicon.weight(root) for root in roots}
-        own = analyse(text[sentence.start : sentence.end])
-        numbers: frozenset[object] = (own.numbers - prompted.numbers) | (
-            own.quantities - prompted.quantities
-        )
-        clause = Clause(weights, sum(weights.values()), sentence.negated, numbers)
-        if requirement and excludes(text[sentence.start : sentence.end]):
-            excluding.append(clause)
-            continue
-        clauses.append(clause)
-        order += roots
-    denied = analysed.denied
-    if not clauses:  # the whole requirement excludes: look for what it excludes
-        clauses = [replace(clause, negated=False) for clause in excluding]
-        order = [root for clause in clauses for root in clause.weights]
-        denied = frozenset()
-    least = LEAST_CLAUSE * sum(clause.total for clause in clauses) / max(1, len(clauses))
-    clauses = [replace(clause, total=max(clause.total, least)) for clause in clauses]
-    weights = {root: weight for clause in clauses for root, weight in clause.weights.items()}
-    said = frozenset(prompted.counts)
-    new = {root: weight for root, weight in weights.items() if root not in said} or weights
+        weights = {
+            root: lexicon.weight(root)
+            for root in sentence.stems
+            if not (requirement and root in REPORTING)
+        }
+        if weights:
+            excluding = requirement and excludes(text[sentence.start : sentence.end])
+            (excluded if excluding else held).append((sentence, weights))
+    only_excludes = not held
+    held = held or excluded  # the whole requirement excludes: look for what it excludes
+    least = LEAST_CLAUSE * sum(sum(own.values()) for _, own in held) / max(1, len(held))
+    weights = {root: weight for _, own in held for root, weight in own.items()}
+    new = {r: weight for r, weight in weights.items() if r not in prompted.counts} or weights
     return Target(
         weights=weights,
-        total=sum(weights.values()) or 1.0,
         new=new,
         new_total=sum(new.values()) or 1.0,
-        said=said,
-        clauses=tuple(clauses),
-        order=tuple(order[:200]),
-        denied=denied,
-        choice=None if requirement else _choice(text, analysed),
+        said=prompted,
+        clauses=tuple(
+            Clause(own, max(sum(own.values()), least), sentence) for sentence, own in held
+        ),
+        order=tuple(r for sentence, own in held for r in sentence.stems if r in own)[:200],
+        choice=None if requirement else opening_choice(text, analysed),
         surface=analysed.surface,
+        excludes=only_excludes,
     )
 
 
@@ -204,35 +151,22 @@ def likeness(left: str, right: str) -> float:
 
 def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Match:
     """Compare an analysed submission (`source` is its text) with a target."""
-    counts = submission.counts
     found = _near_matches(submission, aim)
-    share, place, clause = _best_clause(submission, aim)
-    if place is None:
-        place = _best_near_sentence(submission, aim, found)
-    coverage = sum(weight for root, weight in aim.new.items() if root in counts) / aim.new_total
-    precision = _precision(submission, aim, found, lexicon)
-    numbers = clause.numbers if clause else frozenset()
-    held = sum(item in submission.numbers or item in submission.quantities for item in numbers)
-    denial, opposed = _against(submission, aim, found, clause, place)
-    conflict = _conflict(source, submission, aim)
-    values = (
-        share,
-        (share - 0.5) * (math.log1p(len(aim.weights)) - 2.0),
-        math.sqrt(coverage * precision),
-        precision,
-        _common_order(submission, aim),
-        1.0 - held / len(numbers) if numbers else 0.0,
-        denial,
-        float(min(opposed, 2)),
-        float(conflict),
-    )
+    clauses, parts = _clause_coverage(submission, aim, found)
+    held = sum(weight * found[root][0] for root, weight in aim.new.items() if root in found)
+    against = _against(submission, source, aim, found, parts)
     rarest = sorted(aim.weights, key=lambda root: -aim.weights[root])
     return Match(
-        values=values,
+        values=(
+            held / aim.new_total,
+            clauses,
+            _common_order(submission, aim),
+            _precision(submission, aim, found, lexicon),
+        ),
         found=tuple(aim.surface[root] for root in rarest if root in found),
         missing=tuple(aim.surface[root] for root in rarest if root not in found),
-        sentence=place,
-        contradicts=conflict or opposed > 0 or denial > 0.0,
+        sentence=_best_sentence(parts),
+        against=against,
     )
 
 
@@ -255,56 +189,70 @@ def _near_matches(submission: Text, aim: Target) -> dict[str, tuple[float, str]]
     return found
 
 
-def _best_clause(submission: Text, aim: Target) -> tuple[float, int | None, Clause | None]:
-    """The largest share of a clause within one sentence, that sentence, and the clause."""
-    best, where, which = 0.0, None, None
+def _clause_coverage(
+    submission: Text, aim: Target, found: Mapping[str, tuple[float, str]]
+) -> tuple[float, list[tuple[Clause, Mapping[int, float]]]]:
+    """Root mean square of the clauses' coverage; clauses with the share that each sentence holds.
+
+    Of the clauses, only those that one sentence holds in part.
+    """
+    squares = 0.0
+    held: list[tuple[Clause, Mapping[int, float]]] = []
     for clause in aim.clauses:
         shares: dict[int, float] = {}
+        covered = 0.0
         for root, weight in clause.weights.items():
-            for place in submission.places.get(root, ()):
-                shares[place] = shares.get(place, 0.0) + weight
+            if root in found:
+                similarity, partner = found[root]
+                share = weight * similarity / clause.total
+                covered += share
+                for place in submission.places[partner]:
+                    shares[place] = shares.get(place, 0.0) + share
+        squares += covered * covered
+        if shares:
+            held.append((clause, shares))
+    return math.sqrt(squares / max(1, len(aim.clauses))), held
+
+
+def _best_sentence(parts: Sequence[tuple[Clause, Mapping[int, float]]]) -> int | None:
+    """The sentence that holds most of one clause; the first of equals."""
+    best, where = 0.0, None
+    for _, shares in parts:
         for place, share in shares.items():
-            if share > best * clause.total:
-                best, where, which = share / clause.total, place, clause
-    return min(best, 1.0), where, which
-
-
-def _best_near_sentence(
-    submission: Text, aim: Target, found: Mapping[str, tuple[float, str]]
-) -> int | None:
-    """The sentence with the most near matches, where no word is the same."""
-    scores: dict[int, float] = {}
-    for root, (similarity, partner) in found.items():
-        for place in submission.places[partner]:
-            scores[place] = scores.get(place, 0.0) + aim.weights[root] * similarity
-    return max(scores, key=scores.__getitem__, default=None)
+            if share > best:
+                best, where = share, place
+    return where
 
 
 def _against(
     submission: Text,
+    source: str,
     aim: Target,
     found: Mapping[str, tuple[float, str]],
-    clause: Clause | None,
-    place: int | None,
-) -> tuple[float, int]:
-    """What in the best sentence speaks against its clause: share denied, number of opposites."""
-    if clause is None or place is None:
-        return 0.0, 0
-    flipped = 0.0
-    opposed = 0
-    differ = clause.negated != submission.sentences[place].negated
-    for root, weight in clause.weights.items():
-        if root in found:
-            partner = found[root][1]
-            denied = (root in aim.denied) != (partner in submission.denied)
-            if differ and denied and place in submission.places[partner]:
-                flipped += weight
-        elif root in OPPOSITES:
-            opposed += any(
-                place in submission.places.get(other, ()) and other not in aim.weights
-                for other in OPPOSITES[root]
+    held: Sequence[tuple[Clause, Mapping[int, float]]],
+) -> str:
+    """What contradicts the target: the choice that it opens with, or all clauses held best."""
+    if aim.choice is not None:
+        own = opening_choice(source, submission)
+        if own is not None and own != aim.choice:
+            return f"It opens with {own!r} where {aim.choice!r} is looked for."
+    if aim.excludes:
+        return ""
+    least = LEAST_CONTRADICTED * sum(clause.total for clause in aim.clauses)
+    most = max((max(shares.values()) for _, shares in held), default=0.0)
+    reason = ""
+    for clause, shares in held:
+        if max(shares.values()) >= 0.8 * most:
+            if clause.total < least:
+                return ""
+            partners = {root: found[root][1] for root in clause.weights if root in found}
+            own = contradiction(
+                submission, aim.said, clause.sentence, clause.weights, partners, shares
             )
-    return flipped / clause.total, opposed
+            if not own:
+                return ""
+            reason = reason or own
+    return reason
 
 
 def _precision(
@@ -312,9 +260,10 @@ def _precision(
 ) -> float:
     """Share of the submission's new words that the target has, near matches among them."""
     partners = {partner for _, partner in found.values()}
+    said = aim.said.counts
     new = matched = 0.0
     for root in submission.counts:
-        if root not in aim.said:
+        if root not in said:
             weight = lexicon.weight(root)
             new += weight
             if root in partners:
@@ -345,25 +294,3 @@ def _common_order(submission: Text, aim: Target) -> float:
             else:
                 ends[slot] = place
     return len(ends) / len(aim.order)
-
-
-def _choice(source: str, text: Text) -> str | None:
-    """The choice that a text opens with: yes, no, or a capital letter."""
-    words = text.opening
-    if words and words[0] == "i":
-        words = words[1:]
-    if not words:
-        return None
-    if words[0] in ("do", "would") and words[-1] == "not":
-        return "no"
-    if words[0] in _OPENINGS:
-        return _OPENINGS[words[0]]
-    letter = _LETTER.match(source[:80])
-    return letter.group(1) if letter else None
-
-
-def _conflict(source: str, submission: Text, aim: Target) -> bool:
-    if aim.choice is None:
-        return False
-    own = _choice(source, submission)
-    return own is not None and own != aim.choice

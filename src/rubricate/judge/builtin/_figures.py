@@ -1,29 +1,42 @@
-"""How good probabilities are, in numbers. All arrays have shape [n]; targets are 0 or 1."""
+"""How good probabilities are, in numbers: those of `rubricate.stats`, and two that it lacks."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rubricate.stats import calibration, label_agreement
+
 Array = NDArray[np.float64]
 
 
 def figures(probabilities: Array, targets: Array) -> dict[str, float | None]:
-    """AUC, accuracy, Cohen's kappa, expected calibration error, log loss; None where undefined."""
-    both = len(set(targets)) == 2
-    verdicts = probabilities >= 0.5
+    """AUC, accuracy, Cohen's kappa, expected calibration error, log loss; None where undefined.
+
+    Both arrays have shape [n]; targets are 0 or 1.
+    """
     truth = targets >= 0.5
-    agreed = float((verdicts == truth).mean())
-    chance = float(verdicts.mean() * truth.mean() + (1 - verdicts.mean()) * (1 - truth.mean()))
-    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
-    loss = -(targets * np.log(clipped) + (1 - targets) * np.log(1 - clipped))
+    both = bool(truth.any()) and not bool(truth.all())
+    agreement = label_agreement(
+        [str(verdict) for verdict in probabilities >= 0.5],
+        [str(label) for label in truth],
+        bootstrap=None,
+    )
+    calibrated = calibration([*map(float, probabilities)], [*map(bool, truth)], bootstrap=None)
     return {
         "auc": area(probabilities, targets) if both else None,
-        "accuracy": agreed,
-        "kappa": (agreed - chance) / (1 - chance) if both and chance < 1 else None,
-        "ece": calibration_error(probabilities, targets),
-        "log_loss": float(loss.mean()),
+        "accuracy": agreement.figures["accuracy"].value,
+        "kappa": agreement.figures["cohen_kappa"].value if both else None,
+        "ece": calibrated.expected_calibration_error.value,
+        "log_loss": float(log_losses(probabilities, targets).mean()),
     }
+
+
+def log_losses(probabilities: Array, targets: Array) -> Array:
+    """The log loss of each probability, in nats."""
+    clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    loss = -(targets * np.log(clipped) + (1 - targets) * np.log(1 - clipped))
+    return np.asarray(loss, dtype=np.float64)
 
 
 def area(scores: Array, targets: Array) -> float:
@@ -34,16 +47,3 @@ def area(scores: Array, targets: Array) -> float:
     count = int(positive.sum())
     above = ranks[positive].sum() - count * (count + 1) / 2
     return float(above / (count * (len(targets) - count)))
-
-
-def calibration_error(probabilities: Array, targets: Array, bins: int = 10) -> float:
-    """Expected calibration error over bins of equal width (Naeini et al. 2015)."""
-    place = np.minimum((probabilities * bins).astype(int), bins - 1)
-    error = 0.0
-    for number in range(bins):
-        inside = place == number
-        if inside.any():
-            error += inside.mean() * abs(
-                float(probabilities[inside].mean() - targets[inside].mean())
-            )
-    return float(error)

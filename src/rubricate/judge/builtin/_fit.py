@@ -1,238 +1,249 @@
-"""Fitting the built-in judge: logistic regression with an L2 penalty, then Platt calibration.
+"""Fitting the embedded judge to labels of one's own.
 
-The same code fits the shipped weights (tools/train_builtin.py) and a user's own labels (`refit`).
-Every figure in a report is out of fold: a group's rows are judged by a classifier, and calibrated
-by numbers, fitted without that group.
+Few labels can teach little, so little is fitted: one slope and one offset for the shipped logit,
+and an offset for each criterion (or reference) that was labelled, all shrunk towards the shipped
+judge. Every figure is out of fold, beside that of the shipped judge on the same rows, and where the
+fitted one is not shown to be better the shipped one stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rubricate.judge.builtin._classifier import (
-    BLANK_PROBABILITY,
     Classifier,
     is_contradiction,
     level_probabilities,
+    target_key,
 )
-from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon
-from rubricate.judge.builtin._figures import Array, figures
-from rubricate.judge.builtin._inputs import Labelled, is_blank, option_text, question
-
-STRENGTH = 10.0
-"""L2 penalty on a coefficient of a standardised feature, in units of one row."""
-
-REFIT_STRENGTH = 5.0
-"""The same for the distance from the shipped coefficients, in a refit."""
-
-INTERCEPT_STRENGTH = 1.0
-"""The same for the intercept of a refit: base rates differ more between sets than features do."""
-
-HAND_SET = {"denial": -6.0, "opposites": -1.0, "numbers_missing": -0.5}
-"""Coefficients that are set, not fitted, when there is no prior.
-
-In the data that the weights come from, correct answers deny more than others do ("no friction, so
-..."), which is no rule to learn. A refit moves them like the others.
-"""
-
-HELD = 1e6
-"""The penalty that keeps a coefficient where it is."""
+from rubricate.judge.builtin._figures import Array, figures, log_losses
+from rubricate.judge.builtin._inputs import Labelled, SoughtText, option_text, question
+from rubricate.stats import Estimate, clustered_mean
 
 FOLDS = 5
 LEAST_ROWS = 10
 
+LEAST_GROUPS = 10
+"""Groups (items) below which the interval of a gain is not trusted, and the shipped judge stays."""
+
+PENALTIES = (1.0, 6.0, 1.0)
+"""Inverse variances of the priors of the offset (0), the slope (1) and a target's effect (0).
+
+Chosen once, for 20 to 100 labels of the data sets of tools/train_builtin.py.
+"""
+
 
 @dataclass(frozen=True)
 class FitReport:
-    """Out-of-fold figures. Each is None where it is undefined (one group, or one class only)."""
+    """What a fit has shown. Each figure is out of fold; None where it is undefined.
+
+    Attributes:
+        n: examples judged: one a row, or one an option where options' texts tell them apart.
+        abstained: rows that the judge abstains on, left out of everything else.
+        positive: share of the examples that hold (MET, or the best option, or the option chosen).
+        folds: folds; 0 where all rows are of one group, so that nothing is out of fold.
+        auc, accuracy, kappa, ece, log_loss: of the judge that is kept.
+        shipped_log_loss: of the shipped judge on the same examples.
+        gain: how much less log loss the fitted judge has, with its interval by groups.
+        kept: `fitted` where the interval of the gain is above 0 and comes from ten groups or more,
+            else `shipped`.
+    """
 
     n: int
-    """Examples judged: one a row, or one an option where options' texts tell them apart."""
     abstained: int
-    """Rows that the judge abstains on, left out of everything else."""
     positive: float
-    """Share of the examples that hold (MET, or the best option, or the option chosen)."""
     folds: int
     auc: float | None
     accuracy: float | None
     kappa: float | None
     ece: float | None
     log_loss: float | None
+    shipped_log_loss: float | None
+    gain: Estimate
+    kept: str
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows as numbers: features [n, features], the rest [n]; targets are 0 or 1."""
+    """Rows as numbers, each of shape [n]."""
 
-    features: Array
+    shipped: Array
+    """P(MET) by the judge that is fitted further."""
+    logits: Array
+    """Its logits."""
+    free: NDArray[np.bool_]
+    """Whether the probability is the fit's to change: nothing is blank, copied or contradicted."""
     targets: Array
-    weights: Array
+    """1 where it holds, else 0."""
+    keys: tuple[str, ...]
+    """What stands for the criterion, reference or option that was compared."""
     groups: tuple[str, ...]
-    blank: NDArray[np.bool_]
     abstained: int
-
-    def take(self, chosen: NDArray[np.bool_]) -> Examples:
-        """The examples that are chosen by a mask."""
-        groups = tuple(group for group, keep in zip(self.groups, chosen, strict=True) if keep)
-        return Examples(
-            self.features[chosen],
-            self.targets[chosen],
-            self.weights[chosen],
-            groups,
-            self.blank[chosen],
-            0,
-        )
-
-
-@dataclass(frozen=True)
-class Model:
-    """A fitted logistic model over raw features, calibration folded in."""
-
-    intercept: float
-    coefficients: Array
-    means: Array
-    scales: Array
-
-    def probabilities(self, examples: Examples) -> Array:
-        """P(MET) of each example; blank submissions get the judge's fixed probability."""
-        raw = _sigmoid(self.intercept + examples.features @ self.coefficients)
-        return np.where(examples.blank, BLANK_PROBABILITY, raw)
 
 
 def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitReport]:
     """Fit the shipped classifier to your own labels.
 
-    Coefficients are shrunk towards the shipped ones, so that few labels change little.
+    The shipped classifier itself comes back where the fitted one is not shown to be better out of
+    fold.
 
     Args:
         rows: texts with their labels: "MET" and "UNMET", or options' labels.
         seed: draws the folds of the report.
 
     Raises:
-        ValueError: the rows are too few, or all of one class.
+        ValueError: the rows that can be judged are fewer than ten, or all of one class.
     """
-    return fit(rows, seed, prior=Classifier.load())
-
-
-def fit(
-    rows: Sequence[Labelled],
-    seed: int,
-    *,
-    prior: Classifier | None = None,
-    lexicon: Lexicon | None = None,
-    weights: Sequence[float] | None = None,
-    training: Mapping[str, Any] | None = None,
-) -> tuple[Classifier, FitReport]:
-    """Fit a classifier and measure it out of fold.
-
-    Give a `prior` to shrink towards, or a `lexicon` to start from nothing. `weights` are row
-    weights (default 1). `training` is what the classifier says about its data. ValueError where the
-    rows are too few or all of one class.
-    """
-    if prior is None and lexicon is None:
-        raise ValueError("give a prior classifier or a lexicon to fit with")
-    base = prior or _blank_classifier(lexicon or Lexicon({}, 1.0))
-    examples = examine(rows, base, weights)
-    usable = examples.take(~examples.blank)
-    if len(usable.targets) < LEAST_ROWS:
+    base = Classifier.load()
+    examples = examine(rows, base)
+    free = examples.free
+    if free.sum() < LEAST_ROWS:
         raise ValueError(
-            f"fitting needs at least {LEAST_ROWS} labelled judgements that the built-in judge can "
-            f"see, got {len(usable.targets)}: label more, or use the shipped weights"
+            f"fitting needs at least {LEAST_ROWS} labelled judgements that the embedded judge can "
+            f"see, got {int(free.sum())}: label more, or use the shipped weights"
         )
-    if usable.targets.min() == usable.targets.max():
+    if examples.targets[free].min() == examples.targets[free].max():
         raise ValueError(
             "every label is of one class: add judgements with the other label, "
             "or use the shipped weights"
         )
-    model = solve(examples, seed, prior)
-    spread, contradiction = _scale_numbers(rows, base, model)
-    classifier = replace(
-        base,
-        intercept=_rounded(model.intercept),
-        coefficients=tuple(_rounded(value) for value in model.coefficients),
-        means=tuple(_rounded(value) for value in model.means),
-        scales=tuple(_rounded(value) for value in model.scales),
-        spread=_rounded(spread),
-        contradiction=(_rounded(contradiction[0]), _rounded(contradiction[1])),
-    )
-    report = _out_of_fold(examples, seed, prior)
-    if training is None:
-        training = {
-            "data": "labels given to refit",
-            "seed": seed,
-            "shrunk_towards": base.identity,
-            "out_of_fold": asdict(report),
-        }
-    return replace(classifier, training=dict(training)), report
+    fitted = _fitted(base, examples, rows, free)
+    report = _out_of_fold(base, examples, seed)
+    chosen = fitted if report.kept == "fitted" else base
+    training = {
+        "data": "labels given to refit",
+        "seed": seed,
+        "from": base.identity,
+        "out_of_fold": asdict(report),
+    }
+    return replace(chosen, training=training), report
 
 
-def examine(
-    rows: Sequence[Labelled], base: Classifier, weights: Sequence[float] | None = None
-) -> Examples:
+def examine(rows: Sequence[Labelled], base: Classifier) -> Examples:
     """Turn rows into numbers.
 
     Rows that the judge abstains on, or labelled with an N/A option, are counted only.
     """
-    features: list[tuple[float, ...]] = []
+    shipped: list[float] = []
+    logits: list[float] = []
+    free: list[bool] = []
     targets: list[float] = []
-    kept: list[float] = []
+    keys: list[str] = []
     groups: list[str] = []
-    blank: list[bool] = []
     abstained = 0
-    nothing = (0.0,) * len(FEATURE_NAMES)
-    for index, row in enumerate(rows):
-        inputs = row.inputs
+    for row in rows:
+        inputs, goal = row.inputs, goal_of(row)
         asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
-        goal = _goal(row)
-        if asked.abstention or goal is None:
-            abstained += 1
-            continue
-        empty = is_blank(inputs.submission)
+        pairs: list[tuple[SoughtText, float]] = []
+        if goal is not None and not asked.abstention:
+            pairs = [(asked, 1.0 - goal if asked.absence else goal)]
         if asked.options:
             pairs = [
-                (option_text(option), float(option.label == row.label)) for option in asked.options
+                (SoughtText(option_text(option), "option"), float(option.label == row.label))
+                for option in asked.options
             ]
-        else:
-            pairs = [(asked.text, 1.0 - goal if asked.absence else goal)]
-        for text, goal in pairs:
-            features.append(
-                nothing if empty else base.match(inputs, text, asked.source == "criterion").values
-            )
-            targets.append(goal)
-            kept.append(1.0 if weights is None else weights[index])
+        looks = [(base.look(inputs, one), one, target) for one, target in pairs]
+        if not looks or any(look.abstention for look, _, _ in looks):
+            abstained += 1
+            continue
+        for look, one, target in looks:
+            logits.append(base.logit(look.match) if look.match else 0.0)
+            free.append(look.match is not None and not look.match.against)
+            shipped.append(base.probability(look.match, one) if look.match else look.fixed)
+            targets.append(target)
+            keys.append(target_key(one.text))
             groups.append(row.group)
-            blank.append(empty)
     return Examples(
-        np.array(features, dtype=np.float64).reshape(-1, len(FEATURE_NAMES)),
+        np.array(shipped, dtype=np.float64),
+        np.array(logits, dtype=np.float64),
+        np.array(free, dtype=np.bool_),
         np.array(targets, dtype=np.float64),
-        np.array(kept, dtype=np.float64),
+        tuple(keys),
         tuple(groups),
-        np.array(blank, dtype=np.bool_),
         abstained,
     )
 
 
-def solve(examples: Examples, seed: int, prior: Classifier | None) -> Model:
-    """Fit on the examples that are not blank, and calibrate on their out-of-fold logits."""
-    usable = examples.take(~examples.blank)
-    model = _regress(usable, prior)
-    logits = np.full(len(usable.targets), np.nan)
-    for held_out in folds(usable.groups, seed):
-        rest = usable.take(~held_out)
-        if len(set(rest.targets)) == 2:
-            part = _regress(rest, prior)
-            logits[held_out] = part.intercept + usable.features[held_out] @ part.coefficients
-    seen = ~np.isnan(logits)
-    if seen.sum() < LEAST_ROWS:
-        return model
-    slope, offset = _platt(logits[seen], usable.targets[seen], usable.weights[seen])
-    return replace(
-        model, intercept=slope * model.intercept + offset, coefficients=slope * model.coefficients
+def _fitted(
+    base: Classifier, examples: Examples, rows: Sequence[Labelled], use: NDArray[np.bool_]
+) -> Classifier:
+    """The classifier with the offset, slope and effects that the rows give."""
+    offset, slope, effects = _solve(examples, use)
+    model = replace(
+        base,
+        intercept=_rounded(slope * base.intercept + offset),
+        coefficients=tuple(_rounded(slope * value) for value in base.coefficients),
+        effects={key: _rounded(effect) for key, effect in sorted(effects.items())},
+    )
+    spread, contradiction = scale_numbers(rows, model)
+    return replace(model, spread=spread, contradiction=contradiction)
+
+
+def _solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dict[str, float]]:
+    """Offset, slope and effects: the maximum of the penalised likelihood, by Newton's method."""
+    names = sorted({key for key, taken in zip(examples.keys, use, strict=True) if taken})
+    place = {name: number for number, name in enumerate(names)}
+    rows = np.flatnonzero(use)
+    design = np.zeros((len(rows), 2 + len(names)))
+    design[:, 0], design[:, 1] = 1.0, examples.logits[rows]
+    for at, row in enumerate(rows):
+        design[at, 2 + place[examples.keys[row]]] = 1.0
+    centre = np.zeros(2 + len(names))
+    centre[1] = 1.0
+    penalty = np.full(2 + len(names), PENALTIES[2])
+    penalty[:2] = PENALTIES[:2]
+    found = newton(design, examples.targets[rows], centre, penalty)
+    effects = dict(zip(names, map(float, found[2:]), strict=True))
+    return float(found[0]), max(0.05, float(found[1])), effects
+
+
+def _predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]) -> Array:
+    """P(MET) of each example after a fit; those that it may not change as they were."""
+    offset, slope, effects = solved
+    own = np.array([effects.get(key, 0.0) for key in examples.keys])
+    fitted = sigmoids(offset + slope * examples.logits + own)
+    return np.where(examples.free, fitted, examples.shipped)
+
+
+def _out_of_fold(base: Classifier, examples: Examples, seed: int) -> FitReport:
+    fitted = np.full(len(examples.targets), np.nan)
+    masks = folds(examples.groups, seed)
+    for held_out in masks:
+        use = ~held_out & examples.free
+        if len(set(examples.targets[use])) == 2:
+            fitted[held_out] = _predicted(examples, _solve(examples, use))[held_out]
+    seen = ~np.isnan(fitted)
+    measured: dict[str, float | None] = dict.fromkeys(
+        ("auc", "accuracy", "kappa", "ece", "log_loss")
+    )
+    shipped, kept = None, "shipped"
+    gain = Estimate(None, undefined="nothing is out of fold")
+    if seen.any():
+        targets = examples.targets[seen]
+        before = log_losses(examples.shipped[seen], targets)
+        names = [group for group, use in zip(examples.groups, seen, strict=True) if use]
+        gain = clustered_mean(
+            [*map(float, before - log_losses(fitted[seen], targets))], groups=names
+        ).mean
+        shipped = float(before.mean())
+        enough = len(set(names)) >= LEAST_GROUPS
+        better = enough and gain.low is not None and gain.low > 0.0
+        kept = "fitted" if better else "shipped"
+        measured = figures((fitted if kept == "fitted" else examples.shipped)[seen], targets)
+    return FitReport(
+        n=len(examples.targets),
+        abstained=examples.abstained,
+        positive=float(examples.targets.mean()),
+        folds=len(masks),
+        **measured,
+        shipped_log_loss=shipped,
+        gain=gain,
+        kept=kept,
     )
 
 
@@ -247,73 +258,13 @@ def folds(groups: Sequence[str], seed: int, count: int = FOLDS) -> list[NDArray[
     return [dealt == fold for fold in range(min(count, len(names)))]
 
 
-def _out_of_fold(examples: Examples, seed: int, prior: Classifier | None) -> FitReport:
-    masks = folds(examples.groups, seed)
-    probabilities = np.full(len(examples.targets), np.nan)
-    for held_out in masks:
-        rest = examples.take(~held_out)
-        if len(set(rest.targets[~rest.blank])) == 2:
-            probabilities[held_out] = solve(rest, seed, prior).probabilities(
-                examples.take(held_out)
-            )
-    seen = ~np.isnan(probabilities)
-    measured: dict[str, float | None] = dict.fromkeys(
-        ("auc", "accuracy", "kappa", "ece", "log_loss")
-    )
-    if seen.any():
-        measured = figures(probabilities[seen], examples.targets[seen])
-    return FitReport(
-        n=len(examples.targets),
-        abstained=examples.abstained,
-        positive=float(examples.targets.mean()),
-        folds=len(masks),
-        **measured,
-    )
-
-
-def _regress(examples: Examples, prior: Classifier | None) -> Model:
-    """Newton's method (iteratively reweighted least squares) on standardised features."""
-    features, targets = examples.features, examples.targets
-    weights = examples.weights * (len(targets) / examples.weights.sum())
-    if prior is None:
-        means, deviations = features.mean(axis=0), features.std(axis=0)
-        scales = np.where(deviations < 1e-9, 1.0, deviations)
-        start = np.zeros(features.shape[1] + 1)
-        penalty = np.full(features.shape[1] + 1, STRENGTH)
-        penalty[0] = 1e-6
-        for name, value in HAND_SET.items():
-            column = FEATURE_NAMES.index(name)
-            start[1 + column] = value * scales[column]
-            penalty[1 + column] = HELD
-    else:
-        means, scales = np.array(prior.means), np.array(prior.scales)
-        shipped = np.array(prior.coefficients)
-        start = np.concatenate([[prior.intercept + shipped @ means], shipped * scales])
-        penalty = np.full(features.shape[1] + 1, REFIT_STRENGTH)
-        penalty[0] = INTERCEPT_STRENGTH
-    design = np.column_stack([np.ones(len(targets)), (features - means) / scales])
-    fitted = _newton(design, targets, weights, start, penalty)
-    coefficients = fitted[1:] / scales
-    return Model(float(fitted[0] - coefficients @ means), coefficients, means, scales)
-
-
-def _platt(logits: Array, targets: Array, weights: Array) -> tuple[float, float]:
-    """Slope and offset of Platt (1999) scaling, lightly shrunk towards 1 and 0."""
-    design = np.column_stack([np.ones(len(logits)), logits])
-    weights = weights * (len(targets) / weights.sum())
-    offset, slope = _newton(design, targets, weights, np.array([0.0, 1.0]), np.array([5.0, 5.0]))
-    return max(float(slope), 0.05), float(offset)
-
-
-def _newton(design: Array, targets: Array, weights: Array, centre: Array, penalty: Array) -> Array:
-    """Minimise the weighted log loss plus `penalty / 2 * (coefficients - centre) ** 2`."""
+def newton(design: Array, targets: Array, centre: Array, penalty: Array) -> Array:
+    """Minimise the log loss plus `penalty / 2 * (coefficients - centre) ** 2`."""
     fitted = centre.copy()
     for _ in range(50):
-        chance = _sigmoid(design @ fitted)
-        slope = design.T @ (weights * (targets - chance)) - penalty * (fitted - centre)
-        curvature = (
-            design * (weights * np.maximum(chance * (1 - chance), 1e-6))[:, None]
-        ).T @ design
+        chance = sigmoids(design @ fitted)
+        slope = design.T @ (targets - chance) - penalty * (fitted - centre)
+        curvature = (design * np.maximum(chance * (1 - chance), 1e-6)[:, None]).T @ design
         step = np.linalg.solve(curvature + np.diag(penalty), slope)
         step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
         fitted = fitted + step
@@ -322,9 +273,7 @@ def _newton(design: Array, targets: Array, weights: Array, centre: Array, penalt
     return fitted
 
 
-def _scale_numbers(
-    rows: Sequence[Labelled], base: Classifier, model: Model
-) -> tuple[float, tuple[float, float]]:
+def scale_numbers(rows: Sequence[Labelled], base: Classifier) -> tuple[float, tuple[float, float]]:
     """Fit `spread` by likelihood on a grid, and count contradictions.
 
     What the rows say too little about stays as it is.
@@ -332,27 +281,14 @@ def _scale_numbers(
     middle: list[tuple[float, list[float], int]] = []
     counts = np.array([[4.0, 1.0], [4.0, 1.0]])
     contradictions = 0
-    for row in rows:
-        inputs = row.inputs
-        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
-        goal = _goal(row)
-        if (
-            not inputs.options
-            or asked.abstention
-            or asked.options
-            or goal is None
-            or is_blank(inputs.submission)
-        ):
-            continue
-        live = {option.label: option for option in inputs.options if not option.na}
+    for row, logit, contradicts in _scaled(rows, base):
+        live = {option.label: option for option in row.inputs.options if not option.na}
         levels = sorted({option.value or 0.0 for option in live.values()})
-        match = base.match(inputs, asked.text, asked.source == "criterion")
         if len(levels) > 2:
-            logit = model.intercept + float(np.dot(model.coefficients, match.values))
             middle.append((logit, levels, levels.index(live[row.label].value or 0.0)))
-        if goal == 0.0 and any(is_contradiction(option) for option in live.values()):
+        if goal_of(row) == 0.0 and any(is_contradiction(option) for option in live.values()):
             contradictions += 1
-            counts[int(match.contradicts), int(is_contradiction(live[row.label]))] += 1
+            counts[int(contradicts), int(is_contradiction(live[row.label]))] += 1
     spread = base.spread
     reached = [(level > 0) + (level == len(levels) - 1) for _, levels, level in middle]
     if middle and min(map(reached.count, range(3))) >= LEAST_ROWS:
@@ -361,15 +297,36 @@ def _scale_numbers(
     if contradictions < LEAST_ROWS:
         return spread, base.contradiction
     shares = counts[:, 1] / counts.sum(axis=1)
-    return spread, (float(shares[0]), float(shares[1]))
+    return spread, (_rounded(shares[0]), _rounded(shares[1]))
+
+
+def _scaled(rows: Sequence[Labelled], base: Classifier) -> Iterator[tuple[Labelled, float, bool]]:
+    """Rows judged on an ordered scale, with the logit and whether the submission contradicts."""
+    for row in rows:
+        inputs = row.inputs
+        asked = question(inputs.requirement, inputs.reference, inputs.options, inputs.ordinal)
+        if (
+            inputs.options
+            and not asked.abstention
+            and not asked.options
+            and goal_of(row) is not None
+        ):
+            match = base.look(inputs, asked).match
+            if match is not None:
+                logit = base.logit(match) + base.effects.get(target_key(asked.text), 0.0)
+                yield row, logit, bool(match.against)
 
 
 def _likelihood(rows: Sequence[tuple[float, list[float], int]], spread: float) -> float:
-    chances = [level_probabilities(logit, levels, spread)[level] for logit, levels, level in rows]
-    return float(np.log(np.maximum(chances, 1e-9)).sum())
+    """Log likelihood of the lowest, middle and highest levels, each with the same weight."""
+    losses: list[list[float]] = [[], [], []]
+    for logit, levels, level in rows:
+        chance = level_probabilities(logit, levels, spread)[level]
+        losses[(level > 0) + (level == len(levels) - 1)].append(math.log(max(chance, 1e-9)))
+    return sum(sum(own) / len(own) for own in losses)
 
 
-def _goal(row: Labelled) -> float | None:
+def goal_of(row: Labelled) -> float | None:
     """1 for MET or the best option, 0 for the others, None for an N/A option.
 
     ValueError for a label that is none.
@@ -387,16 +344,10 @@ def _goal(row: Labelled) -> float | None:
     raise ValueError(f"label {row.label!r} is no option: give one of {labels}")
 
 
-def _blank_classifier(lexicon: Lexicon) -> Classifier:
-    size = len(FEATURE_NAMES)
-    return Classifier(
-        0.0, (0.0,) * size, (0.0,) * size, (1.0,) * size, 0.7, (0.2, 0.2), lexicon, {}
-    )
-
-
 def _rounded(value: float) -> float:
     return round(float(value), 5)
 
 
-def _sigmoid(logits: Array) -> Array:
+def sigmoids(logits: Array) -> Array:
+    """1 / (1 + exp(-logit)) of each."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0))), dtype=np.float64)

@@ -77,6 +77,11 @@ class SoughtText:
     abstention: str = ""
     """Why nothing can be compared; empty where something can."""
 
+    @property
+    def is_criterion(self) -> bool:
+        """Whether the text is the requirement."""
+        return self.source == "criterion"
+
 
 def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
@@ -108,6 +113,42 @@ QUALITY = _stems(
 )
 """Stems that ask for a quality which no single word shows."""
 
+TEXTS = _stems(
+    """tutor teacher story tale novel plot scene narrative narration narrator character writer
+    pacing reader poem poetry stanza letter email message code program script summary argument
+    argumentation chatbot recipe review article post blog dialogue conversation feedback advice
+    guidance solution reasoning step proof analysis document piece passage prose translation
+    transcript audience citation source link url reference evidence claim fallacy conclusion premise
+    idiom metaphor subtext setting theme imagery mood cliche trope stereotype twist ending opinion
+    aspect hypothesis thesis model agent design plan poster slide caption headline tutorial lesson
+    song lyric joke speech pitch proposal bot"""
+)
+"""Stems that name a text, a part of one, or those who make and read it."""
+
+JUDGING = _stems(
+    """efficient efficiency inefficient maintainable robust elegant idiomatic reusable scalable
+    secure testable modular persuasive effective ineffective practical realistic interesting
+    entertaining enjoyable memorable vivid evocative evoke moving emotional
+    emotionally funny humorous witty
+    strong weak suited suitable unsuitable usable feasible viable reliable trustworthy credible
+    authoritative authentic genuine earned arbitrary abrupt unified developed flexible flexibility
+    complex complexity diverse deep shallow novelty innovative imaginative inspiring motivating
+    supportive kind rude condescending welcoming ethical inclusive sensitive insensitive supported
+    unsupported resolve real missing contradictory contradict unnatural human humanlike fluent
+    constructive specific vague ambiguous precise imprecise detailed superficial trivial confident
+    hesitant enough help pleasant attractive beautiful polished sloppy careful careless nice fine
+    successfully work improve enrich forced provocative curious exciting boring dull tedious
+    thoughtful intelligent clever smart wise lively touching gripping compelling tactful
+    transparent responsible privacy bias hedged nuance catchy punchy crisp rich lush"""
+)
+"""Stems that judge, beyond those of `QUALITY` and `FORM`."""
+
+CORRECTNESS = _stems(
+    """correct incorrect right wrong accurate accuracy complete completeness factual true false
+    partially fully"""
+)
+"""Stems that a reference answer can decide."""
+
 COMPARING = _stems(
     """reference expected gold golden match matches agree equivalent same similar consistent compare
     comparison contradict contradictory contradiction respect share reachable grade score verify
@@ -137,6 +178,25 @@ _DEGREES = _stems(
 SCALE = QUALITY | COMPARING | REPORTING | FORM | _DEGREES
 """Stems of option texts that only name a place on a scale."""
 
+_IS_HOW = re.compile(
+    r"\W*(?:is|are|feels?|reads?|sounds?|seems?|remains?|stays?|looks?)\b"
+    r"|.*\b(?:assess|evaluat|measur|check)(?:e?s)? (?:if|whether|how|the)\b",
+    re.I | re.S,
+)
+"""How a criterion begins that says of the submission how it is, or that this be assessed."""
+_SAYS = re.compile(
+    r"\b(?:mention|stat(?:e|es|ing)\b|name|identif|list|cite|describ|explain|defin|discuss|say|argu"
+    r"|conclud|compares?\b|provid|giv|gav|specif|report|calculat)"
+    r"(?!\w*\W+(?:in|by|from) (?:the|this)\b)\w*",
+    re.I,
+)
+"""Asks for something to be said; "mentioned in the summary" does not."""
+_QUALITIES = QUALITY | FORM | JUDGING
+SUBJECT = 3
+"""Content words of a criterion among which stands what it is about."""
+_UNNAMED = QUALITY | FORM | JUDGING | COMPARING | REPORTING | TEXTS
+_WRITINGS = _stems("student answer response explanation submission text essay report author reply")
+
 _NAMES_CONTENT = re.compile(
     r"\b(?:mention|state|name|identif|list|cite|describ|explain|defin|discuss|say|argu|conclud"
     r"|compar|provid|giv|gave|specif|report|calculat)\w*",
@@ -164,7 +224,9 @@ MOST_LEVELS = 3
 
 NOTHING_GIVEN = re.compile(
     r"\W*(?:(?:no|empty|blank|missing|not)\s+)?"
-    r"(?:submission|submitted|response|answer|answered|reply|n/?a|none|empty|blank)?\W*",
+    r"(?:submission|submitted|response|answer|answered|reply|n/?a|none|empty|blank)?\W*"
+    r"|\W*(?:sorry\W+)?(?:i\W+)?(?:really\W+)?(?:do\W*n['\u2019]?o?t\W+know|have\W+no\W+idea"
+    r"|idk|no\W+idea|no\W+clue)(?:\W+(?:the\W+answer|this|that|it|sorry))*\W*",
     re.I,
 )
 """A submission that says it is none, matched in full."""
@@ -209,7 +271,6 @@ def _question(
     asked = content(text, REPORTING | QUALITY | COMPARING)
     worded = [root for root in asked if not root[0].isdigit()]
     form = [root for root in content(text, frozenset()) if root in FORM]
-    quality = [root for root in content(text, REPORTING | FORM) if root in QUALITY]
     names_content = _NAMES_CONTENT.search(requirement) is not None
     rest = [root for root in worded if root not in FORM]
     if form and (not rest or (len(form) >= 0.7 * len(rest) and not names_content)):
@@ -217,11 +278,13 @@ def _question(
         return SoughtText(
             abstention=f"The criterion is about form ({words}), which matching words cannot see."
         )
-    evaluates = 2 * (len(quality) + len(form)) >= len(rest) > 0 and not names_content
-    if evaluates and not options and not reference:
-        return SoughtText(abstention=_nothing_named(text))
     has_reference = bool(reference and content(analyse(reference), frozenset()))
-    generic = not asked or _ASKS_FOR_REFERENCE.search(requirement) is not None
+    judges = _judges(text, requirement)
+    generic = _ASKS_FOR_REFERENCE.search(requirement) is not None or (
+        not asked and (not judges or bool(CORRECTNESS & text.counts.keys()))
+    )
+    if judges and not (has_reference and generic):
+        return SoughtText(abstention=judges)
     if options:
         return _choice(
             requirement, reference if has_reference else None, options, ordinal, bool(asked)
@@ -241,8 +304,27 @@ _question_of_short = lru_cache(maxsize=512)(_question)
 _question_of_long = lru_cache(maxsize=8)(_question)
 
 
+def _judges(text: Text, requirement: str) -> str:
+    """Why the criterion asks how good something is, if it does; else empty.
+
+    It does where it names nothing but texts and qualities, and where it says of a text, or of its
+    writer, how it is, and not what it says.
+    """
+    quality = [root for root in text.counts if root in _QUALITIES]
+    named = [root for root in text.counts if root not in _UNNAMED]
+    first = list(text.counts)[:SUBJECT]
+    of_a_text = _IS_HOW.match(requirement) is not None or any(
+        root in TEXTS or root in _WRITINGS for root in first
+    )
+    if named and (not quality or (not of_a_text and 2 * len(quality) < len(named))):
+        return ""
+    if len(named) >= len(quality) and _SAYS.search(requirement):
+        return ""
+    return _nothing_named(text)
+
+
 def _nothing_named(text: Text) -> str:
-    quality = [text.surface[root] for root in text.counts if root in QUALITY | FORM]
+    quality = [text.surface[root] for root in text.counts if root in QUALITY | FORM | JUDGING]
     if not quality:
         return "The criterion has no content words to look for."
     return (
@@ -265,7 +347,7 @@ def _choice(
         return SoughtText(text=reference, source="reference")
     if asked and len(live) <= MOST_LEVELS:
         return SoughtText(text=requirement, source="criterion")
-    if content(analyse(best), SCALE):
+    if content(analyse(best), SCALE) and not _QUALITIES & analyse(requirement).counts.keys():
         return SoughtText(text=best, source="option")
     if asked:
         reason = f"The criterion asks for one of {len(live)} degrees, which words do not tell"

@@ -184,9 +184,19 @@ def _shipped_figures(classifier: Classifier) -> str:
 
 
 def _refit_figures(report: FitReport) -> str:
+    """What a refit has shown, and which of the two judges is used for it."""
     figures = (("AUC", report.auc), ("kappa", report.kappa), ("calibration error", report.ece))
     shown = ", ".join(f"{name} {value:.2f}" for name, value in figures if value is not None)
+    shown = shown or "nothing"
+    gain = "its gain cannot be measured out of fold"
+    if report.gain.value is not None:
+        gain = f"log loss lower by {report.gain}"
+    if report.kept == "fitted":
+        return (
+            f"Refitted on {report.n} labels ({gain} than as shipped); measured out of fold on "
+            f"them: {shown}. Where graded items were trained on, the agreement above is flattered."
+        )
     return (
-        f"Refitted on {report.n} labels; measured out of fold on them: {shown or 'nothing'}. "
-        "Where graded items were trained on, the agreement above is flattered."
+        f"Not refitted: {report.n} labels do not show that it would be better ({gain}). "
+        f"As shipped it reaches on them: {shown}."
     )

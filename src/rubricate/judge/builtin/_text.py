@@ -27,7 +27,7 @@ LONG_TEXT = 20_000
 
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]"  # scripts without spaces: a character is a token
-    r"|\d+(?:[.,]\d+)*"
+    r"|\d+(?:[.,:]\d+)*"  # a time of day is one number
     r"|[^\W\d_]+(?:['\u2019][^\W\d_]+)*\d*",
 )
 _BREAK = re.compile(
@@ -55,6 +55,20 @@ _NEGATIONS = """
     hardly"""
 NEGATIONS = frozenset(_NEGATIONS.split())
 
+DENYING = frozenset(
+    ("deny", "denies", "denied", "denying", "refuse", "refuses", "refused", "refusing")
+)
+"""Words with a meaning of their own that deny what follows them."""
+
+REFUTATIONS = frozenset(["myth", "false", "untrue", "wrong", "incorrect", "misconception"])
+"""Words that deny all that a "that" after them says: "it is a myth that ..."."""
+
+_ENDS = """
+    so because but since therefore thus hence then while whereas which although though if when and
+    as until unless"""
+_SCOPE_ENDS = frozenset(_ENDS.split())
+"""Words that begin a new thought, which a negation before them does not reach."""
+
 
 def _pairs(table: str) -> dict[str, str]:
     return dict(entry.split(":") for entry in table.split())
@@ -68,19 +82,27 @@ _IRREGULAR = _pairs("""
     bought:buy built:build came:come wrote:write written:write chose:choose chosen:choose
     men:man women:woman children:child feet:foot lit:light lost:lose meant:mean sent:send
     spent:spend won:win leaves:leaf better:good best:good worse:bad worst:bad heavier:heavy
-    sped:speed stuck:stick shown:show drew:draw drawn:draw paid:pay
+    sped:speed stuck:stick shown:show drew:draw drawn:draw paid:pay rose:rise risen:rise
+    ate:eat eaten:eat led:lead left:leave taught:teach sold:sell stood:stand threw:throw
+    thrown:throw wore:wear worn:wear
 """)
 
 _UNITS = _pairs("""
     kilogram:kg gram:g meter:m metre:m kilometer:km kilometre:km liter:l litre:l milliliter:ml
     millilitre:ml centimeter:cm centimetre:cm millimeter:mm percent:% second:s sec:s minute:min
-    hour:h hr:h degree:° joule:j newton:n watt:w volt:v dollar:$ euro:€
+    hour:h hr:h degree:° day:day days:day week:week weeks:week month:month months:month year:year
+    years:year mg:mg milligram:mg pound:lb mile:mile miles:mile foot:foot feet:foot joule:j
+    newton:n watt:w volt:v dollar:$ euro:€
 """)
 
 _NUMBER_WORDS = _pairs("""
     zero:0 one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11
-    twelve:12 half:0.5 hundred:100 thousand:1000
+    twelve:12 half:0.5 hundred:100 thousand:1000 thirteen:13 fourteen:14 fifteen:15 sixteen:16
+    seventeen:17 eighteen:18 nineteen:19 twenty:20 thirty:30 forty:40 fifty:50 sixty:60 seventy:70
+    eighty:80 ninety:90
 """)
+UNIT_NAMES = frozenset(_UNITS.values())
+_SIGNS = {"%": "%", "\u00b0": "\u00b0", "$": "$", "\u20ac": "\u20ac"}
 
 _SUFFIXES = _pairs("""
     ization:iz isation:iz ational: fulness:ful ousness:ous iveness:iv ically:ic ations: ation:
@@ -129,8 +151,15 @@ class Sentence:
     end: int
     stems: tuple[str, ...]
     """Content stems in order, repeated as in the text."""
-    negated: bool
-    """Whether a negation stands in it."""
+    denied: frozenset[str]
+    """Content stems that a negation of the sentence reaches: the three after it, up to a comma or
+    a word that begins a new thought."""
+    amounts: tuple[tuple[str, str], ...]
+    """Its numbers in order, each with its unit in the short form, or the word after it, or ""."""
+    words: str
+    """Its words in lower case, one space between."""
+    content_run: int
+    """The most content words in a row without a function word or a mark between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +181,6 @@ class Text:
     """Numbers as normalised decimal text, words for small numbers among them."""
     quantities: frozenset[tuple[str, str]]
     """Numbers with the unit, in its short form, that follows them."""
-    denied: frozenset[str]
-    """Content stems that stand only where a negation reaches: the three after it, up to a comma."""
     opening: tuple[str, ...]
     """The first three words, in lower case."""
 
@@ -198,6 +225,88 @@ def _number(token: str) -> str:
     return f"{int(whole) if len(whole) < 300 else whole}.{part}" if part else whole
 
 
+def _sign(text: str, start: int, end: int) -> str:
+    """The sign of a unit that stands at a number."""
+    return _SIGNS.get(text[end : end + 1], _SIGNS.get(text[max(0, start - 1) : start], ""))
+
+
+class _Line:
+    """A sentence being read, word by word."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.stems: list[str] = []
+        self.denied: set[str] = set()
+        self.numbers: set[str] = set()
+        self.quantities: set[tuple[str, str]] = set()
+        self.amounts: list[tuple[str, str]] = []
+        self.longest_run = 0
+        self._run = 0
+        self._scope = 0
+        """How many more content words a negation reaches."""
+        self._number = ""
+        """A number that may be of the unit that comes next."""
+        self._refuted = False
+
+    def gap(self, between: str) -> None:
+        """What stands between two words, more than one character."""
+        if not between.isspace():
+            self._run = 0
+            if "," in between:
+                self._scope = 0
+
+    def function_word(self, word: str) -> None:
+        """A word without content; it may deny what follows, or end what is denied."""
+        self._run = 0
+        if word in _SCOPE_ENDS or (word == "only" and self._scope == SCOPE):
+            self._scope = 0
+        elif word == "that":
+            if self._refuted:
+                self._scope = LONGEST_SENTENCE
+        elif word not in STOP_WORDS:
+            self._scope, self._number = SCOPE, ""
+
+    def figure(self, number: str, sign: str) -> str:
+        """A number in digits, with the sign that stands at it; gives its stem."""
+        self._run = 0
+        self._number = number
+        self.numbers.add(number)
+        self.amounts.append((number, sign))
+        return self._take(number)
+
+    def content_word(self, word: str) -> str:
+        """Any other word; gives its stem."""
+        self._run += 1
+        self.longest_run = max(self.longest_run, self._run)
+        root = stem(word)
+        if self._number:
+            unit = _UNITS.get(root, _UNITS.get(word, word))
+            self.quantities.add((self._number, unit))
+            if self.amounts and not self.amounts[-1][1]:
+                self.amounts[-1] = (self._number, unit)
+            self._number = ""
+        if word in _NUMBER_WORDS:
+            self._number = _NUMBER_WORDS[word]
+            self.numbers.add(self._number)
+            if word != "one":  # mostly a pronoun
+                self.amounts.append((self._number, ""))
+        if word in _SCOPE_ENDS:
+            self._scope = 0
+        self._take(root)
+        if word in DENYING:
+            self._scope = SCOPE
+        elif word in REFUTATIONS:
+            self._refuted = True
+        return root
+
+    def _take(self, root: str) -> str:
+        self.stems.append(root)
+        if self._scope:
+            self.denied.add(root)
+            self._scope -= 1
+        return root
+
+
 class _Reading:
     """A text being read: what `Text` holds, while it grows."""
 
@@ -210,48 +319,43 @@ class _Reading:
         self.initials: dict[str, list[str]] = {}
         self.numbers: set[str] = set()
         self.quantities: set[tuple[str, str]] = set()
-        self.denied: set[str] = set()
-        self.affirmed: set[str] = set()
         self.opening: list[str] = []
 
     def sentence(self, text: str, start: int, end: int, matches: list[re.Match[str]]) -> None:
         """Read the words of one sentence, which stands from `start` to `end`."""
-        stems: list[str] = []
-        scope = 0
-        negated = False
+        line = _Line()
         before = start
-        number = ""
         for match in matches:
             spelled = match.group()[:LONGEST_WORD]
             word = spelled.lower()
-            self.length += 1
-            if len(self.opening) < 3:
-                self.opening.append(word)
-            if scope and (
-                ("," in text[before : match.start()]) or (scope == SCOPE and word == "only")
-            ):
-                scope = 0
+            line.words.append(word)
+            if match.start() - before > 1:
+                line.gap(text[before : match.start()])
             before = match.end()
-            if word in NEGATIONS or word.endswith(("n't", "n\u2019t")):
-                scope, negated, number = SCOPE, True, ""
+            if word in STOP_WORDS or word in NEGATIONS or word.endswith(("n't", "n\u2019t")):
+                line.function_word(word)
                 continue
             if word[0].isdecimal():
-                root = number = _number(word)
-                self.numbers.add(root)
-            elif word in STOP_WORDS:
-                continue
+                root = line.figure(_number(word), _sign(text, match.start(), match.end()))
             else:
-                root = stem(word)
-                if word in _NUMBER_WORDS:
-                    self.numbers.add(_NUMBER_WORDS[word])
-                if number:
-                    self.quantities.add((number, _UNITS.get(root, _UNITS.get(word, word))))
-                    number = ""
+                root = line.content_word(word)
             self._content(root, spelled)
-            (self.denied if scope else self.affirmed).add(root)
-            scope = max(0, scope - 1)
-            stems.append(root)
-        self.sentences.append(Sentence(start, end, tuple(stems), negated))
+        self.length += len(line.words)
+        if len(self.opening) < 3:
+            self.opening = (self.opening + line.words)[:3]
+        self.numbers |= line.numbers
+        self.quantities |= line.quantities
+        self.sentences.append(
+            Sentence(
+                start,
+                end,
+                tuple(line.stems),
+                frozenset(line.denied),
+                tuple(line.amounts),
+                " ".join(line.words),
+                line.longest_run,
+            )
+        )
 
     def _content(self, root: str, spelled: str) -> None:
         here = len(self.sentences)
@@ -276,7 +380,6 @@ class _Reading:
             initials={letters: tuple(roots) for letters, roots in self.initials.items()},
             numbers=frozenset(self.numbers),
             quantities=frozenset(self.quantities),
-            denied=frozenset(self.denied - self.affirmed),
             opening=tuple(self.opening),
         )
 

@@ -1,0 +1,246 @@
+"""What in a submission contradicts the text that it should match, though the words are the same.
+
+Four signs are looked for in each sentence that holds most of a clause: a negation on one side only,
+an opposite, another number, and two sides that have changed places. They are rules, not fitted
+features: in the data that the weights come from, correct answers deny more than others do ("no
+friction, so ..."), which is no rule to learn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from rubricate.judge.builtin._text import UNIT_NAMES, Sentence, Text, stem
+
+_OPPOSITES = """more/less more/fewer most/least high/low hot/cold warm/cool warm/cold hot/cool
+fast/slow quick/slow long/short big/small large/small increase/decrease increase/reduce
+increase/lower increase/fall raise/lower raise/reduce raise/cut grow/shrink rise/drop rise/sink
+rise/decrease up/down rise/fall heavy/light same/different equal/different equal/unequal open/close
+positive/negative above/below before/after hard/soft true/false gain/lose top/bottom inside/outside
+rough/smooth deep/shallow thick/thin loud/quiet strong/weak float/sink appear/disappear
+agree/disagree always/never all/none start/stop near/far wet/dry possible/impossible accept/reject
+approve/reject approve/deny win/lose add/remove maximum/minimum push/pull attract/repel begin/end
+expand/contract likely/unlikely safe/unsafe legal/illegal buy/sell import/export internal/external
+allow/forbid permit/prohibit early/late old/young left/right north/south east/west profit/loss
+improve/worsen better/worse best/worst guilty/innocent healthy/sick succeed/fail success/failure
+pass/fail include/exclude prevent/cause cause/cure alive/dead full/empty rich/poor male/female
+mother/father first/last tight/loose bright/dark wide/narrow acid/alkaline sender/receiver
+speed/delay love/hate encourage/discourage support/oppose enable/disable lock/unlock attack/defend
+cheap/expensive ascend/descend forward/backward clockwise/counterclockwise heat/cool
+freeze/melt absorb/emit absorb/release"""
+
+
+def _opposites() -> Mapping[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for pair in _OPPOSITES.split():
+        left, right = (stem(word) for word in pair.split("/"))
+        table.setdefault(left, set()).add(right)
+        table.setdefault(right, set()).add(left)
+    return {root: frozenset(others) for root, others in table.items()}
+
+
+OPPOSITES = _opposites()
+
+_SIDES = ("before", "after"), ("above", "below"), ("up", "down"), ("inside", "outside")
+"""Opposites that are function words."""
+
+LEAST_HELD = 0.5
+"""Share of a clause that a sentence must hold before it can contradict it."""
+
+LEAST_DENIED = 0.6
+"""The same before a negation does."""
+
+MOST_STEMS = 10
+"""Stems of a clause past which a negation, or another number, may belong to a part of it."""
+
+_OPENINGS = {
+    "yes": "yes", "agree": "yes", "true": "yes", "correct": "yes", "no": "no", "disagree": "no",
+    "false": "no", "not": "no", "nope": "no",
+}  # fmt: skip
+_LETTER = re.compile(
+    r"\W*(?:I (?:think|chose|choose|pick(?:ed)?) )?([A-Z])\b\s*(?:[.,:;)]|because|is|$)"
+)
+_YEAR = re.compile(r"[12]\d{3}")
+_PASSIVE = re.compile(r"\b(?:by|(?:was|were|been|being|gets?|got) \w+(?:ed|en|wn|ght))\b")
+_JOINS = re.compile(r"\b(?:and|or|when|while|because|if|so|since|as|which|that|between|with)\b")
+
+
+def contradiction(
+    submission: Text,
+    said: Text,
+    clause: Sentence,
+    weights: Mapping[str, float],
+    partners: Mapping[str, str],
+    shares: Mapping[int, float],
+) -> str:
+    """Why the submission contradicts a clause that it has the words of; empty where it does not.
+
+    One sentence that holds as much of the clause and does not contradict it is enough for none.
+
+    Args:
+        submission: what was written.
+        said: the prompt; numbers that it has prove nothing.
+        clause: a clause of the target.
+        weights: the stems of the clause that count, with their rarity.
+        partners: stem of the clause -> the stem of the submission that matches it.
+        shares: sentence of the submission -> share of the clause that it holds.
+    """
+    most = max(shares.values(), default=0.0)
+    if most < LEAST_HELD:
+        return ""
+    reason = ""
+    for place in sorted(shares, key=lambda place: (-shares[place], place)):
+        if shares[place] < max(LEAST_HELD, 0.8 * most):
+            break
+        sentence = submission.sentences[place]
+        here = {root: other for root, other in partners.items() if other in sentence.stems}
+        own = next(_signs(submission, said, clause, sentence, weights, here), "")
+        if not own:
+            return ""
+        reason = reason or own
+    return reason
+
+
+def _signs(
+    submission: Text,
+    said: Text,
+    clause: Sentence,
+    sentence: Sentence,
+    weights: Mapping[str, float],
+    here: Mapping[str, str],
+) -> Iterator[str]:
+    """The signs of a contradiction between a clause and one sentence."""
+    denied = _denied(clause, sentence, weights, here)
+    opposed = list(_opposed(clause, sentence, weights, here))
+    if denied != bool(opposed):  # both at once agree: "does not increase", "decreases"
+        if denied:
+            yield "A negation stands on one side only."
+        for root, other in opposed:
+            word, instead = _spelled(clause, root), _spelled(sentence, other)
+            yield f"It has {instead!r} where {word!r} is looked for."
+    yield from _other_numbers(submission, said, clause, sentence)
+    if _changed_places(clause, sentence, weights, here):
+        yield "Its words stand the other way round."
+
+
+def _denied(
+    clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
+) -> bool:
+    """Whether one of the two denies what the other says, a fourth of what they share at least."""
+    if len(weights) > MOST_STEMS or len(sentence.stems) > 3 * len(weights) + 6:
+        return False
+    held = sum(weights[root] for root in here)
+    if held < LEAST_DENIED * sum(weights.values()) or (clause.denied and sentence.denied):
+        return False
+    flipped = [r for r in here if (r in clause.denied) != (here[r] in sentence.denied)]
+    return 4 * sum(weights[root] for root in flipped) >= held
+
+
+def _opposed(
+    clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Stems of the clause that the sentence lacks, with an opposite that it has instead."""
+    for root in weights:
+        if root in OPPOSITES and root not in here:
+            for other in sorted(OPPOSITES[root]):
+                if other in sentence.stems and other not in clause.stems:
+                    yield root, other
+    for left, right in (*_SIDES, *(pair[::-1] for pair in _SIDES)):
+        asked, given = f" {clause.words} ", f" {sentence.words} "
+        if (
+            f" {left} " in asked
+            and f" {right} " in given
+            and f" {left} " not in given
+            and f" {right} " not in asked
+        ):
+            yield left, right
+
+
+def _spelled(sentence: Sentence, root: str) -> str:
+    return next((word for word in sentence.words.split() if stem(word) == root), root)
+
+
+def _other_numbers(
+    submission: Text, said: Text, clause: Sentence, sentence: Sentence
+) -> Iterator[str]:
+    """Numbers that stand where the clause has others: of the same unit, hour or kind."""
+    if len(clause.stems) > MOST_STEMS or len(clause.amounts) > 2:
+        return  # a calculation
+    own = [amount for amount in sentence.amounts if amount not in clause.amounts]
+    for number, unit in clause.amounts:
+        if number in said.numbers:
+            continue
+        known = unit if unit in UNIT_NAMES else ""
+        for other, its in own:
+            theirs = its if its in UNIT_NAMES else ""
+            if other == number:
+                differs = bool(known and theirs and known != theirs)
+            elif number in submission.numbers:
+                differs = False
+            else:
+                alike = _shape(number) == _shape(other) or len(sentence.amounts) == 1
+                differs = (known == theirs or its == unit) and alike and other not in said.numbers
+            if differs:
+                yield f"It has {_amount(other, theirs)} where {_amount(number, known)} is due."
+
+
+def _shape(number: str) -> str:
+    """Whether a number is an hour, a year or another."""
+    return "hour" if ":" in number else "year" if _YEAR.fullmatch(number) else "number"
+
+
+def _amount(number: str, unit: str) -> str:
+    return f"{number} {unit}" if unit else number
+
+
+def _changed_places(
+    clause: Sentence, sentence: Sentence, weights: Mapping[str, float], here: Mapping[str, str]
+) -> bool:
+    """Whether what stands on the two sides of one word has changed sides.
+
+    Only of short clauses that are there in full, and not where one side is passive or more than one
+    thought: "the salt stays when the water evaporates" has no order.
+    """
+    if not 3 <= len(weights) <= 7 or len(here) < len(weights):
+        return False
+    if bool(_PASSIVE.search(clause.words)) != bool(_PASSIVE.search(sentence.words)):
+        return False
+    asked = list(weights)
+    given = [root for root in _first_places(sentence.stems, here) if root in here]
+    for pivot in asked[1:-1]:
+        at, place = asked.index(pivot), given.index(pivot)
+        left, right = set(asked[:at]), set(asked[at + 1 :])
+        came, went = set(given[:place]), set(given[place + 1 :])
+        if came and left <= went and came <= right:
+            return not _JOINS.search(_inner(sentence.words, here))
+    return False
+
+
+def _first_places(stems: Sequence[str], here: Mapping[str, str]) -> list[str]:
+    """Stems of the clause in the order of their first place in the sentence."""
+    back = {other: root for root, other in here.items()}
+    return list(dict.fromkeys(back[root] for root in stems if root in back))
+
+
+def _inner(words: str, here: Mapping[str, str]) -> str:
+    """The words of a sentence from the first to the last that match."""
+    all_words = words.split()
+    roots = set(here.values())
+    places = [at for at, word in enumerate(all_words) if stem(word) in roots]
+    return " ".join(all_words[places[0] : places[-1] + 1]) if places else ""
+
+
+def opening_choice(source: str, text: Text) -> str | None:
+    """The choice that a text opens with: yes, no, or a capital letter."""
+    words = text.opening
+    if words and words[0] == "i":
+        words = words[1:]
+    if not words:
+        return None
+    if words[0] in ("do", "would") and words[-1] == "not":
+        return "no"
+    if words[0] in _OPENINGS:
+        return _OPENINGS[words[0]]
+    letter = _LETTER.match(source[:80])
+    return letter.group(1) if letter else None

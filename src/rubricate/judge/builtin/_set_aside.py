@@ -1,0 +1,123 @@
+"""Parts of a submission that say nothing of their own, and so are not counted.
+
+These are copies of the criterion or of the prompt, words without a sentence, and what a submission
+says about itself ("this answer explains ..."). They are what a text is filled with that wants a
+grade and has no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse
+
+LEAST_COPIED = 3
+"""Words of a criterion or a prompt from which a copy of it is one."""
+
+LEAST_SALAD = 6
+"""Words from which a sentence needs more than content words."""
+
+FUNCTION_SHARE = 0.2
+"""Share of function words that every sentence has in which content words come again and again."""
+
+_REPORTS = (
+    r"(?:mention|state|say|explain|describ|discuss|address|cover|includ|contain|identif|argu"
+    r"|provid|giv|nam|list|report|cit|summari[sz]|recommend|note|satisf|meet|fulfil|answer"
+    r"|demonstrat|show|conclud|advis|tell|compar|indicat|acknowledg|appl|apolog)\w*"
+)
+_TEXTS = (
+    r"(?:student|answer|response|reply|submission|text|essay|report|solution|explanation|summary"
+    r"|author|writer|candidate|assistant|output|work)s?"
+)
+_FRAME = re.compile(
+    rf"\W*(?:(?:criterion|rubric|requirement)\b|(?:the |a )?{_TEXTS}\b|(?:it )?{_REPORTS}\b"
+    r"|(?:does|is|are|do|has|did|how|why|which|what)\b.*\?\s*$)",
+    re.I,
+)
+"""How a sentence begins that asks for something, rather than to say it."""
+_OF_ITSELF = re.compile(
+    rf"(?:(?:in|with) )?(?:this|my|our|the above) {_TEXTS}(?: \w+){{0,2}} (?:{_REPORTS})\b"
+)
+_ENDINGS = (" the", " a", " an", " of", " of that")
+
+
+def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]:
+    """A submission with the parts that do not count blanked out, and what was, in words.
+
+    Offsets stay. The text itself comes back where all of it counts, with "".
+    """
+    text = analyse(submission)
+    if not text.sentences:
+        return submission, ""
+    asked = _asked_of_long(requirement) if len(requirement) > LONG_TEXT else _asked(requirement)
+    copied = _copies_prompt(text, prompt)
+    parts: list[tuple[Sentence, str]] = []
+    for sentence in text.sentences:
+        if copied:
+            parts.append((sentence, "a copy of the prompt"))
+        elif any(frame in sentence.words for frame in asked):
+            parts.append((sentence, "a copy of the criterion"))
+        elif _is_salad(sentence):
+            parts.append((sentence, "words without a sentence"))
+        elif _OF_ITSELF.match(sentence.words):
+            parts.append((sentence, "what the submission says about itself"))
+    if not parts:
+        return submission, ""
+    kept, at = [], 0
+    for sentence, _ in parts:
+        kept += [submission[at : sentence.start], " " * (sentence.end - sentence.start)]
+        at = sentence.end
+    kept.append(submission[at:])
+    return "".join(kept), ", ".join(dict.fromkeys(why for _, why in parts))
+
+
+def repeats(submission: str, requirement: str) -> bool:
+    """Whether a submission is the requirement word for word, and nothing else."""
+    own = " ".join(sentence.words for sentence in analyse(submission).sentences)
+    return own == " ".join(sentence.words for sentence in analyse(requirement).sentences)
+
+
+def _read_asked(requirement: str) -> tuple[str, ...]:
+    """The sentences of a requirement that ask; one that only claims something may be repeated."""
+    return tuple(
+        sentence.words
+        for sentence in analyse(requirement).sentences
+        if sentence.words.count(" ") + 1 >= LEAST_COPIED
+        and _FRAME.match(requirement[sentence.start : sentence.end])
+    )
+
+
+_asked = lru_cache(maxsize=512)(_read_asked)
+_asked_of_long = lru_cache(maxsize=8)(_read_asked)
+
+
+def _copies_prompt(text: Text, prompt: str) -> bool:
+    """Whether all sentences are the prompt's, and at least half of the prompt's words are there.
+
+    One that quotes a passage of a longer prompt is an answer.
+    """
+    if not prompt or text.length < LEAST_COPIED:
+        return False
+    prompted = analyse(prompt)
+    known = {sentence.words for sentence in prompted.sentences}
+    return 2 * text.length >= prompted.length and all(
+        sentence.words in known for sentence in text.sentences
+    )
+
+
+def _is_salad(sentence: Sentence) -> bool:
+    """Whether words stand beside each other without making a sentence.
+
+    Two signs: hardly a function word while content words come again, or many content words in a row
+    and an end in the middle of a phrase.
+    """
+    size = sentence.words.count(" ") + 1
+    if size < LEAST_SALAD:
+        return False
+    if sentence.content_run >= LEAST_SALAD and sentence.words.endswith(_ENDINGS):
+        return True
+    functions = size - len(sentence.stems)
+    again = len(sentence.stems) - len(set(sentence.stems))
+    few = functions <= FUNCTION_SHARE * size and not sentence.amounts
+    return again >= 2 and few and sentence.content_run >= LEAST_SALAD - 1
