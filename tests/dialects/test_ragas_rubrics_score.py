@@ -312,7 +312,12 @@ def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
 
 
 def test_the_embedded_judge_scores_without_a_model():
-    assert RubricsScore(llm="builtin").single_turn_score(SAMPLE) in range(1, 6)
+    levels = ("No speed.", "A speed.", "Fast.", "Light is fast.", "Light travels at 300000 km/s.")
+    named = {f"score{place}_description": level for place, level in enumerate(levels, 1)}
+    metric = RubricsScore(rubrics=named, llm="builtin")
+    assert metric.single_turn_score(SAMPLE) in range(1, 6)
+    with pytest.raises(NoScoreError, match="abstained"):  # how good something is, words do not say
+        RubricsScore(llm="builtin").single_turn_score(SAMPLE)
     with pytest.raises(InputError, match=r"samples\[0\]: there is no response, which is what"):
         RubricsScore(llm="builtin").single_turn_score(SingleTurnSample(user_input="How fast?"))
 

@@ -274,7 +274,7 @@ EXPECTED: dict[str, list[str]] = {
         "e4c032f51346aa579ab23b8f0628cb79",
     ],
     "embedded judge": [
-        "a7756a558711b763e4800c35b2bcc257",
+        "70fb67889dbbca2122877ab48b02151d",
     ],
     "own judge": [
         "own-57-speed",

@@ -347,7 +347,8 @@ def _choice(
         return SoughtText(text=reference, source="reference")
     if asked and len(live) <= MOST_LEVELS:
         return SoughtText(text=requirement, source="criterion")
-    if content(analyse(best), SCALE) and not _QUALITIES & analyse(requirement).counts.keys():
+    described = analyse(best)
+    if content(described, SCALE) and not _judges(described, best):
         return SoughtText(text=best, source="option")
     if asked:
         reason = f"The criterion asks for one of {len(live)} degrees, which words do not tell"
