@@ -7,6 +7,8 @@ import contextlib
 import logging
 import math
 import os
+import pickle
+import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -22,6 +24,8 @@ __all__ = ["Crew", "Member"]
 logger = logging.getLogger(__name__)
 OBJECTS = 200 << 20
 """Bytes of shared memory for items on their way on this machine."""
+REACHED = 5.0
+"""Seconds in which a cluster is to be reached."""
 PATIENCE = 10.0
 """Seconds in which workers that are told to stop do."""
 QUIET = {
@@ -83,9 +87,6 @@ class Actor:
 
 def _loaded(job: bytes) -> Job:
     """The job of a driver, which may have been written with other modules than are here."""
-    import pickle
-    import socket
-
     try:
         found: Job = pickle.loads(job)
     except RubricateError as error:  # such as a key that is not in this node's environment
@@ -243,6 +244,8 @@ class Crew:
                 "object_store_memory": OBJECTS,
                 "include_dashboard": False,
             }
+        else:
+            _check_reached(address)
         _silence()
         try:
             ray.init(
@@ -336,3 +339,17 @@ def _silence() -> None:
     # That a worker died is printed whatever `init` is told; this is what does not print it.
     if hasattr(worker, "_worker_logs_enabled"):
         worker._worker_logs_enabled = False
+
+
+def _check_reached(address: str) -> None:
+    """Raise `InputError` where nobody listens at an address: Ray would wait for minutes."""
+    if address == "auto":
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"no workers at {address}: nobody listens there ({error}); give the address of a "
+            "cluster's head, ray://HOST:10001 or HOST:6379"
+        ) from None
