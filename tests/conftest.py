@@ -19,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from cluster import _started, ray_cluster  # noqa: F401 (fixtures)
 from hypothesis import settings
 from postgres import own_postgres, postgres, postgres_server  # noqa: F401 (fixtures)
 
@@ -39,7 +40,7 @@ MISSING = {
     for name in (
         *("bs4", "boto3", "datasets", "flask", "krippendorff", "mammoth", "markdownify"),
         *("moto", "opentelemetry", "pandas", "playwright", "polars", "psycopg", "pyarrow"),
-        *("pypdf", "resvg_py", "s3fs", "sklearn", "statsmodels", "uvloop"),
+        *("pypdf", "ray", "resvg_py", "s3fs", "sklearn", "statsmodels", "uvloop"),
     )
     if importlib.util.find_spec(name) is None
 }

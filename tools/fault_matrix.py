@@ -29,6 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ray_cluster import RayCluster
+
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ITEMS, CRITERIA, CONCURRENCY = 30, 3, 8
@@ -369,6 +371,66 @@ def rows() -> dict[str, Callable[[Path], Outcome]]:
     return table | {"two processes": two_processes, "clock jump": clock_jump}
 
 
+def waits_until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait for what should happen within a minute, while a process is there."""
+    deadline = time.monotonic() + 60
+    while not happened() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def by_workers(folder: Path) -> Bench:
+    """Judgements that take long enough for something to happen to those who make them."""
+    bench = Bench(folder)
+    bench.delay = 0.4
+    return bench
+
+
+def worker_killed(cluster: RayCluster, folder: Path) -> Outcome:
+    """One of two workers is killed."""
+    bench = by_workers(folder)
+    with bench.endpoint:
+        process = bench.start("--workers", f"2@{cluster.address}")
+        waits_until(lambda: len(bench.answered) > 20, process)
+        os.kill(cluster.workers()[0], signal.SIGKILL)
+        code = bench.finish(process)
+    return bench.outcome("", "finishes" if code == 0 else f"finishes, code {code}", BOUND)
+
+
+def node_lost(cluster: RayCluster, folder: Path) -> Outcome:
+    """The second node is gone, with the worker on it."""
+    bench = by_workers(folder)
+    with bench.endpoint:
+        process = bench.start("--workers", f"2@{cluster.address}")
+        waits_until(lambda: len(bench.answered) > 20, process)
+        cluster.lose_node()
+        code = bench.finish(process)
+    cluster.add_node()
+    return bench.outcome("", "finishes" if code == 0 else f"finishes, code {code}", BOUND)
+
+
+def driver_killed(cluster: RayCluster, folder: Path) -> Outcome:
+    """The process that was started is killed; a second one beside it was refused before."""
+    bench = by_workers(folder)
+    with bench.endpoint:
+        process = bench.start("--workers", f"2@{cluster.address}")
+        waits_until(lambda: len(bench.answered) > 20, process)
+        refused = bench.finish(bench.start("--workers", f"2@{cluster.address}"))
+        process.send_signal(signal.SIGKILL)
+        bench.finish(process)
+        code = bench.finish(bench.start("--workers", f"2@{cluster.address}"))
+    end = f"another one is refused with code {refused}; then resumed, code {code}"
+    return bench.outcome("", end, 2 * BOUND)
+
+
+def worker_rows(cluster: RayCluster) -> dict[str, Callable[[Path], Outcome]]:
+    """The faults of a run by workers; each is called with an empty folder."""
+    return {
+        "2 workers, kill -9 of one": partial(worker_killed, cluster),
+        "2 workers on 2 nodes, a node is lost": partial(node_lost, cluster),
+        "2 workers, kill -9 of their driver": partial(driver_killed, cluster),
+    }
+
+
 def table_of(outcomes: list[Outcome]) -> str:
     """The outcomes as a Markdown table."""
     lines = [
@@ -390,10 +452,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into the page")
     write = parser.parse_args().write
     outcomes = []
-    for name, run in rows().items():
-        with tempfile.TemporaryDirectory() as folder:
-            outcomes.append(replace(run(Path(folder)), fault=name))
-            sys.stderr.write(f"{outcomes[-1]}\n")
+    with RayCluster() as cluster:
+        for name, run in (rows() | worker_rows(cluster)).items():
+            with tempfile.TemporaryDirectory() as folder:
+                outcomes.append(replace(run(Path(folder)), fault=name))
+                sys.stderr.write(f"{outcomes[-1]}\n")
     table = table_of(outcomes)
     print(table)
     if write:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 TOOL = Path(__file__).parents[2] / "tools" / "fault_matrix.py"
 _spec = importlib.util.spec_from_file_location("fault_matrix", TOOL)
 assert _spec is not None

@@ -19,7 +19,7 @@ from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Item
 from rubricate.errors import MissingExtraError
 from rubricate.run.workers import _driving, _ray, _worker
-from rubricate.run.workers._blocks import Blocks, Numbered
+from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet, resources_of
 from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -92,7 +92,7 @@ class LocalCrew:
 def _local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ray, "Crew", LocalCrew)
     monkeypatch.setattr(LocalMember, "begun", 0)
-    monkeypatch.setattr(Blocks.__init__, "__defaults__", (4,))
+    monkeypatch.setattr(_driving, "block_size", lambda items, workers: 4)
     monkeypatch.setattr(_worker, "find_spec", lambda name: object())
 
 
@@ -225,6 +225,18 @@ def test_a_run_by_workers_ends_in_time_and_keeps_what_was_judged(tmp_path):
         assert len(endpoint.requests) == 80 - done
 
 
+def test_a_run_by_workers_ends_where_all_together_have_spent_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+    dataset = dataset_of([f"text {n}" for n in range(40)])
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input: 1000, output: 1000}\n")
+    with ScriptedEndpoint([Rule(delay=0.05)]) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "concurrency": 2}
+        with pytest.raises(RunStopped, match=r"the greatest cost of \$5 is reached"):
+            rubricate.grade(dataset, "m", workers=2, max_cost=5.0, prices=prices, **run)
+        assert len(endpoint.requests) < 40
+
+
 def test_a_refused_key_ends_a_run_by_workers(tmp_path):
     with ScriptedEndpoint([Rule(status=401)]) as endpoint:
         run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
@@ -350,6 +362,12 @@ def test_what_a_worker_takes_is_read_from_text():
 
 def numbered(texts: str) -> list[Numbered]:
     return [Numbered(number, Item(text)) for number, text in enumerate(texts)]
+
+
+def test_blocks_are_small_where_there_are_few_items():
+    assert block_size(1_000_000, 8) == 256
+    assert block_size(1000, 8) == 15
+    assert block_size(3, 8) == 1
 
 
 def test_blocks_have_equal_items_together_or_at_the_end():

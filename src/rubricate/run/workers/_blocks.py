@@ -9,10 +9,17 @@ from typing import NamedTuple
 from rubricate.dataset import Item
 from rubricate.run._shards import sameness
 
-__all__ = ["BLOCK", "Blocks", "Numbered"]
+__all__ = ["Blocks", "Numbered", "block_size"]
 
 BLOCK = 256
-"""Items that a worker is given at once."""
+"""Items that a worker is given at once at most."""
+EACH = 8
+"""Blocks that each worker is given at least, where there are so many items."""
+
+
+def block_size(items: int, workers: int) -> int:
+    """How many items go into a block, so that all workers have something to do until the end."""
+    return max(1, min(BLOCK, items // (EACH * workers)))
 
 
 class Numbered(NamedTuple):
@@ -36,9 +43,7 @@ class Blocks:
         size: how many of them a block has.
     """
 
-    def __init__(
-        self, read: Callable[[], Iterable[Numbered]], items: int, size: int = BLOCK
-    ) -> None:
+    def __init__(self, read: Callable[[], Iterable[Numbered]], items: int, size: int) -> None:
         self._read = read
         self._items = items
         self._size = size

@@ -23,7 +23,8 @@ from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, verdict_from_record
 from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Sender
-from rubricate.run.workers._blocks import Blocks, Numbered
+from rubricate.run.workers._blocks import Blocks, Numbered, block_size
+from rubricate.run.workers._options import Fleet
 from rubricate.run.workers._worker import Job, Report, State, WorkerDied, job_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ LANES = 2
 """Blocks that a worker is at: the second fills the places that the end of the first leaves free."""
 TICK = 1.0
 """Seconds between looks at how far the workers are."""
+SOME = 16
+"""How many workers a cluster is thought to have room for before it is asked."""
 PATIENCE = 10.0
 """Seconds that blocks have to end in when the run does."""
 DEATHS = 10
@@ -120,7 +123,9 @@ class Driving(Execution):
         self, context: contextvars.Context | None = None
     ) -> AsyncGenerator[JudgedItem]:
         """The items whose verdicts are all there, block by block as they get done."""
-        blocks = Blocks(lambda: map(Numbered._make, enumerate(self._plan)), self._plan.items)
+        plan = self._plan
+        size = block_size(plan.items, Fleet.parse(self._job.options.workers or 1).count or SOME)
+        blocks = Blocks(lambda: map(Numbered._make, enumerate(plan)), plan.items, size)
         timer = None
         if self._max_time is not None:
             loop = asyncio.get_running_loop()
@@ -485,7 +490,20 @@ class Driving(Execution):
                 shown.in_flight += one.in_flight
                 shown.usage += one.usage
         shown.done = min(shown.done, shown.total)
+        self._check_cost(shown.usage.cost)
         self._on_progress(shown)
+
+    def _check_cost(self, cost: float | None) -> None:
+        """End where all workers together have spent what the run may."""
+        most = self._job.options.max_cost
+        if most is None:
+            return
+        if cost is None:
+            self._end(
+                "the greatest cost cannot be kept, because the price of this model is not known"
+            )
+        elif cost >= most:
+            self._end(f"the greatest cost of ${most:g} is reached")
 
 
 async def _is_ready(member: Member) -> None:

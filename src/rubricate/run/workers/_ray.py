@@ -105,7 +105,13 @@ def _dumped(job: Job) -> bytes:
         InputError: a part of it cannot be sent to another process.
     """
     options = replace(
-        job.options, on_progress=None, max_time=None, max_cost=None, run_dir=None, cache=None
+        job.options,
+        on_progress=None,
+        max_time=None,
+        max_cost=None,
+        run_dir=None,
+        cache=None,
+        share_limits=True if job.options.share_limits is None else job.options.share_limits,
     )
     job = replace(job, options=options)
     cloudpickle = _ray().cloudpickle

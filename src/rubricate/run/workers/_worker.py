@@ -64,7 +64,19 @@ def job_of(
         raise MissingExtraError("workers", "ray")
     if storage.journal is None:
         raise InputError("workers need a journal that they share: give run_dir, or journal")
-    return Job(judge, options, storage.journal, storage.cache, calibrate)
+    cache = storage.cache
+    return Job(
+        judge,
+        options,
+        _absolute(storage.journal),
+        None if cache is None else _absolute(cache),
+        calibrate,
+    )
+
+
+def _absolute(place: Place) -> Place:
+    """A place as it is called from any folder: workers have their own."""
+    return place.absolute() if isinstance(place, Path) else place
 
 
 @dataclass(frozen=True, slots=True)

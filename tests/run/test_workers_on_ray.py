@@ -1,0 +1,129 @@
+"""Real workers: processes on a Ray cluster of two nodes, which are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_fault_matrix import fault_matrix
+from test_workers import lines, summary
+
+from rubricate.testing import Rule, ScriptedEndpoint
+
+pytest.importorskip("ray")
+ROWS = ("kill -9 of one", "a node is lost", "kill -9 of their driver")
+
+
+@pytest.mark.parametrize("fault", ROWS)
+def test_a_fault_of_workers_loses_nothing_and_invents_nothing(fault, ray_cluster, tmp_path):
+    rows = fault_matrix.worker_rows(ray_cluster)
+    (row,) = [one for name, one in rows.items() if name.endswith(fault)]
+    outcome = row(tmp_path)
+    assert outcome.held, outcome
+    assert "code 2" not in outcome.end
+
+
+def start(folder: Path, url: str, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from rubricate.cli import main; main()", "grade"]
+    command += ["data.json", "--judge", "m", "--base-url", url, "--no-cache", *options]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def write_data(folder: Path, texts: list[str]) -> None:
+    rubric = [{"name": f"c{n}", "requirement": f"Says c{n}"} for n in range(3)]
+    items = [{"submission": text, "description": f"i{n}"} for n, text in enumerate(texts)]
+    data = {"prompt": "p", "rubric": rubric, "items": items}
+    (folder / "data.json").write_text(json.dumps(data))
+
+
+def test_nodes_share_a_database_and_say_what_one_process_says(ray_cluster, postgres, tmp_path):
+    texts = [f"text {n if n % 10 else n // 2}" for n in range(120)]
+    write_data(tmp_path, texts)
+    unmet = [Rule(submission=f"text {n}", criterion="c1", verdict="UNMET") for n in (3, 17, 50)]
+    with ScriptedEndpoint(unmet) as endpoint:
+        many = ["--run-dir", "many", "--journal", postgres]
+        many += ["--workers", f"2@{ray_cluster.client}"]
+        process = start(tmp_path, endpoint.url, *many, "--json")
+        shown, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, shown
+        assert json.loads(shown[shown.index("{") :])["verdicts"]["judged"] == 360
+        assert "ray" not in shown.lower()
+        assert len(endpoint.requests) == 3 * len({*texts})
+        one = start(tmp_path, endpoint.url, "--run-dir", "one", "-q")
+        assert one.communicate(timeout=60)[0] == ""
+        again = start(tmp_path, endpoint.url, *many, "-q")
+        shown, _ = again.communicate(timeout=60)
+        assert (again.returncode, shown) == (0, "")
+        assert len(endpoint.requests) == 6 * len({*texts})
+    found, expected = summary(tmp_path / "many"), summary(tmp_path / "one")
+    assert found["verdicts"] == expected["verdicts"]
+    assert found["criteria"] == expected["criteria"]
+    for row, other in zip(lines(tmp_path / "many"), lines(tmp_path / "one"), strict=True):
+        assert row | {"resumed": 0, "usage": 0} == other | {"resumed": 0, "usage": 0}
+
+
+def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
+    write_data(tmp_path, [f"text {n}" for n in range(200)])
+    with ScriptedEndpoint([Rule(delay=0.3)]) as endpoint:
+        process = start(
+            *(tmp_path, endpoint.url, "--run-dir", "run", "--concurrency", "4"),
+            *("--workers", f"2@{ray_cluster.address}"),
+        )
+        deadline = time.monotonic() + 60
+        while (
+            len(endpoint.requests) < 30 and process.poll() is None and time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, shown
+    assert shown.endswith("the same command goes on from there.\n")
+    assert not [one for one in shown.splitlines() if "ray" in one.lower() or "Traceback" in one]
+    assert not ray_cluster.workers()
+    judged = sum(row["status"] == "judged" for row in lines(tmp_path / "run"))
+    assert 30 - 16 <= judged < 600
+
+
+SCRIPT = """
+import os, sys
+import rubricate
+from rubricate import Criterion, Rubric, RubricDataset
+
+def judge(messages):
+    if "poison" in str(messages):
+        os._exit(1)
+    return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="Says c")]), name="d")
+for number in range(20):
+    dataset.add_item("poison" if number == 7 else f"text {number}", f"i{number}")
+result = rubricate.grade(dataset, judge, run_dir="run", workers=sys.argv[1])
+print([(one.description, one.criteria["c"].error.kind) for one in result
+       if one.criteria["c"].status == "failed"])
+"""
+
+
+def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
+    ray_cluster, tmp_path
+):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command: Any = [sys.executable, "script.py", f"2@{ray_cluster.address}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "[('i7', 'worker')]\n", done.stderr
+    assert done.stderr == ""
