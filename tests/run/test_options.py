@@ -488,7 +488,7 @@ def test_option_stop_ends_the_run(make_dataset):
         ({"concurrency": 0}, "concurrency must be at least 1"),
         ({"attempts": 0}, "attempts must be at least 1"),
         ({"requests_per_minute": 0}, "requests per minute must be more than 0"),
-        ({"share_limits": "locl"}, "share_limits must be local or none, found 'locl'"),
+        ({"share_limits": "locl"}, "share_limits must be local, auto, none, or the address"),
         ({"tokens_per_minute": -1}, "tokens per minute must be more than 0"),
         ({"deadline": 0}, "deadline must be more than 0"),
         ({"max_outage": -1}, "outage must be 0 seconds or more"),

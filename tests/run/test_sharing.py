@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rubricate
+from rubricate.errors import JournalError
 from rubricate.run.sending._shares import INTERVAL, Pace, Report, exchange, fair_part, without
 from rubricate.run.sending._sharing import key_name
-from rubricate.run.sending._stores import SQLiteStore, StoreError, change
+from rubricate.run.sending._stores import PostgresStore, SQLiteStore, StoreError, change
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 INF = float("inf")
@@ -206,6 +207,57 @@ def test_a_value_that_was_removed_and_made_anew_is_another(tmp_path: Path):
     change(other, "name", lambda value, now: (None, None))
     change(other, "name", added)
     assert not one.write("name", found, b"late")
+
+
+def test_a_value_in_a_database_is_changed_by_one_at_a_time(postgres: str):
+    def work() -> None:
+        store = PostgresStore(postgres)
+        for _ in range(20):
+            change(store, "name", added)
+        store.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = PostgresStore(postgres)
+    assert change(store, "name", added) == 81
+    change(store, "name", lambda value, now: (None, None))
+    assert change(store, "name", added) == 1
+    store.close()
+
+
+def test_a_database_that_is_not_there_is_told_before_anything_is_sent(make_dataset, endpoint):
+    nowhere = "postgresql://me:secret@127.0.0.1:1/limits"
+    with pytest.raises(JournalError, match="refused") as caught:
+        rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, share_limits=nowhere)
+    assert "secret" not in str(caught.value)
+    assert endpoint.requests == []
+
+
+def test_a_database_that_goes_away_in_mid_run_stops_nothing(
+    make_dataset, own_postgres, caplog: pytest.LogCaptureFixture
+):
+    server = own_postgres()
+    rule = Rule(verdict="MET", delay=0.02)
+    with ScriptedEndpoint([rule]) as endpoint, caplog.at_level(logging.WARNING):
+
+        def stop(progress: rubricate.Progress) -> None:
+            if progress.done == 4:
+                threading.Thread(target=server.stop).start()
+
+        result = rubricate.grade(
+            make_dataset(60),
+            "m",
+            base_url=endpoint.url,
+            concurrency=2,
+            requests_per_minute=3000,
+            share_limits=server.address(),
+            on_progress=stop,
+        )
+    assert result.failed == 0
+    assert len([one for one in caplog.records if "not shared" in one.message]) == 1
 
 
 @pytest.mark.parametrize("content", [b"no database " * 500, b"SQLite format 3\0" + b"\xff" * 8000])

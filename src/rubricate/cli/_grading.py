@@ -20,7 +20,6 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
-    limits_shared_at,
     print_estimate,
 )
 from rubricate.cli._progress import ProgressView
@@ -96,7 +95,7 @@ def graded(settings: GradeSettings) -> int:
         GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
         run_dir=run_dir,
         cache=_cache(settings),
-        share_limits=limits_shared_at(settings.share_limits),
+        share_limits="auto" if settings.share_limits is None else settings.share_limits,
     )
     if settings.dry_run:
         from rubricate.grading import estimate_of

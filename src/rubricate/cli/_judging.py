@@ -27,7 +27,6 @@ __all__ = [
     "NO_JUDGE",
     "cache_folder",
     "exit_code",
-    "limits_shared_at",
     "parsed_weights",
     "print_estimate",
     "print_judged",
@@ -61,13 +60,6 @@ def cache_folder(
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder if os.access(folder, os.W_OK) else None  # a home that cannot be written
-
-
-def limits_shared_at(given: str | bool | None) -> str | bool | None:
-    """Where limits are shared: by themselves with this user's processes, if they can be."""
-    if given is None and cache_folder(None, no_cache=False) is not None:
-        return "local"
-    return given
 
 
 def parsed_weights(given: str) -> Weights:

@@ -12,7 +12,6 @@ from rubricate.cli._from_settings import Shell, command_of
 from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
-    limits_shared_at,
     print_estimate,
     print_judged,
 )
@@ -67,7 +66,7 @@ def redteam_command(settings: RedTeamSettings) -> int:
         dataset=dataset,
         run_dir=chosen.path,
         cache=cache_folder(settings.cache, settings.no_cache, settings.journal),
-        share_limits=limits_shared_at(settings.share_limits),
+        share_limits="auto" if settings.share_limits is None else settings.share_limits,
     )
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **by_name(options)), settings.json_output)

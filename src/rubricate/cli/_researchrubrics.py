@@ -16,7 +16,6 @@ from rubricate.cli._judging import (
     NO_JUDGE,
     cache_folder,
     exit_code,
-    limits_shared_at,
     print_estimate,
 )
 from rubricate.cli._printing import print_report
@@ -141,7 +140,7 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         part(RunOptions, settings),
         run_dir=run_dir,
         cache=cache,
-        share_limits=limits_shared_at(settings.share_limits),
+        share_limits="auto" if settings.share_limits is None else settings.share_limits,
     )
     if settings.dry_run:
         print_estimate(estimate(reports, evaluator.judge, **by_name(options)), settings.json_output)

@@ -20,7 +20,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._scoring import scoring_rules
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, journal_at, open_journal
+from rubricate.run.journal import Answers, Database, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
 from rubricate.run.sending import Limits, Sender
 from rubricate.run.workers import executing
@@ -65,7 +65,7 @@ async def run(
     begin = time.perf_counter()
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     rules = scoring_rules(plan, options)
-    limits, folder = part(Limits, options), storage.folder
+    limits, folder = _limits(options, storage), storage.folder
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
@@ -201,6 +201,14 @@ def _people(judge: Judge, options: RunOptions) -> People | None:
             "out, and name it when the shards are put together"
         )
     return judge.people
+
+
+def _limits(options: RunOptions, storage: OpenStorage) -> Limits:
+    """The limits of the run's endpoints; processes with one database for a journal share them."""
+    journal = storage.journal
+    return part(Limits, options).shared_by(
+        journal.address if isinstance(journal, Database) else None
+    )
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:

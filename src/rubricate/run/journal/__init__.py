@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         verdict_from_record,
         verdict_record,
     )
-    from rubricate.run.journal._server import remembered
+    from rubricate.run.journal._server import Server, remembered
     from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -40,6 +40,7 @@ __all__ = [
     "MemoryJournal",
     "Place",
     "SQLiteJournal",
+    "Server",
     "Transcript",
     "check_address",
     "journal_at",

@@ -51,6 +51,14 @@ _STEPS: tuple[str, ...] = (
     );
     ALTER TABLE rubricate_texts ALTER COLUMN text SET STORAGE EXTERNAL;
     """,
+    """
+    CREATE TABLE rubricate_limits (
+        name text PRIMARY KEY,
+        value bytea NOT NULL,
+        version bigint NOT NULL,
+        changed double precision NOT NULL
+    ) WITH (fillfactor = 50);
+    """,
 )
 """What makes format n + 1 of format n; format 0 is a database without the tables."""
 _DEFAULTS = {

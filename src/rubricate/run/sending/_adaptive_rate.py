@@ -57,14 +57,24 @@ GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
 until it has been measured once); twice that after 500 more answers without a refusal, and so on."""
 SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
+SHORT_SHARED = 0.5
+"""The same where other processes share the key: what they were answered is known a little later."""
 LEAST_RATE = 0.1
 """Requests a second that are sent at least, however often the endpoint refuses."""
 RECENT, MOST_REFUSED = 10, 6
 """Where so many of so many requests that were sent one after the other were refused, most are: the
 wait that the endpoint asks for is for all, and there is a rate to be learnt. (Before so many were
 sent, half of those that came back are enough. Refusals come back sooner than answers do.)"""
+ANSWERED = 0.25
+"""Where other processes are answered at such a share of their pace, refusals here are no sign that
+nothing gets through."""
+REFUSED_AGAIN = 25
+"""Refusals are told of at once, but so often at most in the time for which a share is granted."""
 STALE = 0.5
 """Seconds for which answers of other processes are reckoned on from what was heard last."""
+WITHOUT_SHARE, OVERDUE = 0.05, 2.0
+"""Seconds until somebody looks again whether a share has been heard of; and for which that is
+waited for, from when others were told."""
 USELESS_AFTER, USELESS_SHARE = 40, 0.05
 """The pace is given up where after so many answers more than this share is still refused, of the
 requests that were sent since it was last learnt."""
@@ -193,10 +203,15 @@ class AdaptiveRate:
     def wait(self, now: float, tokens: float) -> float:
         """Seconds until the next request may go.
 
-        Infinite until one in flight is back, or a share is heard of.
+        Infinite until one in flight is back. Where it has no share, or has it no more, nothing goes
+        until one is heard of; where nobody answers, it keeps the one that it had.
         """
-        if not self.has_places or now >= self._share_ends:
+        if not self.has_places:
             return INFINITE
+        if now >= self._share_ends:
+            if not self._told.is_overdue(now):
+                return WITHOUT_SHARE
+            self.keeps_share()
         wait = self._paused_until - now if self._paused_until else 0.0
         for bucket in (self._given, self._pace, self._planned):
             if bucket is not None:
@@ -240,10 +255,7 @@ class AdaptiveRate:
         if sent >= self._mark:
             self._since_mark += 1
         elif self._first_window is not None and self._pace is not None:
-            # Sent before the first refusal and accepted: the first estimate was too low.
-            count, elapsed = self._first_window
-            self._first_window = count + 1, elapsed
-            self._pace.rate = self._pace.size = max(1.0, 0.95 * max(FEW, count + 1) / elapsed)
+            self._count_first(1)
         self._pace_answers += sent >= self._last_cut
         if not self._started and True not in self._refusals:
             if self._answers >= FIRST_ANSWERS:
@@ -267,6 +279,16 @@ class AdaptiveRate:
                 if bucket is not None:
                     bucket.level -= usage.input_tokens + usage.output_tokens - expected
 
+    def _count_first(self, more: int) -> None:
+        """Count requests in that were sent before the first refusal and accepted after it.
+
+        The first estimate was too low.
+        """
+        if self._first_window is not None and self._pace is not None:
+            count, elapsed = self._first_window
+            self._first_window = count + more, elapsed
+            self._pace.rate = self._pace.size = max(1.0, 0.95 * max(FEW, count + more) / elapsed)
+
     def is_alive(self) -> None:
         """The endpoint answered, be it with an error: there is no outage."""
         self._row = self._stuck = 0
@@ -281,7 +303,8 @@ class AdaptiveRate:
         """
         self._refusals.append(True)
         self._refused_sent.append(sent)
-        if wait and self._mostly_refused:
+        self._told.was_refused = True
+        if wait and self._mostly_refused and not self._others_are_answered:
             self.pause(wait)
             self.asked_until = max(self.asked_until, time.monotonic() + wait)
         if not self._started and self._pace is not None:
@@ -306,8 +329,15 @@ class AdaptiveRate:
         since = sum(moment >= first for moment in self._sent)
         return len(self._refused_sent) == MOST_REFUSED and since <= RECENT
 
+    @property
+    def _others_are_answered(self) -> bool:
+        """Whether other processes are answered about as often as the pace says."""
+        pace = 2.0 if self._pace is None else self._pace.rate
+        return self._others.rate > ANSWERED * pace * (1.0 - self._share)
+
     def _cut_pace(self, now: float) -> None:
-        elapsed, count = now - self._mark, self._since_mark + self._others.since_mark(now)
+        elapsed = max(0.0, now - self._mark)
+        count = self._since_mark + self._others.since_mark(now)
         is_shut = count < 1.0
         count = max(1.0, count)
         first = not self._started or self._pace is None
@@ -320,11 +350,13 @@ class AdaptiveRate:
             self._measured = 0.0
         elif is_shut:  # nothing gets through, so there is nothing to measure
             self._pace.level = 0.0
-            if self._mostly_refused:
+            if self._mostly_refused and not self._others_are_answered:
                 self.pause(self._pause)
                 self._pause = min(2 * self._pause, LONGEST_PAUSE)
             return
-        elif elapsed < SHORT and count < FEW:  # its answers count with the next ones
+        elif elapsed < (SHORT_SHARED if self._others.count else SHORT) and (
+            count < FEW or self._others.count
+        ):  # its answers count with the next ones
             self._pace.level = 0.0
             return
         elif self._measured == 0.0:
@@ -333,7 +365,8 @@ class AdaptiveRate:
             self._pace_answers = self._pace_refused = 0
         else:
             answered = self._pace_answers + self._pace_refused
-            if answered >= USELESS_AFTER and self._pace_refused > USELESS_SHARE * answered:
+            enough = USELESS_AFTER * min(4, 1 + self._others.count)  # others cause some of them
+            if answered >= enough and self._pace_refused > USELESS_SHARE * answered:
                 self._room = INFINITE
                 self._give_pace_up()
                 self._told.has_learnt = True
@@ -346,6 +379,8 @@ class AdaptiveRate:
     def _begin_pace(self, rate: float, now: float) -> None:
         self._pace = self._part(TokenBucket(rate, level=0.0))
         self._mark, self._since_mark = now, 0
+        if self._others.count:  # while all wait nothing is measured
+            self._mark = max(now, self._paused_until)
         self._others.mark(now)
 
     def _give_pace_up(self) -> None:
@@ -393,6 +428,11 @@ class AdaptiveRate:
     def is_busy(self) -> bool:
         """Whether requests are in flight, or were let through since it was told last."""
         return self._in_flight > 0 or self._let > 0
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a request was refused since others were told, and that was not just now."""
+        return self._told.was_refused and time.monotonic() >= self._told.not_before
 
     @property
     def has_share(self) -> bool:
@@ -452,6 +492,9 @@ class AdaptiveRate:
         elif self._started and self._pace is not None and not told.has_learnt and share.pace.rate:
             self._pace.rate = share.pace.rate
             self._pace.size = max(1.0, share.pace.rate)
+            if self._first_window is not None and now - self._mark < STALE:
+                self._count_first(others.more)
+        told.not_before = told.at + share.seconds / REFUSED_AGAIN
         self._since_cut += others.more
         told.heard(share.learnt, self._pace.rate if self._started and self._pace else None)
         self._agree()
@@ -498,6 +541,7 @@ class _Others:
         count: how many there are.
         in_flight: how many requests of theirs are in flight.
         more: how many more were accepted than were known before.
+        rate: how many are accepted, a second.
         requests, tokens: a second, the lowest that their users say; an empty list for none.
     """
 
@@ -505,7 +549,7 @@ class _Others:
         self.count = self.in_flight = self.more = 0
         self.requests: list[float] = []
         self.tokens: list[float] = []
-        self._accepted = self._rate = self._marked = 0.0
+        self.rate = self._accepted = self._marked = 0.0
         self._at = time.monotonic()
 
     def hear(self, share: Share, now: float, *, is_new: bool) -> None:
@@ -514,12 +558,12 @@ class _Others:
             self._marked += share.accepted - before
         self.more = max(0, round(share.accepted - before)) if not is_new else 0
         self.count, self.in_flight = share.others, share.in_flight
-        self._accepted, self._rate, self._at = share.accepted, share.rate, now
+        self._accepted, self.rate, self._at = share.accepted, share.rate, now
         self.requests = [] if share.requests is None else [share.requests]
         self.tokens = [] if share.tokens is None else [share.tokens]
 
     def _by(self, now: float) -> float:
-        return self._accepted + self._rate * min(STALE, now - self._at)
+        return self._accepted + self.rate * min(STALE, now - self._at)
 
     def mark(self, now: float) -> None:
         """Count from here on."""
@@ -541,6 +585,8 @@ class _Told:
         learnt: how often the key's pace had been measured.
         has_learnt: whether it was measured here since.
         tells_learnt: whether that is being told.
+        was_refused: whether a request was refused since.
+        not_before: when that is told at the earliest.
     """
 
     def __init__(self, now: float) -> None:
@@ -549,15 +595,22 @@ class _Told:
         self.rate: float | None = None
         self.used = 0.0
         self.learnt = 0
-        self.has_learnt = self.tells_learnt = False
+        self.has_learnt = self.tells_learnt = self.was_refused = False
+        self.not_before = now
+        self._telling_since: float | None = None
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether others should have answered long ago."""
+        return self._telling_since is not None and now - self._telling_since > OVERDUE
 
     def tells(self, now: float, answers: int) -> None:
         self.at, self._tells_answers = now, answers
+        self._telling_since, self.was_refused = now, False
         self.tells_learnt, self.has_learnt = self.tells_learnt or self.has_learnt, False
 
     def heard(self, learnt: int, rate: float | None) -> None:
         self.answers, self.learnt, self.rate = self._tells_answers, learnt, rate
-        self.tells_learnt = False
+        self.tells_learnt, self._telling_since = False, None
 
 
 def _used(rate: float, buckets: Iterable[TokenBucket | None]) -> float:

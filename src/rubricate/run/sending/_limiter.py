@@ -44,7 +44,7 @@ class Limiter:
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_loop: asyncio.AbstractEventLoop | None = None
-        self._needs_share: Callable[[], None] | None = None
+        self._tell: Callable[[], None] | None = None
         self.latencies: Latencies = self.rate.latencies
         if limits is not None:
             self.join(limits)
@@ -70,14 +70,15 @@ class Limiter:
 
     # Sharing with other processes
 
-    def share(self, needs_share: Callable[[], None] | None) -> None:
+    def share(self, tell: Callable[[], None] | None) -> None:
         """Let requests through only by what `hears` says; None to let them through as before.
 
-        `needs_share` is called, in any thread, when a request waits for a share to be heard of.
+        `tell` is called, in any thread, when there is something that others are to know at once: a
+        request waits for a share to be heard of, or was refused.
         """
         with self._lock:
-            self._needs_share = needs_share
-            if needs_share is None:
+            self._tell = tell
+            if tell is None:
                 self.rate.shares_no_more()
             else:
                 self.rate.gives_back()
@@ -92,14 +93,14 @@ class Limiter:
     def hears(self, share: Share) -> None:
         """Take over what other processes have told."""
         with self._lock:
-            if self._needs_share is not None:  # has it left meanwhile?
+            if self._tell is not None:  # has it left meanwhile?
                 self.rate.hears(share, time.monotonic())
                 self._wake()
 
     def keeps_share(self) -> None:
         """Go on with the share as it is, where other processes cannot be told."""
         with self._lock:
-            if self._needs_share is not None:
+            if self._tell is not None:
                 self.rate.keeps_share()
                 self._wake()
 
@@ -109,7 +110,7 @@ class Limiter:
         None, and nothing is given back, where requests are sent.
         """
         with self._lock:
-            if self._needs_share is not None:
+            if self._tell is not None:
                 if not self.is_idle:
                     return None
                 self.rate.gives_back()
@@ -209,9 +210,9 @@ class Limiter:
                 first = next((one for one in reversed(self._waiting) if one.may_tell), first)
             wait = self.rate.wait(now, first.tokens)
             if wait == float("inf"):
-                if self._needs_share is not None and not self.rate.has_share:
-                    self._needs_share()
                 return
+            if self._tell is not None and not self.rate.has_share:
+                self._tell()
             if wait > 0.0:
                 self._look_again(first.loop, wait, loop)
                 return
@@ -254,6 +255,8 @@ class Limiter:
         """A request sent then was refused for its rate (429); the endpoint asks to wait so long."""
         with self._lock:
             self.rate.refused(sent, wait)
+            if self._tell is not None and self.rate.has_news:
+                self._tell()
 
     def failed(self, sent: float, *, several: bool = True) -> None:
         """A request sent then got no answer, or an error of the endpoint's own.

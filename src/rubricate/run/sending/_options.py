@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rubricate._addresses import is_address
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
@@ -42,15 +45,21 @@ class Limits(Settings):
     share_limits: str | bool | None = option(
         None,
         "Share the endpoint's limits with other processes: local (those of this user and machine), "
-        "or none.",
+        "postgresql://USER@HOST/DATABASE (those that name the same), auto, none.",
+        more="auto: in the journal's database, if that is where it is, else local.",
         group="Limits",
-        usual="none; in the shell local",
+        usual="that of the journal's database; in the shell auto",
         written=str | None,
+        may_have_password=True,
     )
 
     def check(self) -> None:
-        if self.share_limits not in (None, True, False, "local", "none"):
-            raise InputError(f"share_limits must be local or none, found '{self.share_limits}'")
+        known = (None, True, False, "local", "auto", "none")
+        if self.share_limits not in known and not is_address(self.share_limits):
+            raise InputError(
+                "share_limits must be local, auto, none, or the address of a database that begins "
+                "with postgresql://"
+            )
         if self.concurrency < 1:
             raise InputError(f"the concurrency must be at least 1, found {self.concurrency}")
         for what in ("requests", "tokens"):
@@ -58,10 +67,11 @@ class Limits(Settings):
             if value is not None and not value > 0:
                 raise InputError(f"the {what} per minute must be more than 0, found {value}")
 
-    @property
-    def shared_at(self) -> str | None:
-        """Where limits are shared; None where they are not."""
-        return "local" if self.share_limits in (True, "local") else None
+    def shared_by(self, journal: str | None) -> Limits:
+        """The same, shared in the database of a run's journal where nothing else is said."""
+        if journal is None or self.share_limits not in (None, "auto"):
+            return self
+        return replace(self, share_limits=journal)
 
 
 class Budget(Settings):

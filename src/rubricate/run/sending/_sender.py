@@ -58,6 +58,9 @@ class Sender:
         goes_on_without: whether the run has sense without the models that are given up, by endpoint
             and name. Default: it has none.
 
+    Raises:
+        JournalError: limits are to be shared in a database that cannot be used.
+
     Attributes:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
         lost: the models that were given up, and why.
@@ -77,7 +80,8 @@ class Sender:
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
         self._given: dict[str, Limits] = {}
-        self._shared: list[tuple[Sharing, Limiter]] = []
+        self._sharing = _sharing_of(limits)
+        self._shared: list[Limiter] = []
         self._chance = random.Random(0)
         self._hedging = Hedging(retries.deadline)
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
@@ -99,8 +103,9 @@ class Sender:
         """Give the endpoints' limits back; they are joined again by the next request."""
         for endpoint, limiter in self._limiters.items():
             limiter.leave(self._given[endpoint])
-        for sharing, limiter in self._shared:
-            sharing.leave(limiter)
+        for limiter in self._shared:
+            assert self._sharing is not None
+            self._sharing.leave(limiter)
         self._limiters.clear()
         self._shared.clear()
 
@@ -194,12 +199,9 @@ class Sender:
         limiter = self._limiters[model.endpoint] = limiter_of(model.endpoint)
         limiter.join(limits)
         self._given[model.endpoint] = limits
-        if limits.shared_at is not None and model.account is not None:
-            from rubricate.run.sending._sharing import key_name, sharing_at
-
-            sharing = sharing_at(limits.shared_at)
-            sharing.join(limiter, key_name(model.endpoint, model.account))
-            self._shared.append((sharing, limiter))
+        if self._sharing is not None and model.account is not None:
+            self._sharing.join(limiter, model.endpoint, model.account)
+            self._shared.append(limiter)
         if bound is not None:
             logger.info("%s", bound)
             self._on_trouble(bound)
@@ -431,6 +433,14 @@ class Sender:
         )
         copy.requests = requests
         return copy
+
+
+def _sharing_of(limits: Limits) -> Sharing | None:
+    if not limits.share_limits:
+        return None
+    from rubricate.run.sending._sharing import sharing_at
+
+    return sharing_at(limits.share_limits)
 
 
 def _after(requests: int, completion: Completion) -> Completion:

@@ -120,11 +120,13 @@ class _Member(NamedTuple):
     """A process, as the others see it.
 
     Attributes:
-        seen, until: when it told last, and until when its part is its own, by the store's clock.
+        since, seen, until: when it told first and last, and until when its part is its own, by the
+            store's clock.
         told: requests of it that were accepted, ever.
         rate: how many more are, a second.
     """
 
+    since: float
     seen: float
     until: float
     part: float
@@ -181,9 +183,10 @@ def exchange(value: bytes | None, me: str, report: Report, now: float) -> tuple[
     interval = max(INTERVAL, (len(others) + 1) / (CROWD / INTERVAL))
     rate = 0.0
     if before is not None and now > before.seen:
-        mix = min(1.0, now - before.seen)  # as of about the last second
-        rate = before.rate + mix * (report.accepted / (now - before.seen) - before.rate)
+        mix = (now - before.seen) / min(1.0, now - before.since)  # as of about the last second
+        rate = before.rate + min(1.0, mix) * (report.accepted / (now - before.seen) - before.rate)
     key.members[me] = _Member(
+        since=now if before is None else before.since,
         seen=now,
         until=now + (LEASE + 1) * interval,
         part=part,

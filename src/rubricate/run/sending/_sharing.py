@@ -14,12 +14,21 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from rubricate._addresses import is_address
 from rubricate.run.sending._limiter import Limiter
 from rubricate.run.sending._shares import Share, exchange, without
-from rubricate.run.sending._stores import SQLiteStore, Store, StoreError, change
+from rubricate.run.sending._stores import (
+    PostgresStore,
+    SQLiteStore,
+    Store,
+    StoreError,
+    change,
+)
 
 __all__ = ["Sharing", "key_name", "sharing_at"]
 
@@ -46,8 +55,8 @@ class Sharing:
         self._thread: threading.Thread | None = None
         self._fails = False
 
-    def join(self, limiter: Limiter, name: str) -> None:
-        """Share an endpoint's limits from now on, under a name that tells endpoint and key apart.
+    def join(self, limiter: Limiter, endpoint: str, account: str) -> None:
+        """Share an endpoint's limits from now on with whoever has the same account there.
 
         A limiter that was joined several times is to leave as often.
         """
@@ -56,7 +65,7 @@ class Sharing:
             if member is not None:
                 member.runs += 1
                 return
-            self._members[limiter] = _Member(limiter, name)
+            self._members[limiter] = _Member(limiter, key_name(endpoint, account))
         limiter.share(self._news.set)
         with self._lock:
             if self._thread is None:
@@ -102,7 +111,7 @@ class Sharing:
         if member.limiter.is_idle and not self._fails:
             self._used(member.gives_back)
             return None
-        if wait > 0.0 and not member.is_away:
+        if wait > 0.0 and not member.is_away and not member.limiter.rate.has_news:
             return wait
         if not self._used(member.tells):
             member.goes_on()
@@ -197,14 +206,38 @@ _LOCK = threading.Lock()
 _INHERITED: list[Store] = []
 
 
-def sharing_at(where: str) -> Sharing:
-    """The process's sharing of limits at a place: `local`."""
-    path = user_cache_path("rubricate") / "limits.sqlite"
+def sharing_at(place: str | bool | None) -> Sharing | None:
+    """The process's sharing of limits at a place; None for none.
+
+    Args:
+        place: as `share_limits` says it.
+
+    Raises:
+        JournalError: it is a database that cannot be used.
+    """
+    if place in (None, False, "none"):
+        return None
+    folder = user_cache_path("rubricate")
+    if place == "auto" and not _is_writable(folder):
+        return None
     with _LOCK:
-        found = _SHARINGS.get(str(path))
+        name = place if is_address(place) else str(folder)
+        found = _SHARINGS.get(name)
         if found is None:
-            found = _SHARINGS[str(path)] = Sharing(SQLiteStore(path, logger.warning))
+            if is_address(name):
+                database = PostgresStore(name)
+                database.check()
+                found = Sharing(database)
+            else:
+                found = Sharing(SQLiteStore(folder / "limits.sqlite", logger.warning))
+            _SHARINGS[name] = found
         return found
+
+
+def _is_writable(folder: Path) -> bool:
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.access(folder, os.W_OK)
 
 
 def _begin_anew() -> None:

@@ -14,23 +14,34 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-__all__ = ["SQLiteStore", "Store", "StoreError", "change"]
+from rubricate.errors import JournalError
+
+if TYPE_CHECKING:
+    from rubricate.run.journal import Server
+
+__all__ = ["PostgresStore", "SQLiteStore", "Store", "StoreError", "change"]
 
 T = TypeVar("T")
 PATIENCE = 0.5
 """Seconds to wait for another process that writes."""
 TRIES = 50
 """How often a change is made anew that another process was quicker with."""
+TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
 UNUSED = 3600.0
 """Seconds after which what nobody has changed is thrown away."""
 
 TABLE = (
-    "CREATE TABLE IF NOT EXISTS rubricate_limits (name TEXT PRIMARY KEY, value {bytes} NOT NULL,"
-    " version BIGINT NOT NULL, changed DOUBLE PRECISION NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS rubricate_limits (name TEXT PRIMARY KEY, value BLOB NOT NULL,"
+    " version INTEGER NOT NULL, changed REAL NOT NULL)"
 )
-READ = "SELECT value, version{clock} FROM rubricate_limits WHERE name = ?"
+"""In an SQLite file; a database has it by the journal's migrations."""
+READ = "SELECT value, version FROM rubricate_limits WHERE name = ?"
+READ_AND_CLOCK = (
+    "SELECT value, version, extract(epoch FROM clock_timestamp())::float8"
+    " FROM (SELECT 1) AS one LEFT JOIN rubricate_limits ON name = %s"
+)
 ADD = (
     "INSERT INTO rubricate_limits (name, value, version, changed) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (name) DO NOTHING"
@@ -122,7 +133,7 @@ class SQLiteStore:
 
     def read(self, name: str) -> Found:
         def read(database: sqlite3.Connection) -> Found:
-            row = database.execute(READ.format(clock=""), (name,)).fetchone()
+            row = database.execute(READ, (name,)).fetchone()
             now = time.monotonic()
             if row is None or not isinstance(row[0], bytes) or not isinstance(row[1], int):
                 return Found(None, 0 if row is None else row[1], now)
@@ -204,6 +215,79 @@ class SQLiteStore:
         self._on_damage(f"{self._path}: {error}; it was made anew")
 
 
+class PostgresStore:
+    """Values in a table of a PostgreSQL database, for processes anywhere.
+
+    The clock is the server's. What is written need not survive a crash of the server: it is told
+    again.
+
+    Args:
+        address: the database's.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._server: Server | None = None
+        self._known: Any = None
+
+    def read(self, name: str) -> Found:
+        value, version, now = self._used(READ_AND_CLOCK, (name,)).fetchone()
+        return Found(None if value is None else bytes(value), version or 0, now)
+
+    def write(self, name: str, found: Found, value: bytes | None) -> bool:
+        if value is None:
+            cursor = self._used(REMOVE, (name, found.version))
+        elif found.version == 0:
+            version = random.getrandbits(60) + 1
+            cursor = self._used(ADD, (name, value, version, found.now))
+        else:
+            cursor = self._used(WRITE, (value, found.now, name, found.version))
+        return bool(cursor.rowcount == 1)
+
+    def check(self) -> None:
+        """Find out whether it can be used, with an error for people.
+
+        Raises:
+            JournalError: it cannot be reached or used.
+        """
+        self._opened()
+        self.close()
+
+    def close(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def anew(self) -> PostgresStore:
+        return PostgresStore(self._address)
+
+    def _opened(self) -> Server:
+        from rubricate.run.journal import Database, Server
+
+        if self._server is None:
+            self._server = Server(Database.shared(with_timeouts(self._address)), "cache")
+        return self._server
+
+    def _used(self, statement: str, values: tuple[Any, ...]) -> Any:
+        def execute(connection: Any) -> Any:
+            if connection is not self._known:
+                connection.execute("SET synchronous_commit = off")
+                self._known = connection
+            return connection.execute(statement.replace("?", "%s"), values)
+
+        try:
+            return self._opened().do(execute)
+        except JournalError as error:
+            raise StoreError(str(error)) from None
+
+
+def with_timeouts(address: str) -> str:
+    """An address whose server is given up after seconds, where it does not say anything else."""
+    told = [one for one in TIMEOUTS if f"{one.partition('=')[0]}=" not in address]
+    query = address.find("?", address.rfind("@") + 1)
+    return "&".join([address, *told]) if query >= 0 else f"{address}?{'&'.join(told)}"
+
+
 def _set_up(database: sqlite3.Connection) -> None:
     begin = time.monotonic()
     while True:
@@ -215,7 +299,7 @@ def _set_up(database: sqlite3.Connection) -> None:
                 raise
             time.sleep(0.005)
     database.execute("PRAGMA synchronous=OFF")
-    database.execute(TABLE.format(bytes="BLOB"))
+    database.execute(TABLE)
     now = time.monotonic()
     database.execute(
         "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?",
