@@ -318,6 +318,10 @@ class _Connection(asyncio.Protocol):
 
     # Of httptools
 
+    def on_message_begin(self) -> None:
+        if self._answer is None:  # more than was asked for: what comes next is of no request
+            self.keeps = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
@@ -328,6 +332,8 @@ class _Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
+        if self._answer is None:
+            return
         if self._parser.get_status_code() < 200:  # more is to come
             self._headers, self._body, self._has_headers = {}, [], False
             return
