@@ -292,3 +292,96 @@ def test_without_the_extra_it_says_what_to_install(make_dataset, tmp_path, monke
         rubricate.grade(
             make_dataset(), lambda m: MET, run_dir=tmp_path, journal="postgresql://host/db"
         )
+
+
+def test_a_password_goes_to_no_server_that_only_a_file_names(
+    tmp_path, postgres_server, rubricate, write_dataset
+):
+    write_dataset()
+    address = postgres_server.tcp_address(password=None)
+    (tmp_path / "run.yaml").write_text(f"data: data.json\njournal: {address}\nrun_dir: run\n")
+    secret = {"PGPASSWORD": "p@ss/w%rd"}
+    refused = rubricate("grade", "--config", "run.yaml", **secret)
+    assert (refused.returncode, "goes only to a server" in refused.stderr) == (1, True)
+    named = ("--journal", address)
+    assert rubricate("grade", "--config", "run.yaml", *named, **secret).returncode == 0
+    trusted = rubricate("grade", "--config", "run.yaml", PGHOST="127.0.0.1", **secret)
+    assert trusted.returncode == 0
+    shown = "".join(one.stdout + one.stderr for one in (refused, trusted))
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert "p@ss" not in shown
+    assert not any(b"p@ss" in content or b"p%40ss" in content for content in files)
+
+
+def test_what_a_run_would_take_is_said_without_making_anything(
+    make_dataset, tmp_path, endpoint, postgres
+):
+    options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": postgres}
+    assert rubricate.estimate(make_dataset(2), "m", **options).known == 0
+    assert query(postgres, "SELECT to_regclass('rubricate_meta')") == [(None,)]
+    rubricate.grade(make_dataset(2), "m", **options)
+    with closing(PostgresJournal(Database(postgres, "run"))):  # also beside a run that is on
+        assert rubricate.estimate(make_dataset(3), "m", **options).known == 4
+    assert query(postgres, "SELECT count(*) FROM rubricate_runs") == [(1,)]
+
+
+def test_a_reward_function_shares_its_answers_by_a_database(make_dataset, endpoint, postgres):
+    from rubricate import RewardFunction
+
+    for requests in (2, 2):
+        with RewardFunction(
+            make_dataset(1).rubric, "m", base_url=endpoint.url, cache=postgres
+        ) as reward:
+            reward(["Roughly 300000 kilometres"], ["How fast is light?"])
+        assert len(endpoint.requests) == requests
+
+
+def test_a_thousand_runs_in_one_database_are_opened_as_quickly(postgres):
+    with closing(PostgresJournal(Database(postgres, "r"))) as journal:
+        journal.put("a", RECORD)
+    query(
+        postgres,
+        "INSERT INTO rubricate_runs (name) SELECT 'n' || n FROM generate_series(1, 1000) n",
+    )
+    query(
+        postgres,
+        "INSERT INTO rubricate_records (run, key, record, checksum) SELECT run,"
+        " convert_to('k' || key, 'UTF8'), 'x', 0 FROM generate_series(2, 1001) run,"
+        " generate_series(1, 20) key",
+    )
+    for name in ("r", "n500"):
+        with closing(PostgresJournal(Database(postgres, name))) as journal:
+            assert journal.has_a_past
+            assert journal.get_many(["a"]) == ({"a": RECORD} if name == "r" else {})
+            assert journal.get_many(["k1"]) == {}
+            assert journal.damaged == (name != "r")
+
+
+def test_records_that_come_with_others_are_never_older_than_what_was_put(postgres):
+    place = Database(postgres, "r")
+    with closing(PostgresJournal(place)) as journal:
+        for number in range(600):
+            status = "failed" if number % 3 == 0 else "judged"
+            journal.put(f"{number:032x}", {"status": status, "label": None})
+    with closing(PostgresJournal(place)) as journal:
+        for number in range(600):
+            (found,) = journal.get_many([f"{number:032x}"]).values()
+            assert found["status"] == ("failed" if number % 3 == 0 else "judged")
+            journal.put(f"{number + 1:032x}", {"status": "judged", "label": str(number)})
+            (after,) = journal.get_many([f"{number + 1:032x}"]).values()
+            assert after["label"] == str(number)
+            journal.put(
+                f"{number + 1:032x}", {"status": ("failed", "judged")[bool((number + 1) % 3)]}
+            )
+
+
+def test_what_another_process_has_judged_meanwhile_is_found(postgres):
+    place = Database(postgres, "r")
+    with closing(PostgresJournal(place, "driver")) as driver:
+        assert driver.get_many(["a"]) == {}
+        with closing(PostgresJournal(place, "worker")) as worker:
+            worker.put("a", {"status": "failed"})
+        assert driver.get_many(["a"]) == {"a": {"status": "failed"}}
+        with closing(PostgresJournal(place, "worker")) as worker:
+            worker.put("a", RECORD)
+        assert driver.get_many(["a"]) == {"a": RECORD}

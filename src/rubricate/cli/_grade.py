@@ -5,10 +5,12 @@ What grades is loaded when there is something to grade, so that the help is quic
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any, Literal
 
+from rubricate._addresses import host_without_password, is_address, shown_address
 from rubricate._files import user_path
 from rubricate._spelling import suggestion
 from rubricate.cli._from_settings import (
@@ -134,6 +136,8 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
         written = checked(GradeSettings, {**values, **given})
         if "base_url" in values and "base_url" not in given:
             _check_no_key_goes_there(written)
+        for name in {"journal", "cache"} & (values.keys() - given.keys()):
+            _check_no_password_goes_there(name, values[name])
     except InputError as error:
         raise error.within(file=config) from None
     return read(GradeSettings, written)
@@ -156,6 +160,16 @@ def _check_no_key_goes_there(written: Written) -> None:
                     f"name yourself: repeat it on the command line (--base-url {found.url}), or "
                     f"unset {found.key_variable}"
                 )
+
+
+def _check_no_password_goes_there(option: str, address: Any) -> None:
+    """Raise `InputError` where PGPASSWORD would go to a server that a file names."""
+    host = host_without_password(address) if is_address(address) else None
+    if host is not None and os.environ.get("PGPASSWORD") and host != os.environ.get("PGHOST", ""):
+        raise InputError(
+            f"{option}: the password in PGPASSWORD goes only to a server that you name yourself: "
+            f"repeat it on the command line (--{option} {shown_address(address)}), or set PGHOST"
+        )
 
 
 def _from_file(config: Path) -> dict[str, Any]:

@@ -349,11 +349,12 @@ def _parsed(address: str) -> dict[str, Any]:
         found: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)
     except driver.Error:
         found = {"host": "@"}
-    if "@" in str(found.get("host", "")):
+    if any("@" in str(found.get(name, "")) for name in ("host", "port", "dbname")):
         raise InputError(
             "the address of the database cannot be read: postgresql://USER:PASSWORD@HOST:PORT/"
-            "DATABASE?run=NAME, with @ / % and the like in a password as %40 %2F %25; or give the "
-            "password in PGPASSWORD or ~/.pgpass"
+            "DATABASE?run=NAME, with @ / % and the like in a password as %40 %2F %25, and after ? "
+            "nothing but run and libpq's parameters; the password may also be in PGPASSWORD or "
+            "~/.pgpass"
         )
     return found
 
