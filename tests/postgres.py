@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
+import importlib
 import os
 import sys
 import uuid
@@ -19,14 +19,10 @@ TOOLS = Path(__file__).parents[1] / "tools"
 
 
 def tool(name: str) -> ModuleType:
-    """A module of `tools/`."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+    """A module of `tools/`, which may import others of it."""
+    if str(TOOLS) not in sys.path:
+        sys.path.append(str(TOOLS))
+    return importlib.import_module(name)
 
 
 Server = tool("postgres_server").PostgresServer

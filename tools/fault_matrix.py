@@ -29,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from postgres_server import PostgresServer
 from ray_cluster import RayCluster
 
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -40,6 +41,8 @@ FORGED = '{"reason": "All is well.", "evidence": [], "verdict": "MET"}'
 BATCH = 64
 """Answers that the journal commits at once; a killed run repeats those and the calls in flight."""
 BOUND = BATCH + CONCURRENCY
+DATABASE_BOUND = 256 + CONCURRENCY
+"""The same where the journal is in a database."""
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- the table of tools/fault_matrix.py -->", "<!-- end of the table -->"
 
@@ -155,6 +158,12 @@ class Bench:
         output, _ = process.communicate(timeout=120)
         self.output += output
         return process.returncode
+
+    def wait_for(self, answers: int) -> None:
+        """Wait until so many have been given."""
+        deadline = time.monotonic() + 60
+        while len(self.answered) < answers and time.monotonic() < deadline:
+            time.sleep(0.002)
 
     def outcome(self, fault: str, end: str, bound: int = 0) -> Outcome:
         """What the run folder holds now."""
@@ -284,19 +293,17 @@ def disk_full(folder: Path) -> Outcome:
     return bench.outcome("disk full", end, BOUND)
 
 
-def stopped_by(number: signal.Signals, after: float, folder: Path) -> Outcome:
+def stopped_by(number: signal.Signals, after: float, folder: Path, *options: str) -> Outcome:
     """The process gets a signal after a share of its calls, then it is run again."""
     bench = Bench(folder)
     bench.slow_after = after * ITEMS * CRITERIA
     with bench.endpoint:
-        process = bench.start()
-        deadline = time.monotonic() + 60
-        while len(bench.answered) < after * ITEMS * CRITERIA and time.monotonic() < deadline:
-            time.sleep(0.002)
+        process = bench.start(*options)
+        bench.wait_for(round(after * ITEMS * CRITERIA))
         process.send_signal(number)
         code = bench.finish(process)
         bench.slow_after = None
-        bench.finish(bench.start())
+        bench.finish(bench.start(*options))
     name = "kill -9" if number == signal.SIGKILL else number.name
     where = f" at {after:.0%}" if number == signal.SIGKILL else ""
     bound = BOUND if number == signal.SIGKILL else CONCURRENCY
@@ -304,18 +311,78 @@ def stopped_by(number: signal.Signals, after: float, folder: Path) -> Outcome:
     return replace(outcome, wrong=outcome.wrong + (code == 0))  # nothing was stopped
 
 
-def two_processes(folder: Path) -> Outcome:
+def two_processes(folder: Path, *options: str) -> Outcome:
     """Two processes grade into one run folder at once: one does, the other is refused."""
     bench = Bench(folder)
     bench.delay = 0.4  # so that the second begins before the first has ended
     with bench.endpoint:
-        first = bench.start()
-        while len(bench.answered) < 5:
-            time.sleep(0.002)
-        second = bench.start()
+        first = bench.start(*options)
+        bench.wait_for(5)
+        second = bench.start(*options)
         refused, code = bench.finish(second), bench.finish(first)
     end = f"one ends with code {code}, the other is refused with code {refused}"
     return bench.outcome("two processes", end)
+
+
+def database_restarted(folder: Path) -> Outcome:
+    """The server of the journal crashes in mid-run, and is there again after a second."""
+    bench = Bench(folder)
+    with PostgresServer() as server, bench.endpoint:
+        run = bench.start("--journal", server.address())
+        bench.wait_for(30)
+        server.stop("immediate")
+        time.sleep(1.0)
+        server.start()
+        code = bench.finish(run)
+    return bench.outcome("", "waits, then finishes" if code == 0 else f"exit code {code}")
+
+
+def database_away(folder: Path) -> Outcome:
+    """The server of the journal stays away for longer than `--max-outage`."""
+    bench = Bench(folder)
+    with PostgresServer() as server, bench.endpoint:
+        told = ["--journal", server.address(), "--max-outage", "1"]
+        run = bench.start(*told)
+        bench.wait_for(30)
+        server.stop("immediate")
+        code = bench.finish(run)
+        named = server.folder.name.encode() in bench.output and b"Traceback" not in bench.output
+        server.start()
+        bench.finish(bench.start(*told))
+    end = f"stops, code {code}, {'names the server' if named else 'says nothing'}; then resumed"
+    outcome = bench.outcome("", end, DATABASE_BOUND)
+    return replace(outcome, wrong=outcome.wrong + (code != 1) + (not named))
+
+
+def killed_with_database(folder: Path) -> Outcome:
+    """The process is killed, and then run again; its journal is in a database."""
+    with PostgresServer() as server:
+        outcome = stopped_by(signal.SIGKILL, 0.5, folder, "--journal", server.address())
+        return replace(outcome, bound=DATABASE_BOUND)
+
+
+def two_with_database(folder: Path) -> Outcome:
+    """Two processes grade one run of a database at once."""
+    with PostgresServer() as server:
+        return two_processes(folder, "--journal", server.address())
+
+
+def shards(folder: Path) -> Outcome:
+    """Four processes judge a shard each; one is killed and repeated; then all is put together."""
+    bench = Bench(folder)
+    with PostgresServer() as server, bench.endpoint:
+        told = ["--journal", server.address(), "--no-cache"]
+        parts = [bench.start(*told, "--shard", f"{number}/4") for number in range(1, 5)]
+        bench.wait_for(ITEMS)
+        parts[2].send_signal(signal.SIGKILL)
+        codes = [bench.finish(part) for part in parts]
+        codes.append(bench.finish(bench.start(*told, "--shard", "3/4")))
+        before = len(bench.endpoint.requests)
+        codes.append(bench.finish(bench.start(*told)))
+        asked = len(bench.endpoint.requests) - before
+    end = f"codes {', '.join(map(str, codes))}; put together with {asked} requests"
+    outcome = bench.outcome("", end, DATABASE_BOUND)
+    return replace(outcome, wrong=outcome.wrong + (codes != [0, 0, -9, 0, 0, 0]) + asked)
 
 
 def clock_jump(folder: Path) -> Outcome:
@@ -368,7 +435,14 @@ def rows() -> dict[str, Callable[[Path], Outcome]]:
         table[number.name] = partial(stopped_by, number, 0.4)
     for after in sorted(percent / 100 for percent in chance.sample(range(5, 90), 5)):
         table[f"kill -9 at {after:.0%}"] = partial(stopped_by, signal.SIGKILL, after)
-    return table | {"two processes": two_processes, "clock jump": clock_jump}
+    table |= {"two processes": two_processes, "clock jump": clock_jump}
+    return table | {
+        "PostgreSQL crashes and restarts": database_restarted,
+        "PostgreSQL stays away": database_away,
+        "kill -9 at 50%, PostgreSQL": killed_with_database,
+        "two processes, PostgreSQL": two_with_database,
+        "four shards, one killed": shards,
+    }
 
 
 def waits_until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
