@@ -385,10 +385,10 @@ class Execution:
                 end.result()
         finally:
             self._begin = lambda more: None
-            tasks = (*self._workers, beginning, stopping, committing)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            left: list[asyncio.Future[Any]] = [*self._workers, beginning, *ends]
+            for one in left:
+                one.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
             await self._answers.durable()
 
     def _set_aside(self, waits: bool) -> None:

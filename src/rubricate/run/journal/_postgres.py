@@ -217,7 +217,7 @@ class PostgresJournal:
     def commit(self) -> None:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
         if self._error is not None:
-            raise self._error
+            raise JournalError(str(self._error))  # each with its own traceback
         if self._waiting or self._texts:
             self._due.set()
 
@@ -243,7 +243,7 @@ class PostgresJournal:
             last = self._last_batch()
             self._confirmation.wait_for(lambda: self._confirmed >= last or self._error is not None)
         if self._error is not None:
-            raise self._error
+            raise JournalError(str(self._error))  # each with its own traceback
 
     def _last_batch(self) -> int:
         """The number of the batch in which all is that was put."""
