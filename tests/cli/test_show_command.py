@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import check_schema
 
 from rubricate.cli._commands import all_names
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -178,8 +179,10 @@ COMMANDS = {
     "init": ("start",),
     "judges": (),
 }
-NO_RESULTS = {"label"}
+NO_RESULTS = {"label", "schema"}
 """Commands that print no results."""
+SCHEMA = {"grade": "summary", "show": "summary"}
+"""The schemas that do not have their command's name."""
 
 
 def test_every_command_is_in_the_table_of_those_that_print_json():
@@ -206,7 +209,9 @@ def test_option_json_of_every_command_prints_one_json_value_and_nothing_else(
         arguments = (*arguments, "--base-url", endpoint.url)
     done = rubricate(*command.split(), *arguments, "--json")
     assert done.returncode in (0, 2), done.stderr
-    assert isinstance(json.loads(done.stdout), dict)
+    printed = json.loads(done.stdout)
+    assert isinstance(printed, dict)
+    check_schema(SCHEMA.get(command, command.split()[-1]), printed)
 
 
 def test_option_prompt_shows_what_was_sent_to_the_letter_and_every_reply(graded):

@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
         "replay": "Show how recorded judges and panels agree. Asks nobody.",
     },
     "judges": "List the judges: addresses, keys, and installed extras.",
+    "schema": "Print the JSON Schema of a file or of a command's JSON, or list all.",
     "init": "Write a dataset, rubric and configuration to start from.",
 }
 GROUPS = {"trust": "Say how far the grades can be trusted: agreement, calibration, variance."}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Criterion,
         CriterionOption,
         Measurement,
+        kinds,
     )
     from rubricate.rubric._declared import (
         CannotAssess,
@@ -139,6 +140,7 @@ __all__ = [
     "fingerprint",
     "flat_weights",
     "grouped_tags",
+    "kinds",
     "least_ratio",
     "read_distribution",
     "read_kept",

@@ -1,0 +1,430 @@
+"""JSON Schemas of what rubricate writes and reads, made from the classes that do so.
+
+Lines of `results.jsonl` and `items.jsonl` are written as bytes, without a class; what they have is
+declared here. Schemas of what is written have no place for further keys only where they say so:
+a later version may add some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NotRequired
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+from typing_extensions import TypedDict
+
+from rubricate.analysis import (
+    AgreementReport,
+    CascadeReport,
+    Certificate,
+    FittedCalibration,
+    PairReport,
+    PlanReport,
+    PPIReport,
+    RedTeamReport,
+    RunComparison,
+    RunList,
+    VarianceReport,
+)
+from rubricate.dialects.researchrubrics import AxisFailures, ReportFigures
+from rubricate.report import ReportPage
+from rubricate.rubric import (
+    Criterion,
+    DeclaredScoring,
+    Evidence,
+    Failure,
+    Group,
+    Score,
+    Status,
+    Usage,
+    kinds,
+)
+from rubricate.run.results import (
+    DocumentFigures,
+    DocumentWork,
+    GroupScore,
+    Summary,
+    UsageFigures,
+)
+from rubricate.stats import Estimate, LabelAgreement, PairedComparison
+
+__all__ = ["SCHEMAS", "schema_of"]
+
+Schema = dict[str, Any]
+TEXT: Schema = {"type": ["string", "null"]}
+NAMES: Schema = {"type": "array", "items": {"type": "string"}}
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class GroupScores(TypedDict):
+    """The score of a tree's group, and that by the labels."""
+
+    value: float | None
+    lowest: float | None
+    highest: float | None
+    coverage: float
+    human: float | None
+
+
+class Said(TypedDict):
+    """What a verdict or a vote has."""
+
+    status: Status
+    label: str | None
+    value: float | None
+    probability: float | None
+    reason: str | None
+    evidence: list[Evidence]
+    usage: Usage
+    error: Failure | None
+    judge: str | None
+    order: dict[str, Any] | None
+    detail: Any
+    resumed: bool
+
+
+class ResultsLine(Said):
+    """A line of `results.jsonl`: a verdict, with what all of its item have."""
+
+    item: str
+    description: str
+    criterion: str
+    weight: float
+    human_label: str | None
+    human_value: float | None
+    human_reason: NotRequired[str]
+    votes: list[Said]
+    tied: bool
+    stage: int | None
+    annotations: dict[str, str | None]
+    keys: list[str]
+    groups: NotRequired[dict[str, GroupScores]]
+    tags: NotRequired[list[str]]
+    tag_scores: NotRequired[dict[str, Score]]
+    item_score: Score
+    human_score: float | None
+    judge_scores: dict[str, Score]
+    warnings: dict[str, str]
+    metadata: dict[str, Any]
+
+
+class ContextText(TypedDict):
+    """A document that a submission rests on."""
+
+    title: NotRequired[str | None]
+    text: str
+
+
+class ItemsLine(TypedDict):
+    """A line of `items.jsonl`: the texts of an item."""
+
+    item: str
+    description: str
+    prompt: str | None
+    submission: str
+    reference: str | None
+    context: list[str | ContextText]
+
+
+class SelectedItem(TypedDict):
+    """An item of `rubricate show RUN --item ... --json`."""
+
+    item: str
+    verdicts: list[dict[str, Any]]
+
+
+class Selected(TypedDict):
+    """The verdicts that were picked."""
+
+    run: str
+    items: list[SelectedItem]
+
+
+class ReplayedJudge(TypedDict):
+    """A recorded judge."""
+
+    name: str
+    weight: float | None
+    votes: dict[str, int]
+    n: int
+    accuracy: float | None
+    kappa: float | None
+    undefined: NotRequired[str | None]
+
+
+class ReplayedPanel(TypedDict):
+    """The recorded judges put together."""
+
+    name: Literal["majority", "reliability"]
+    verdicts: dict[str, int]
+    tied: int
+    n: int
+    accuracy: float | None
+    kappa: float | None
+    undefined: NotRequired[str | None]
+
+
+class Replayed(TypedDict):
+    """What `rubricate trust replay --json` prints."""
+
+    dataset: str | None
+    stratified: dict[str, Any] | None
+    judges: list[ReplayedJudge]
+    panels: list[ReplayedPanel]
+
+
+class SystemsCompared(TypedDict):
+    """Two systems on the tasks that both have a report on."""
+
+    a: str
+    b: str
+    comparison: PairedComparison
+    one_sided: int
+
+
+class ReportsAgreement(TypedDict):
+    """How far the verdicts on reports agree with people's."""
+
+    name: str
+    classes: int
+    tasks: int
+    agreement: LabelAgreement
+    macro_f1: Estimate
+    macro_f1_zero: float | None
+    macro_f1_by_task: float | None
+    macro_f1_zero_by_task: float | None
+    pooled_kappa: Estimate
+
+
+class ReportsFigures(TypedDict):
+    """The figures of graded reports."""
+
+    overall: GroupScore
+    reports: list[ReportFigures]
+    axes: list[GroupScore]
+    domains: list[GroupScore]
+    systems: list[GroupScore]
+    failures: list[AxisFailures]
+    differences: list[SystemsCompared]
+    agreement: list[ReportsAgreement]
+
+
+class ReportsGraded(ReportsFigures):
+    """What `rubricate researchrubrics --json` prints; with `--rescore` the figures alone."""
+
+    results: NotRequired[str]
+    run_dir: NotRequired[str | None]
+    judge: NotRequired[str]
+    stopped: NotRequired[str | None]
+    without_report: NotRequired[dict[str, list[str]]]
+    without_task: NotRequired[list[str]]
+    unreadable: NotRequired[dict[str, str]]
+    hidden_characters: NotRequired[dict[str, int]]
+    verdicts: NotRequired[dict[str, int]]
+    errors: NotRequired[dict[str, int]]
+    usage: NotRequired[UsageFigures]
+    documents: NotRequired[DocumentFigures | None]
+
+
+class NumberRange(TypedDict):
+    """The least and the most."""
+
+    low: float
+    high: float
+
+
+class Estimated(TypedDict):
+    """What `rubricate grade --dry-run --json` prints; `pairs` of a comparison of pairs."""
+
+    pairs: NotRequired[int]
+    items: int
+    verdicts: int
+    known: int
+    requests: int
+    most_requests: int
+    input_tokens: NumberRange
+    output_tokens: NumberRange
+    cost: NumberRange | None
+    models: dict[str, int]
+    documents: DocumentWork
+
+
+class Exported(TypedDict):
+    """What `rubricate export --json` prints."""
+
+    file: str
+    rows: int
+    columns: list[str]
+
+
+class ListedJudge(TypedDict):
+    """A provider of judges."""
+
+    judge: str
+    base_url: str
+    key_variable: str
+    key_required: bool
+    gives_logprobs: bool
+    key_set: bool
+    error: str | None
+
+
+class ListedJudges(TypedDict):
+    """What `rubricate judges --json` prints."""
+
+    judges: list[ListedJudge]
+    extras: dict[str, bool]
+
+
+class Begun(TypedDict):
+    """What `rubricate init --json` prints."""
+
+    folder: str
+    files: list[str]
+
+
+class DatasetItem(TypedDict):
+    """An item of a dataset's file. Further keys are kept."""
+
+    submission: Any
+    id: NotRequired[str | None]
+    description: NotRequired[str | None]
+    prompt: NotRequired[str | None]
+    ground_truth: NotRequired[list[Any] | None]
+    ground_truth_reasons: NotRequired[list[str | None] | None]
+    annotations: NotRequired[dict[str, dict[str, Any]] | None]
+    adjudications: NotRequired[dict[str, dict[str, str]] | None]
+    reference_submission: NotRequired[str | None]
+    context: NotRequired[list[str | ContextText] | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class DatasetFile(TypedDict):
+    """A dataset's file. Further keys are kept."""
+
+    prompt: NotRequired[str | None]
+    items: list[DatasetItem]
+    name: NotRequired[str | None]
+    reference_submission: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    scoring: NotRequired[DeclaredScoring | None]
+
+
+def _written(kind: Any) -> Callable[[], Schema]:
+    """That of what a class writes."""
+    return lambda: TypeAdapter(kind).json_schema(mode="serialization")
+
+
+def _read(kind: Any, **more: Schema) -> Callable[[], Schema]:
+    """That of what a class reads, or writes without the fields that have their defaults.
+
+    `more` are what it writes beside its fields.
+    """
+
+    def make() -> Schema:
+        made = TypeAdapter(kind).json_schema(mode="validation")
+        made["properties"] |= more
+        return made
+
+    return make
+
+
+def _rubric() -> Schema:
+    """A rubric's file: a list of criteria, or an object with them and what stands beside them."""
+    classes: list[type[Criterion]] = list(dict.fromkeys([Criterion, *kinds().values()]))
+    every: list[type[BaseModel]] = [*classes, Group]
+    _, made = models_json_schema([(kind, "validation") for kind in every])
+    definitions: Schema = made["$defs"]
+    for kind in every:
+        properties = definitions[kind.__name__]["properties"]
+        for name in ("requires", "tags"):  # written in several forms
+            if name in properties:
+                properties[name] = {"title": properties[name]["title"]}
+    own = [name for name, kind in kinds().items() if kind is Criterion]
+    definitions["Criterion"]["properties"]["kind"] = {"enum": [None, *own]}
+    for name in (kind.__name__ for kind in classes if kind is not Criterion):
+        definitions[name].setdefault("required", []).append("kind")
+    node = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in every]
+    nodes = {"type": "array", "minItems": 1, "items": {"anyOf": node}}
+    definitions["Group"]["properties"]["criteria"] = {"$ref": "#/$defs/Criteria"}
+    definitions["Criteria"] = nodes
+    section = {
+        "type": "object",
+        "properties": {"name": TEXT, "criteria": {"$ref": "#/$defs/Criteria"}},
+        "required": ["criteria"],
+    }
+    beside = {
+        "name": TEXT,
+        "guidelines": TEXT,
+        "scoring": {"anyOf": [{"$ref": "#/$defs/DeclaredScoring"}, {"type": "null"}]},
+        "criteria": {"$ref": "#/$defs/Criteria"},
+        "sections": {"type": "array", "items": section},
+        "rubric": {"$ref": "#/$defs/Rubric"},
+    }
+    definitions["DeclaredScoring"] = TypeAdapter(DeclaredScoring).json_schema()
+    definitions["Rubric"] = {
+        "title": "Rubric",
+        "anyOf": [
+            {"$ref": "#/$defs/Criteria"},
+            {
+                "type": "object",
+                "properties": beside,
+                "anyOf": [{"required": [name]} for name in ("criteria", "sections", "rubric")],
+            },
+        ],
+    }
+    return {"$ref": "#/$defs/Rubric", "$defs": definitions}
+
+
+def _dataset() -> Schema:
+    """A dataset's file, whose rubrics are those of `_rubric`."""
+    rubric, made = _rubric(), TypeAdapter(DatasetFile).json_schema()
+    definitions = {**rubric["$defs"], **made.pop("$defs")}
+    own = {"anyOf": [{"$ref": "#/$defs/Rubric"}, {"type": "null"}]}
+    made["properties"]["rubric"] = own
+    definitions["DatasetItem"]["properties"]["rubric"] = own
+    return {**made, "$defs": definitions}
+
+
+SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
+    "rubric": ("a rubric's file", _rubric),
+    "dataset": ("a dataset's file, .json or .yaml", _dataset),
+    "summary": ("summary.json; grade --json; show --json", _read(Summary)),
+    "results": ("a line of results.jsonl", _written(ResultsLine)),
+    "items": ("a line of items.jsonl", _written(ItemsLine)),
+    "estimate": (
+        "grade --dry-run --json; with pairs, compare-pair --dry-run --json",
+        _written(Estimated),
+    ),
+    "selection": ("show --item, --criterion, --failed, --disagreements --json", _written(Selected)),
+    "runs": ("runs --json", _written(RunList)),
+    "report": ("report --json", _written(ReportPage)),
+    "compare": ("compare --json", _read(RunComparison)),
+    "compare-pair": ("compare-pair --json", _read(PairReport)),
+    "redteam": ("redteam --json", _read(RedTeamReport)),
+    "researchrubrics": (
+        "researchrubrics --json, the figures also with --rescore",
+        _written(ReportsGraded),
+    ),
+    "export": ("export --json", _written(Exported)),
+    "agree": ("trust agree --json", _read(AgreementReport, few=TEXT)),
+    "calibrate": ("trust calibrate --json, and the file that it writes", _read(FittedCalibration)),
+    "cascade": ("trust cascade --json", _written(CascadeReport)),
+    "ppi": ("trust ppi --json", _written(PPIReport)),
+    "variance": ("trust variance --json", _read(VarianceReport, unstable=NAMES)),
+    "plan": ("trust plan --json", _read(PlanReport)),
+    "certify": ("trust certify --json, and the file that it writes", _read(Certificate)),
+    "replay": ("trust replay --json", _written(Replayed)),
+    "judges": ("judges --json", _written(ListedJudges)),
+    "init": ("init --json", _written(Begun)),
+}
+"""By name, what a schema is of, and what makes it."""
+
+
+def schema_of(name: str) -> Schema:
+    """A JSON Schema by its name in `SCHEMAS`."""
+    what, make = SCHEMAS[name]
+    made = make()
+    made.pop("title", None)
+    return {"$schema": DIALECT, "title": f"rubricate {name}", "$comment": what, **made}
