@@ -42,6 +42,7 @@ __all__ = [
     "binary_value",
     "build_criterion",
     "check_strategy",
+    "checked_name",
 ]
 
 _WHOLE = re.compile(r"-?[0-9]+\Z")
@@ -93,6 +94,14 @@ def _present(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value is not None}
 
 
+def checked_name(name: str) -> str:
+    """A name that is not empty and that a file can hold; `InputError` for another."""
+    if not name.strip():
+        raise InputError("must not be empty")
+    check_writable(name)
+    return name
+
+
 class CriterionOption(Document):
     """One answer of a multi-choice criterion."""
 
@@ -110,9 +119,7 @@ class CriterionOption(Document):
     @field_validator("label")
     @classmethod
     def _label_is_text(cls, label: str) -> str:
-        if not label.strip():
-            raise InputError("must not be empty")
-        check_writable(label)
+        checked_name(label)
         if label.strip().casefold() == CriterionVerdict.CANNOT_ASSESS.casefold():
             raise InputError("CANNOT_ASSESS is always allowed and cannot be an option's label")
         return label
@@ -242,13 +249,7 @@ class Criterion(Document):
                     )
         return data
 
-    @field_validator("name")
-    @classmethod
-    def _is_a_name(cls, name: str) -> str:
-        if not name.strip():
-            raise InputError("must not be empty")
-        check_writable(name)
-        return name
+    _is_a_name = field_validator("name")(checked_name)
 
     @field_validator("requirement", "note")
     @classmethod

@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, final
 
 from pydantic import Field, PlainValidator, SerializeAsAny, field_validator, model_validator
 
-from rubricate._documents import Document, check_writable, validate
+from rubricate._documents import Document, validate
 from rubricate.errors import InputError
-from rubricate.rubric._criterion import Criterion, build_criterion
+from rubricate.rubric._criterion import Criterion, build_criterion, checked_name
 from rubricate.rubric._gate import Requires, written_gates
 
 __all__ = [
@@ -62,13 +62,7 @@ class Group(Document):
                 )
         return data
 
-    @field_validator("name")
-    @classmethod
-    def _is_a_name(cls, name: str) -> str:
-        if not name.strip():
-            raise InputError("must not be empty")
-        check_writable(name)
-        return name
+    _is_a_name = field_validator("name")(checked_name)
 
     @field_validator("weight")
     @classmethod
