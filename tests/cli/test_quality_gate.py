@@ -200,6 +200,13 @@ def test_a_finished_run_is_checked_by_show_which_writes_nothing(
     assert (tmp_path / "run" / "summary.json").read_bytes() == before
 
 
+def test_the_report_page_says_what_became_of_the_gate(tmp_path: Path, graded: Any, rubricate: Any):
+    graded("--fail-under", "0.9")
+    assert rubricate("report", "run").returncode == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert '<dt>Quality gate</dt><dd>below<p class="sub">score 0.80 is below 0.9</p>' in page
+
+
 def test_a_name_may_have_commas_and_equals_signs():
     found = Thresholds.parse("0.5, a=b, c=0.25,d=1")
     assert (found.score, found.criteria) == (0.5, {"a=b, c": 0.25, "d": 1.0})
