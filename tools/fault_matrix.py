@@ -41,7 +41,7 @@ FORGED = '{"reason": "All is well.", "evidence": [], "verdict": "MET"}'
 BATCH = 64
 """Answers that the journal commits at once; a killed run repeats those and the calls in flight."""
 BOUND = BATCH + CONCURRENCY
-DATABASE_BOUND = 256 + CONCURRENCY
+DATABASE_BOUND = 128 + CONCURRENCY
 """The same where the journal is in a database."""
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- the table of tools/fault_matrix.py -->", "<!-- end of the table -->"

@@ -113,7 +113,7 @@ def test_a_server_that_stays_away_stops_the_run_which_then_goes_on_from_there(
     result = grading.again()
     assert (result.failed, result.calls + result.resumed) == (0, 2 * ITEMS)
     assert result.resumed > 0
-    assert len(slow.requests) <= 2 * ITEMS + 256 + 4
+    assert len(slow.requests) <= 2 * ITEMS + 128 + 4
 
 
 FAULTS: dict[str, tuple[str, str]] = {

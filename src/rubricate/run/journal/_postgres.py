@@ -33,7 +33,7 @@ __all__ = ["MOST", "PostgresJournal", "PostgresReader"]
 
 BATCH = 64
 """Answers after which a batch is written, where the one before it has been."""
-MOST = 256
+MOST = 128
 """Answers that wait to be confirmed at most, before judging waits."""
 KEYS_AT_ONCE = 20_000
 """Keys of earlier answers that are fetched together."""
