@@ -204,7 +204,8 @@ class Classifier:
             if asked.absence:
                 return Look(abstention=reason)
             return Look(fixed=COPY_PROBABILITY, reason=reason)
-        match = self.match(replace(inputs, submission=counted), asked.text, asked.is_criterion)
+        own = replace(inputs, submission=counted) if aside else inputs
+        match = self.match(own, asked.text, asked.is_criterion)
         return Look(match, counted, reason=f" Not counted: {aside}." if aside else "")
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:

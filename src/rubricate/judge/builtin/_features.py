@@ -76,6 +76,8 @@ class Target:
     order: tuple[str, ...]
     choice: str | None
     surface: Mapping[str, str]
+    rarest: tuple[str, ...]
+    """Its stems, the rarest first."""
     excludes: bool
     """Whether it names only what must not be there."""
 
@@ -133,6 +135,7 @@ def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targ
         order=tuple(r for sentence, own in held for r in sentence.stems if r in own)[:200],
         choice=None if requirement else opening_choice(text, analysed),
         surface=analysed.surface,
+        rarest=tuple(sorted(weights, key=lambda root: -weights[root])),
         excludes=only_excludes,
     )
 
@@ -155,7 +158,7 @@ def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Mat
     clauses, parts = _clause_coverage(submission, aim, found)
     held = sum(weight * found[root][0] for root, weight in aim.new.items() if root in found)
     against = _against(submission, source, aim, found, parts)
-    rarest = sorted(aim.weights, key=lambda root: -aim.weights[root])
+    surface = aim.surface
     return Match(
         values=(
             held / aim.new_total,
@@ -163,8 +166,8 @@ def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Mat
             _common_order(submission, aim),
             _precision(submission, aim, found, lexicon),
         ),
-        found=tuple(aim.surface[root] for root in rarest if root in found),
-        missing=tuple(aim.surface[root] for root in rarest if root not in found),
+        found=tuple([surface[root] for root in aim.rarest if root in found]),
+        missing=tuple([surface[root] for root in aim.rarest if root not in found]),
         sentence=_best_sentence(parts),
         against=against,
     )
@@ -261,10 +264,11 @@ def _precision(
     """Share of the submission's new words that the target has, near matches among them."""
     partners = {partner for _, partner in found.values()}
     said = aim.said.counts
+    rarity, unlisted = lexicon.rarity, lexicon.unlisted
     new = matched = 0.0
     for root in submission.counts:
         if root not in said:
-            weight = lexicon.weight(root)
+            weight = rarity.get(root, unlisted)
             new += weight
             if root in partners:
                 matched += weight

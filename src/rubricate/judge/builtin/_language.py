@@ -7,8 +7,11 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-LOOKED_AT = 1500
+LOOKED_AT = 600
 """Characters of a text that are looked at."""
+
+SURE = 0.3
+"""Share of English function words from which a text is English, whatever else it looks like."""
 
 LEAST = 2
 """Function words of a language that a text must have."""
@@ -43,6 +46,7 @@ _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
 for _language, _words in _FUNCTION_WORDS.items():
     for _word in _words.split():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
+_ENGLISH = frozenset(_FUNCTION_WORDS["English"].split())
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -56,6 +60,9 @@ def language(beginning: str) -> str:
     words = _WORD.findall(beginning.lower())
     if not words:
         return ""
+    english = sum(map(_ENGLISH.__contains__, words))
+    if english >= LEAST and english >= SURE * len(words):
+        return "English"
     if not beginning.isascii():
         scripts = Counter(
             unicodedata.name(letter, "?").split(" ")[0].split("-")[0]

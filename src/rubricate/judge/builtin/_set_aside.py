@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse
+from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse, content_run
 
 LEAST_COPIED = 3
 """Words of a criterion or a prompt from which a copy of it is one."""
@@ -39,6 +39,7 @@ _FRAME = re.compile(
 _OF_ITSELF = re.compile(
     rf"(?:(?:in|with) )?(?:this|my|our|the above) {_TEXTS}(?: \w+){{0,2}} (?:{_REPORTS})\b"
 )
+_BEGINNINGS = ("this ", "my ", "our ", "the above ", "in ", "with ")
 _ENDINGS = (" the", " a", " an", " of", " of that")
 
 
@@ -56,11 +57,11 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
     for sentence in text.sentences:
         if copied:
             parts.append((sentence, "a copy of the prompt"))
-        elif any(frame in sentence.words for frame in asked):
+        elif asked and any(frame in sentence.words for frame in asked):
             parts.append((sentence, "a copy of the criterion"))
-        elif _is_salad(sentence):
+        elif _is_salad(sentence, submission):
             parts.append((sentence, "words without a sentence"))
-        elif _OF_ITSELF.match(sentence.words):
+        elif sentence.words.startswith(_BEGINNINGS) and _OF_ITSELF.match(sentence.words):
             parts.append((sentence, "what the submission says about itself"))
     if not parts:
         return submission, ""
@@ -74,7 +75,10 @@ def set_aside(submission: str, requirement: str, prompt: str) -> tuple[str, str]
 
 def repeats(submission: str, requirement: str) -> bool:
     """Whether a submission is the requirement word for word, and nothing else."""
-    own = " ".join(sentence.words for sentence in analyse(submission).sentences)
+    given = analyse(submission)
+    if given.length != analyse(requirement).length:
+        return False
+    own = " ".join(sentence.words for sentence in given.sentences)
     return own == " ".join(sentence.words for sentence in analyse(requirement).sentences)
 
 
@@ -106,7 +110,7 @@ def _copies_prompt(text: Text, prompt: str) -> bool:
     )
 
 
-def _is_salad(sentence: Sentence) -> bool:
+def _is_salad(sentence: Sentence, submission: str) -> bool:
     """Whether words stand beside each other without making a sentence.
 
     Two signs: hardly a function word while content words come again, or many content words in a row
@@ -115,9 +119,10 @@ def _is_salad(sentence: Sentence) -> bool:
     size = sentence.words.count(" ") + 1
     if size < LEAST_SALAD:
         return False
-    if sentence.content_run >= LEAST_SALAD and sentence.words.endswith(_ENDINGS):
-        return True
-    functions = size - len(sentence.stems)
     again = len(sentence.stems) - len(set(sentence.stems))
-    few = functions <= FUNCTION_SHARE * size and not sentence.amounts
-    return again >= 2 and few and sentence.content_run >= LEAST_SALAD - 1
+    few = size - len(sentence.stems) <= FUNCTION_SHARE * size and not sentence.amounts
+    unfinished = sentence.words.endswith(_ENDINGS)
+    if not unfinished and not (few and again >= 2):
+        return False
+    run = content_run(submission[sentence.start : sentence.end])
+    return run >= (LEAST_SALAD if unfinished else LEAST_SALAD - 1)

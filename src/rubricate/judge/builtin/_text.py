@@ -60,6 +60,9 @@ DENYING = frozenset(
 )
 """Words with a meaning of their own that deny what follows them."""
 
+_DENIALS = ("n't", "n\u2019t")
+_FUNCTION_WORDS = STOP_WORDS | NEGATIONS
+
 REFUTATIONS = frozenset(["myth", "false", "untrue", "wrong", "incorrect", "misconception"])
 """Words that deny all that a "that" after them says: "it is a myth that ..."."""
 
@@ -101,6 +104,7 @@ _NUMBER_WORDS = _pairs("""
     seventeen:17 eighteen:18 nineteen:19 twenty:20 thirty:30 forty:40 fifty:50 sixty:60 seventy:70
     eighty:80 ninety:90
 """)
+_MARKED = frozenset(_NUMBER_WORDS) | _SCOPE_ENDS | DENYING | REFUTATIONS
 UNIT_NAMES = frozenset(_UNITS.values())
 _SIGNS = {"%": "%", "\u00b0": "\u00b0", "$": "$", "\u20ac": "\u20ac"}
 
@@ -158,8 +162,6 @@ class Sentence:
     """Its numbers in order, each with its unit in the short form, or the word after it, or ""."""
     words: str
     """Its words in lower case, one space between."""
-    content_run: int
-    """The most content words in a row without a function word or a mark between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +227,37 @@ def _number(token: str) -> str:
     return f"{int(whole) if len(whole) < 300 else whole}.{part}" if part else whole
 
 
+def content_run(sentence: str) -> int:
+    """The most content words in a row without a function word, a number or a mark between them."""
+    longest = run = before = 0
+    for match in _TOKEN.finditer(sentence):
+        word = match.group().lower()
+        if match.start() - before > 1 and not sentence[before : match.start()].isspace():
+            run = 0
+        before = match.end()
+        run = 0 if word in _FUNCTION_WORDS or word[0].isdecimal() else run + 1
+        longest = max(longest, run)
+    return longest
+
+
 def _sign(text: str, start: int, end: int) -> str:
     """The sign of a unit that stands at a number."""
     return _SIGNS.get(text[end : end + 1], _SIGNS.get(text[max(0, start - 1) : start], ""))
+
+
+CONTENT, FUNCTION, NUMBER, MARKED = range(4)
+"""Kinds of words; marked ones have content, and are a number, deny, or end what is denied."""
+
+
+@lru_cache(maxsize=32_768)
+def _read_word(spelled: str) -> tuple[str, int, str]:
+    """A word in lower case, its kind, and its stem (of a number: as normalised decimal text)."""
+    word = spelled.lower()
+    if word in STOP_WORDS or word in NEGATIONS or word.endswith(_DENIALS):
+        return word, FUNCTION, ""
+    if word[0].isdecimal():
+        return word, NUMBER, _number(word)
+    return word, MARKED if word in _MARKED else CONTENT, stem(word)
 
 
 class _Line:
@@ -240,71 +270,58 @@ class _Line:
         self.numbers: set[str] = set()
         self.quantities: set[tuple[str, str]] = set()
         self.amounts: list[tuple[str, str]] = []
-        self.longest_run = 0
-        self._run = 0
-        self._scope = 0
+        self.scope = 0
         """How many more content words a negation reaches."""
-        self._number = ""
+        self.number = ""
         """A number that may be of the unit that comes next."""
         self._refuted = False
 
-    def gap(self, between: str) -> None:
-        """What stands between two words, more than one character."""
-        if not between.isspace():
-            self._run = 0
-            if "," in between:
-                self._scope = 0
-
     def function_word(self, word: str) -> None:
         """A word without content; it may deny what follows, or end what is denied."""
-        self._run = 0
-        if word in _SCOPE_ENDS or (word == "only" and self._scope == SCOPE):
-            self._scope = 0
+        if word in _SCOPE_ENDS or (word == "only" and self.scope == SCOPE):
+            self.scope = 0
         elif word == "that":
             if self._refuted:
-                self._scope = LONGEST_SENTENCE
+                self.scope = LONGEST_SENTENCE
         elif word not in STOP_WORDS:
-            self._scope, self._number = SCOPE, ""
+            self.scope, self.number = SCOPE, ""
 
-    def figure(self, number: str, sign: str) -> str:
-        """A number in digits, with the sign that stands at it; gives its stem."""
-        self._run = 0
-        self._number = number
+    def figure(self, number: str, sign: str) -> None:
+        """A number in digits, with the sign that stands at it."""
+        self.number = number
         self.numbers.add(number)
         self.amounts.append((number, sign))
-        return self._take(number)
+        self.take(number)
 
-    def content_word(self, word: str) -> str:
-        """Any other word; gives its stem."""
-        self._run += 1
-        self.longest_run = max(self.longest_run, self._run)
-        root = stem(word)
-        if self._number:
-            unit = _UNITS.get(root, _UNITS.get(word, word))
-            self.quantities.add((self._number, unit))
-            if self.amounts and not self.amounts[-1][1]:
-                self.amounts[-1] = (self._number, unit)
-            self._number = ""
+    def marked_word(self, word: str, root: str) -> None:
+        """A word with content that is a number, denies, or ends what is denied."""
         if word in _NUMBER_WORDS:
-            self._number = _NUMBER_WORDS[word]
-            self.numbers.add(self._number)
+            self.number = _NUMBER_WORDS[word]
+            self.numbers.add(self.number)
             if word != "one":  # mostly a pronoun
-                self.amounts.append((self._number, ""))
+                self.amounts.append((self.number, ""))
         if word in _SCOPE_ENDS:
-            self._scope = 0
-        self._take(root)
+            self.scope = 0
+        self.take(root)
         if word in DENYING:
-            self._scope = SCOPE
+            self.scope = SCOPE
         elif word in REFUTATIONS:
             self._refuted = True
-        return root
 
-    def _take(self, root: str) -> str:
+    def unit(self, word: str, root: str) -> None:
+        """The word after a number."""
+        unit = _UNITS.get(root, _UNITS.get(word, word))
+        self.quantities.add((self.number, unit))
+        if self.amounts and not self.amounts[-1][1]:
+            self.amounts[-1] = (self.number, unit)
+        self.number = ""
+
+    def take(self, root: str) -> None:
+        """A stem, which may be denied."""
         self.stems.append(root)
-        if self._scope:
+        if self.scope:
             self.denied.add(root)
-            self._scope -= 1
-        return root
+            self.scope -= 1
 
 
 class _Reading:
@@ -324,21 +341,27 @@ class _Reading:
     def sentence(self, text: str, start: int, end: int, matches: list[re.Match[str]]) -> None:
         """Read the words of one sentence, which stands from `start` to `end`."""
         line = _Line()
+        words = line.words
         before = start
         for match in matches:
             spelled = match.group()[:LONGEST_WORD]
-            word = spelled.lower()
-            line.words.append(word)
-            if match.start() - before > 1:
-                line.gap(text[before : match.start()])
+            word, kind, root = _read_word(spelled)
+            words.append(word)
+            if line.scope and "," in text[before : match.start()]:
+                line.scope = 0
             before = match.end()
-            if word in STOP_WORDS or word in NEGATIONS or word.endswith(("n't", "n\u2019t")):
+            if kind == FUNCTION:
                 line.function_word(word)
                 continue
-            if word[0].isdecimal():
-                root = line.figure(_number(word), _sign(text, match.start(), match.end()))
+            if kind == NUMBER:
+                line.figure(root, _sign(text, match.start(), before))
             else:
-                root = line.content_word(word)
+                if line.number:
+                    line.unit(word, root)
+                if kind == MARKED:
+                    line.marked_word(word, root)
+                else:
+                    line.take(root)
             self._content(root, spelled)
         self.length += len(line.words)
         if len(self.opening) < 3:
@@ -353,7 +376,6 @@ class _Reading:
                 frozenset(line.denied),
                 tuple(line.amounts),
                 " ".join(line.words),
-                line.longest_run,
             )
         )
 
