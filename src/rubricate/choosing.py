@@ -23,12 +23,16 @@ from rubricate.judge import (
 )
 from rubricate.options import JudgeOptions
 from rubricate.rubric import Rubric
-from rubricate.settings import part, refuse_unheard, told_of
+from rubricate.run import Planning
+from rubricate.settings import SaysTo, part, refuse_unheard, told_of
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
 
 __all__ = ["chosen_calibrator", "chosen_dataset", "chosen_judge"]
+
+_EMBEDDED: tuple[SaysTo, ...] = ("any judge",)
+"""To whom options of a plan must say something, to do so to the embedded judge."""
 
 
 def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
@@ -75,6 +79,8 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     if options.min_votes > 1:
         raise InputError(f"a quorum of {options.min_votes} votes cannot come of 1")
     refuse_unheard(Voting, options, (), "there is one")
+    if (judge is None or judge == "builtin") and isinstance(options, Planning):
+        refuse_unheard(Planning, options, _EMBEDDED, "builtin is none")
     return named_judge(judge, endpoint, asking)
 
 

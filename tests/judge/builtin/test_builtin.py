@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rubricate import grade_one
+from rubricate import Criterion, Rubric, grade_one
+from rubricate.errors import InputError
 from rubricate.judge import BuiltinJudge
 from rubricate.judge.builtin import (
     FEATURE_NAMES,
@@ -510,8 +511,14 @@ def test_figures_agree_with_scikit_learn(pairs):
     assert 0.0 <= figures(chance, truth)["ece"] <= 1.0
 
 
+def test_an_option_for_the_endpoints_cache_is_refused_where_none_is_asked():
+    rubric = Rubric([Criterion(name="a", requirement=CONSERVATION)])
+    with pytest.raises(InputError, match="leader_first is for language models; builtin is none"):
+        grade_one(rubric, HELD, leader_first=True)
+    assert grade_one(rubric, HELD).criteria["a"].label == "MET"
+
+
 def test_of_a_very_long_submission_the_beginning_is_looked_at_and_that_is_said(monkeypatch):
-    from rubricate import Criterion, Rubric
     from rubricate.judge.builtin import _judge as _builtin
 
     sizes: list[int] = []
