@@ -107,7 +107,7 @@ class Execution:
         self._stages = stages
         self._answers = answers
         self._sender = sender
-        self._spending = Spending(options.max_cost, progress)
+        self._spending = Spending(options.max_cost, progress, sender.account, options.max_outage)
         paid: SendFor = sender
         if self._spending.is_bounded:
             paid = partial(self._spending.send, sender)
@@ -389,6 +389,7 @@ class Execution:
             for one in left:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+            await self._spending.close()
             await self._answers.durable()
 
     def _set_aside(self, waits: bool) -> None:
@@ -475,8 +476,12 @@ class Execution:
             if not self._progress.calls:
                 async with self._first:  # the first call goes alone: it shows what a call costs
                     if not self._progress.calls:
+                        await self._spending.secure(0)
+                        if not self._goes_on():
+                            return False
                         await self._make(item, call)
                         return True
+            await self._spending.secure(len(call.asked))
             if not self._goes_on(len(call.asked)):
                 return False
         await self._make(item, call)

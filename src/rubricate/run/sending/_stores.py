@@ -29,8 +29,8 @@ PATIENCE = 0.5
 TRIES = 50
 """How often a change is made anew that another process was quicker with."""
 TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
-UNUSED = 3600.0
-"""Seconds after which what nobody has changed is thrown away."""
+UNUSED, LONG_UNUSED = 3600.0, 30 * 86_400.0
+"""Seconds after which what nobody has changed is thrown away, and what says what was spent."""
 
 TABLE = (
     "CREATE TABLE IF NOT EXISTS rubricate_limits (name TEXT PRIMARY KEY, value BLOB NOT NULL,"
@@ -49,6 +49,10 @@ ADD = (
 WRITE = (
     "UPDATE rubricate_limits SET value = ?, version = version + 1, changed = ?"
     " WHERE name = ? AND version = ?"
+)
+TIDY = (
+    "DELETE FROM rubricate_limits WHERE changed < extract(epoch FROM clock_timestamp()) -"
+    " CASE WHEN name LIKE 'spending %%' THEN %s::float8 ELSE %s::float8 END"
 )
 REMOVE = "DELETE FROM rubricate_limits WHERE name = ? AND version = ?"
 
@@ -272,6 +276,7 @@ class PostgresStore:
         def execute(connection: Any) -> Any:
             if connection is not self._known:
                 connection.execute("SET synchronous_commit = off")
+                connection.execute(TIDY, (LONG_UNUSED, UNUSED))
                 self._known = connection
             return connection.execute(statement.replace("?", "%s"), values)
 
@@ -302,7 +307,8 @@ def _set_up(database: sqlite3.Connection) -> None:
     database.execute(TABLE)
     now = time.monotonic()
     database.execute(
-        "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?",
+        "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?"
+        " AND name NOT LIKE 'spending %'",
         (now - UNUSED, now + UNUSED),  # a clock that is far behind is another boot's
     )
 

@@ -108,10 +108,9 @@ def _dumped(job: Job) -> bytes:
         job.options,
         on_progress=None,
         max_time=None,
-        max_cost=None,
         run_dir=None,
         cache=None,
-        share_limits=True if job.options.share_limits is None else job.options.share_limits,
+        share_limits="auto" if job.options.share_limits is None else job.options.share_limits,
     )
     job = replace(job, options=options)
     cloudpickle = _ray().cloudpickle
