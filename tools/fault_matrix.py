@@ -385,6 +385,61 @@ def shards(folder: Path) -> Outcome:
     return replace(outcome, wrong=outcome.wrong + (codes != [0, 0, -9, 0, 0, 0]) + asked)
 
 
+class LimitedBench(Bench):
+    """A bench whose endpoint lets so many requests a second through, and as many at once.
+
+    Attributes:
+        refused: how many it has refused.
+    """
+
+    def __init__(self, folder: Path, rate: float) -> None:
+        self._rate = self._level = rate
+        self._at = time.monotonic()
+        self.refused = 0
+        super().__init__(folder)
+
+    def _respond(self, request: JudgeRequest) -> Rule:
+        now = time.monotonic()
+        self._level = min(self._rate, self._level + (now - self._at) * self._rate)
+        self._at = now
+        if self._level < 1.0:
+            self.refused += 1
+            return Rule(status=429, headers={"Retry-After": "0.2"})
+        self._level -= 1.0
+        return super()._respond(request)
+
+
+def one_key(folder: Path) -> Outcome:
+    """Four processes with one key judge a shard each; one is killed, and repeated."""
+    bench = LimitedBench(folder, 20.0)
+    told = ["--requests-per-minute", "1200"]
+    with bench.endpoint:
+        parts = [bench.start(*told, "--shard", f"{number}/4") for number in range(1, 5)]
+        bench.wait_for(ITEMS)
+        parts[2].send_signal(signal.SIGKILL)
+        for part in parts:
+            bench.finish(part)
+        bench.finish(bench.start(*told, "--shard", "3/4"))
+        bench.finish(bench.start(*told))
+    few = bench.refused <= 0.05 * ITEMS * CRITERIA
+    outcome = bench.outcome("", f"resumed; {'few' if few else bench.refused} 429s", BOUND)
+    return replace(outcome, wrong=outcome.wrong + (not few))
+
+
+def damaged_limits(folder: Path) -> Outcome:
+    """The file of shared limits is no database when a run begins, and again on its way."""
+    bench, file = Bench(folder), folder / "cache" / "rubricate" / "limits.sqlite"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"no database" * 999)
+    with bench.endpoint:
+        process = bench.start(env={"XDG_CACHE_HOME": str(folder / "cache")})
+        bench.wait_for(ITEMS)
+        for part in file.parent.glob("limits.sqlite*"):
+            part.write_bytes(b"\xff" * 999)
+        code = bench.finish(process)
+    return bench.outcome("", "finishes" if code == 0 else f"exit code {code}")
+
+
 def clock_jump(folder: Path) -> Outcome:
     """The wall clock jumps a day ahead and back at every look, while an endpoint asks to wait."""
     (folder / "sitecustomize.py").write_text(
@@ -436,6 +491,7 @@ def rows() -> dict[str, Callable[[Path], Outcome]]:
     for after in sorted(percent / 100 for percent in chance.sample(range(5, 90), 5)):
         table[f"kill -9 at {after:.0%}"] = partial(stopped_by, signal.SIGKILL, after)
     table |= {"two processes": two_processes, "clock jump": clock_jump}
+    table |= {"one key, four shards, one killed": one_key, "damaged limits": damaged_limits}
     return table | {
         "PostgreSQL crashes and restarts": database_restarted,
         "PostgreSQL stays away": database_away,

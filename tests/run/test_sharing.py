@@ -129,7 +129,7 @@ def test_a_pace_that_one_has_measured_is_all_others_too_and_grows_by_what_all_ar
     key = Key()
     key.tell("a")
     key.tell("b")
-    pace = Pace(50.0, 52.0, True)
+    pace = Pace(50.0, 52.0)
     learnt = key.tell("a", pace=pace, has_learnt=True).learnt
     assert key.tell("b").pace == pace
     key.tell("a", pace=pace, growth=1.01, learnt=learnt)

@@ -462,7 +462,7 @@ class AdaptiveRate:
             in_flight=self._in_flight,
             requests=self._own_rates[0],
             tokens=self._own_rates[1],
-            pace=Pace(rate, self._measured, self._started),
+            pace=Pace(rate, self._measured),
             growth=rate / told.rate if rate and told.rate else 1.0,
             has_learnt=told.tells_learnt,
             learnt=told.learnt,
@@ -478,7 +478,7 @@ class AdaptiveRate:
         if share.wait > self.asked_to_wait:
             self.pause(share.wait)
             self.asked_until = now + share.wait
-        if share.pace.started and not self._started:
+        if share.pace.rate is not None and not self._started:
             self._started, self._pace = True, None
         is_own = told.tells_learnt or told.has_learnt
         if share.learnt != told.learnt and not is_own:

@@ -47,12 +47,10 @@ class Pace(NamedTuple):
     Attributes:
         rate: requests a second; None where none is kept to.
         measured: the highest rate that was measured between refusals; 0 where none was.
-        started: whether it is known if the first requests were refused.
     """
 
     rate: float | None = None
     measured: float = 0.0
-    started: bool = False
 
 
 NO_PACE = Pace()
@@ -255,9 +253,7 @@ def _learn(key: _Key, report: Report) -> None:
         key.pace, key.learnt = told, key.learnt + 1
     elif report.learnt == key.learnt and key.pace.rate is not None:
         rate = key.pace.rate * report.growth
-        key.pace = Pace(rate, max(key.pace.measured, told.measured), key.pace.started)
-    elif told.started and not key.pace.started:
-        key.pace = Pace(key.pace.rate, key.pace.measured, True)
+        key.pace = Pace(rate, max(key.pace.measured, told.measured))
 
 
 def _lowest(rates: Any) -> float | None:
