@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from rubricate import InputError
 from rubricate.analysis import agreement_report, compare_runs, read_run
@@ -526,3 +526,41 @@ def test_a_comparison_shows_every_test_on_the_screen_and_in_markdown(
         f"{correct.mcnemar.p_value:.3f}",
         f"{correct.smallest_detectable:.3f}",
     ]
+
+
+def test_probabilities_are_told_apart_cut_by_cost_and_made_sets(
+    tmp_path: Path, rubricate: Any, endpoint: Any
+):
+    dataset = Path(__file__).parents[2] / "examples" / "physics.json"
+    done = rubricate("grade", str(dataset), "--judge", "builtin", "--run-dir", "run", "-q")
+    assert done.returncode == 0, done.stderr
+    plain = json.loads(rubricate("trust", "agree", "run", "--json").stdout)
+    assert (plain["discrimination"]["threshold"], plain["discrimination"]["sets"]) == (None, None)
+    run = read_run(tmp_path / "run")
+    known = [row for row in run.rows if row.status == "judged" and row.human_label is not None]
+    for one in plain["criteria"]:
+        rows = [row for row in known if row.criterion == one["name"]]
+        expected = roc_auc_score(
+            [row.human_label == "MET" for row in rows], [row.probability_met for row in rows]
+        )
+        assert one["auc"]["value"] == pytest.approx(expected, abs=1e-9)
+    done = rubricate(
+        "trust", "agree", "run", "--json", "--costs", "1,5", "--coverage", "0.9", "-o", "a.html"
+    )
+    found = json.loads(done.stdout)["discrimination"]
+    assert 0 < found["threshold"]["threshold"] < 0.5
+    assert found["threshold"]["cost"]["value"] < found["threshold"]["cost_at_half"]["value"]
+    assert found["sets"]["held_out"]["value"] > 0.8
+    page = (tmp_path / "a.html").read_text("utf-8")
+    for words in ("AUC", "threshold for costs (false MET 1, false UNMET 5)", "sets of labels"):
+        assert words in page
+    few = rubricate("trust", "agree", "run", "--coverage", "0.999").stdout
+    assert "too few to leave any label out" in " ".join(few.split())
+
+
+@pytest.mark.parametrize("costs", ["5", "5,x", "5,-1", "nan,1", "1,2,3", "0,1", "1e99,1"])
+def test_costs_that_are_none_are_refused(costs: str, rubricate: Any, write_dataset: Any):
+    rubricate("grade", write_dataset(), "--run-dir", "run", "-q")
+    done = rubricate("trust", "agree", "run", "--costs", costs)
+    assert done.returncode == 1
+    assert "--costs takes two numbers" in " ".join(done.stderr.split())

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         parts_tables,
     )
     from rubricate.analysis._conversation import conversation_lines
+    from rubricate.analysis._discrimination import DecisionRules, Discrimination
     from rubricate.analysis._finished import (
         LOW_CONFIDENCE,
         FinishedItem,
@@ -128,8 +129,10 @@ __all__ = [
     "CriterionComparison",
     "CriterionMean",
     "CriterionVariance",
+    "DecisionRules",
     "Defence",
     "DefenceFigures",
+    "Discrimination",
     "FinishedItem",
     "FinishedRun",
     "FittedCalibration",

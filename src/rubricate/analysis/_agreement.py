@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rubricate.analysis._agreement_sections import agreement_sections, few_text
 from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
+from rubricate.analysis._discrimination import DecisionRules, Discrimination, discrimination_of
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement, Rubric
@@ -65,6 +66,7 @@ class CriterionAgreement:
             not apply; that answer has no place in the order.
         agreement: of labels, or of numbers where the answers are numbers.
         calibration: of the judge's probabilities of MET, where it has any.
+        auc: the area under their ROC curve.
         of: the names of the criteria that it is of, where these are several.
     """
 
@@ -74,6 +76,7 @@ class CriterionAgreement:
     not_applicable: int
     agreement: LabelAgreement | ScoreAgreement
     calibration: Calibration | None = None
+    auc: Estimate | None = None
     of: tuple[str, ...] = ()
 
     @property
@@ -117,6 +120,8 @@ class AgreementReport(Report):
             together, by what their answers are. They are among `criteria`, too.
         stratified: all criteria; None with fewer than two. Metrics and code have no kappa in it.
         calibration: of the judge's probabilities of MET, on all binary criteria.
+        discrimination: how far they tell MET from UNMET, and what was to be decided by them, on
+            all binary criteria.
         scores: the items' scores against those by their labels; None where no item has a label on
             every criterion.
         annotators: where several annotators labelled the items, the judge beside each of them and
@@ -142,6 +147,7 @@ class AgreementReport(Report):
     bootstrap: Bootstrap
     groups: str | None = None
     calibration: Calibration | None = None
+    discrimination: Discrimination | None = None
     levels: tuple[LevelAgreement, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,6 +193,7 @@ def agreement_report(
     *,
     undecided: Undecided = "exclude",
     groups: str | None = None,
+    rules: DecisionRules = DecisionRules(),  # noqa: B008 (it is frozen)
     bootstrap: Bootstrap | None = None,
     bootstrapped: int | None = None,
 ) -> AgreementReport:
@@ -202,6 +209,8 @@ def agreement_report(
             `stats.label_agreement`. Numbers and ordered labels always leave such pairs out.
         groups: a field of the items' metadata, such as the document that they come from: items of
             one value are resampled together. Default: each item by itself.
+        rules: what is to be decided by probabilities of MET: a threshold by costs, sets of labels.
+            Default: nothing.
         bootstrap: how intervals are made. Default: 2,000 draws, 95 %.
         bootstrapped: of how many criteria with labels, from the first, the figures have such
             intervals; a tree can have a thousand. Default: of all.
@@ -261,6 +270,7 @@ def agreement_report(
         bootstrap=bootstrap,
         groups=groups,
         calibration=_calibration(binary, group_of, bootstrap) if several else None,
+        discrimination=discrimination_of(binary, group_of, bootstrap.confidence, rules),
         levels=tuple(_levels(run, group_of, bootstrap)),
     )
 
@@ -476,7 +486,8 @@ def _bounded(found: ScoreAgreement, most: float) -> ScoreAgreement:
         name: found.figures[name].within(-most if name == "bias" else 0.0, most)
         for name in ("bias", "mae", "rmse", "wasserstein")
     }
-    return replace(found, figures={**found.figures, **figures})
+    levels = tuple(replace(one, bias=one.bias.within(-most, most)) for one in found.levels)
+    return replace(found, figures={**found.figures, **figures}, levels=levels)
 
 
 def _criterion(
@@ -512,6 +523,7 @@ def _criterion(
             bootstrap=None if only_value else bootstrap,
         )
     own = group or {row.item: row.item for row in pairs.rows}
+    told = discrimination_of(pairs.rows, own, bootstrap.confidence) if kind == "binary" else None
     return CriterionAgreement(
         name=pairs.stratum.name or f"{len(pairs.of)} criteria of one pair",
         measurement=kind,
@@ -519,6 +531,7 @@ def _criterion(
         not_applicable=pairs.not_applicable,
         agreement=found,
         calibration=_calibration(pairs.rows, own, bootstrap) if kind == "binary" else None,
+        auc=None if told is None else told.auc,
         of=pairs.of,
     )
 

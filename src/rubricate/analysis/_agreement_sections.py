@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rubricate.analysis._discrimination import decision_lines
 from rubricate.run.results import kappa_name
 from rubricate.stats import Calibration, Estimate, LabelAgreement, ScoreAgreement
 from rubricate.views import (
@@ -58,7 +59,10 @@ def agreement_sections(report: AgreementReport, *, every: bool = False) -> Itera
         if whole.strata > 1:
             told = stratified_text(whole.strata - whole.left_out, whole.left_out)
             yield say(f"all, stratified: kappa is the {told}")
-        yield from _probabilities("all binary", report.calibration)
+        auc = None if report.discrimination is None else report.discrimination.auc
+        yield from _probabilities("all binary", report.calibration, auc)
+    if report.discrimination is not None:
+        yield from decision_lines(report.discrimination)
     for one in shown:
         yield from _beside(one)
     hidden = len(report.criteria) + len(report.alone) - len(shown)
@@ -126,8 +130,10 @@ def _numbers_table(report: AgreementReport, shown: Sequence[CriterionAgreement])
 
 def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
     """What a criterion's row has no room for: probabilities, what is undefined or not decided."""
-    yield from _probabilities(one.name, one.calibration)
+    yield from _probabilities(one.name, one.calibration, one.auc)
     yield from _reasons(one.name, one.agreement.figures)
+    if isinstance(one.agreement, ScoreAgreement) and one.agreement.levels:
+        yield say(f"{one.name}: {_distribution(one.agreement)}")
     causes = dict(one.agreement.not_decided)
     if one.not_applicable:
         causes["does not apply"] = one.not_applicable
@@ -222,12 +228,24 @@ def _score_figures(figures: Mapping[str, Estimate], steps: bool) -> list[Estimat
     return [NOTHING] * (1 + steps) + [figures[name] for name in ("pearson", "mae", "bias")]
 
 
-def _probabilities(name: str, found: Calibration | None) -> Iterator[Paragraph]:
+def _probabilities(
+    name: str, found: Calibration | None, auc: Estimate | None
+) -> Iterator[Paragraph]:
     """How far the judge's probabilities of MET fit."""
     if found is not None:
         brier, error = map(estimate_text, (found.brier, found.expected_calibration_error))
-        fit = f"Brier {brier}, calibration error {error}, n {found.n}"
+        told = "" if auc is None else f"AUC {estimate_text(auc)}, "
+        fit = f"{told}Brier {brier}, calibration error {error}, n {found.n}"
         yield say(f"{name}: probabilities of MET: {fit}")
+
+
+def _distribution(found: ScoreAgreement) -> str:
+    """The bias at each step, and how far the two distributions are apart."""
+    steps = ", ".join(
+        f"{one.level:g}: {estimate_text(one.bias)} (n {one.n})" for one in found.levels
+    )
+    apart, ks = (estimate_text(found.figures[name]) for name in ("wasserstein", "ks"))
+    return f"bias by people's step {steps}; earth mover's distance {apart}, KS {ks}"
 
 
 def _reasons(criterion: str, figures: Mapping[str, Estimate]) -> Iterator[Paragraph]:

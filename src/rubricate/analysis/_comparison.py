@@ -20,7 +20,13 @@ from rubricate.analysis._scored_alike import (
 )
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
-from rubricate.stats import Bootstrap, PairedComparison, compare_paired, holm
+from rubricate.stats import (
+    Bootstrap,
+    PairedComparison,
+    benjamini_hochberg,
+    compare_paired,
+    holm,
+)
 from rubricate.views import Paragraph, Report, Section, Words, figure, notes, p_text, percent
 
 __all__ = ["CriterionComparison", "Flip", "PartComparison", "RunComparison", "compare_runs"]
@@ -55,6 +61,7 @@ class CriterionComparison:
         weight: in run B; where it is negative a higher value is worse.
         values: the paired comparison of values in [0, 1], where both runs judged.
         p_value: of the permutation test, corrected by Holm over the criteria.
+        q_value: the same corrected by Benjamini and Hochberg.
         flips: answers that changed.
         one_sided: verdicts that one run decided, and on which the other failed or abstained.
     """
@@ -63,6 +70,7 @@ class CriterionComparison:
     weight: float
     values: PairedComparison
     p_value: float | None
+    q_value: float | None
     flips: int
     one_sided: int
 
@@ -246,7 +254,7 @@ def compare_runs(
         )
         for pairs in by_name.values()
     ]
-    corrected = holm([found.permutation.p_value for found in compared])
+    raw = [found.permutation.p_value for found in compared]
     fates = alike.fates(a)
     counts = sum(fates.values(), Counter())
     relevant = counts.total() - counts[ABSTAINED_BEFORE]
@@ -290,11 +298,12 @@ def compare_runs(
                 pairs[0].criterion.weight,
                 found,
                 p_value,
+                q_value,
                 sum(pair.is_flip for pair in pairs),
                 sum(pair.is_one_sided for pair in pairs),
             )
-            for (name, pairs), found, p_value in zip(
-                by_name.items(), compared, corrected, strict=True
+            for (name, pairs), found, p_value, q_value in zip(
+                by_name.items(), compared, holm(raw), benjamini_hochberg(raw), strict=True
             )
         ),
         flips=tuple(_flip(pair) for pair in alike.pairs if pair.is_flip),

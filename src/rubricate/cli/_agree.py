@@ -18,6 +18,17 @@ def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],
     undecided: Undecided = "exclude",
     groups: Groups = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            help="What a false MET and a false UNMET cost, such as 5,1: finds the threshold of the "
+            "probability of MET that costs least."
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(help="Make sets of labels that hold people's label so often, such as 0.9."),
+    ] = None,
     resamples: Annotated[int, typer.Option(help="Draws that an interval is made of.")] = 2000,
     confidence: Annotated[float, typer.Option(help="The intervals' coverage.")] = 0.95,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
@@ -31,13 +42,17 @@ def agree(
     json_output: JsonFigures = False,
 ) -> int:
     """Show how far judge and people agree, with intervals."""
-    from rubricate.analysis import agreement_report, read_run
+    from rubricate.analysis import DecisionRules, agreement_report, read_run
     from rubricate.stats import Bootstrap
     from rubricate.views import OnTerminal
 
-    bootstrap = Bootstrap(resamples, confidence, seed)
+    bootstrap, rules = Bootstrap(resamples, confidence, seed), DecisionRules.read(costs, coverage)
     report = agreement_report(
-        read_run(run), undecided=undecided_policy(undecided), groups=groups, bootstrap=bootstrap
+        read_run(run),
+        undecided=undecided_policy(undecided),
+        groups=groups,
+        rules=rules,
+        bootstrap=bootstrap,
     )
     if output is not None:
         write_report(report, output)

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         next_to_label,
     )
     from rubricate.stats._resampling import Bootstrap
-    from rubricate.stats._scores import ScoreAgreement, score_agreement
+    from rubricate.stats._scores import LevelBias, ScoreAgreement, score_agreement
     from rubricate.stats._strata import StratifiedAgreement, stratified_agreement
     from rubricate.stats._threshold import (
         ThresholdChoice,
@@ -102,6 +102,7 @@ __all__ = [
     "LabelAgreement",
     "LabelPlan",
     "Level",
+    "LevelBias",
     "MeanEstimate",
     "PairedComparison",
     "PairedTest",

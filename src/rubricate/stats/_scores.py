@@ -25,7 +25,7 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = ["ScoreAgreement", "score_agreement"]
+__all__ = ["LevelBias", "ScoreAgreement", "score_agreement"]
 
 CONSTANT = "one of the two gave one number throughout"
 FEW = "it needs two pairs, and numbers that are not all the same"
@@ -65,6 +65,21 @@ SCALES: dict[str, Scale] = {
 
 
 @dataclass(frozen=True, slots=True)
+class LevelBias:
+    """How far the judge is off where people gave one step of a scale.
+
+    Attributes:
+        level: the step; means of several people count for the nearest.
+        n: pairs with it.
+        bias: the judge minus people, with a t interval.
+    """
+
+    level: float
+    n: int
+    bias: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreAgreement:
     """How far a judge's numbers agree with people's.
 
@@ -78,6 +93,7 @@ class ScoreAgreement:
             `wasserstein` and `ks` (distances of the two distributions); of a scale also
             `exact_accuracy`, `within_one_accuracy` and `quadratic_kappa`.
         not_decided: pairs in which one gave no number, by cause.
+        levels: of a scale, the bias at each step that people gave, the lowest first.
     """
 
     n: int
@@ -86,6 +102,7 @@ class ScoreAgreement:
     human_mean: float | None
     figures: Mapping[str, Estimate]
     not_decided: Mapping[str, int]
+    levels: tuple[LevelBias, ...] = ()
 
 
 def score_agreement(
@@ -146,6 +163,7 @@ def score_agreement(
         name: spread.estimate(_WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, spread in spreads.items()
     }
+    figures["ks"] = figures["ks"].within(0.0, 1.0)
     if scale and len(x) and bootstrap is not None:
         apart = np.abs(x - y)
         for name, hits in (
@@ -166,7 +184,25 @@ def score_agreement(
         human_mean=float(y.mean()) if len(x) else None,
         figures=figures,
         not_decided={cause: count for cause, count in causes.items() if count},
+        levels=_by_level(x, y, kept, bootstrap) if scale else (),
     )
+
+
+def _by_level(
+    x: Floats, y: Floats, groups: Groups, bootstrap: Bootstrap | None
+) -> tuple[LevelBias, ...]:
+    nearest = np.floor(y + 0.5)
+    found = []
+    for level in np.unique(nearest).tolist():
+        at = np.flatnonzero(nearest == level)
+        mean = clustered_mean(
+            (x[at] - y[at]).tolist(),
+            groups=groups_at(groups, at, len(y)),
+            confidence=0.95 if bootstrap is None else bootstrap.confidence,
+        ).mean
+        bias = Estimate(mean.value) if bootstrap is None else mean
+        found.append(LevelBias(level, len(at), bias))
+    return tuple(found)
 
 
 class _Pairs:
