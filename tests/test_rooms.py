@@ -19,6 +19,7 @@ FRONT_DOORS = (
     "grading",
     "options",
     "pairing",
+    "ray",
     "redteaming",
     "reward",
     "streaming",

@@ -24,7 +24,7 @@ from rubricate.run import ItemResult, RunOptions, Sender
 from rubricate.settings import part, takes_as_method
 from rubricate.streaming import ResultStream, shared_sender
 
-__all__ = ["RewardBatch", "RewardError", "RewardFunction", "Text"]
+__all__ = ["RewardBatch", "RewardError", "RewardFunction", "RowRubric", "Text"]
 
 Text = str | Sequence[Mapping[str, Any]]
 """A prompt or a completion: text, or a list of chat messages."""

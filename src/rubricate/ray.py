@@ -1,0 +1,287 @@
+"""Grading inside other people's Ray programs: in data pipelines, and as a reward of trainers.
+
+    from rubricate.ray import Grader
+
+    graded = texts.map_batches(Grader, fn_constructor_args=[rubric, "openai/gpt-4.1-mini"],
+                               concurrency=4, batch_size=256)
+
+    from rubricate.ray import shared_reward
+
+    reward = shared_reward("light", rubric, "openai/gpt-4.1-mini")  # in every worker of a trainer
+    scores = await reward.acall(completions, prompts)
+
+Needs the extra `ray`; `Grader` also needs `parquet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any
+
+from rubricate.errors import InputError, MissingExtraError
+from rubricate.judge import JudgesLike
+from rubricate.options import RewardOptions
+from rubricate.reward import RewardBatch, RewardFunction, RowRubric, Text
+from rubricate.rubric import Rubric
+from rubricate.settings import by_name, part, takes_as_method
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Grader", "SharedReward", "shared_reward"]
+
+NAMESPACE = "rubricate"
+"""Where Ray keeps shared rewards by their names."""
+AT_ONCE = 1000
+"""Calls that a shared reward answers at once."""
+
+
+class GraderCall(RewardOptions, kw_only=False):
+    """What a `Grader` is made with."""
+
+    rubric: Rubric
+    judge: JudgesLike = None
+    _: KW_ONLY
+    prompt: str = ""
+    submission: str = "submission"
+    prompts: str | None = None
+    references: str | None = None
+
+
+class Grader:
+    """Adds verdicts to the rows of a Ray dataset, for `ray.data.Dataset.map_batches`.
+
+    Rows keep their columns, in their order, and get these: `score` (null where there is none),
+    `failed` (whether a judgement failed), `error` (the first failure's cause), and for each
+    criterion `verdict.NAME` (a label, or the status where there is no label) and `value.NAME`
+    (from 0 to 1, or null). A row that cannot be graded is a failed row, never an error of the job;
+    what is wrong with rubric, judge or options is an error when the pipeline begins.
+
+    With `cache="postgresql://..."` workers share what they were answered: blocks that Ray makes
+    again ask nothing again. With `share_limits` they share the limits of the judge's key.
+
+    Args:
+        rubric: what to judge by.
+        judge: who judges, as for `rubricate.grade`.
+        prompt: the task that all rows answer, where no column has it.
+        submission: the column of the texts to be judged.
+        prompts: the column of the tasks.
+        references: the column of exemplary responses.
+        options: those of `RewardFunction`.
+
+    Raises:
+        InputError: something given cannot be used, or rows do not have a column.
+        MissingExtraError: pyarrow is not installed.
+    """
+
+    @takes_as_method(GraderCall)
+    def __init__(self, call: GraderCall) -> None:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("rubricate.ray.Grader", "parquet") from None
+        self._call = call
+        self._rubric = call.rubric
+        self._reward = RewardFunction(
+            call.rubric, call.judge, prompt=call.prompt, **by_name(part(RewardOptions, call))
+        )
+
+    def __call__(self, batch: Any) -> pyarrow.Table:
+        """Grade a batch: columns by name (lists, arrays), a pyarrow table or a pandas frame."""
+        table = _as_table(batch)
+        asked = self._column(table, self._call.submission)
+        prompts = self._column(table, self._call.prompts)
+        references = self._column(table, self._call.references)
+        assert asked is not None
+        texts = [text if isinstance(text, str) else None for text in asked]
+        there = [index for index, text in enumerate(texts) if text is not None]
+        rows: list[dict[str, Any]] = [self._failed("the row has no text to be judged")] * len(texts)
+        try:
+            found = self._reward.score_batch(
+                [texts[index] for index in there],  # type: ignore[misc]
+                _picked(prompts, there),
+                reference=_picked(references, there),
+            )
+        except Exception as error:  # a job of hours is not to end for a batch
+            why = f"{type(error).__name__}: {error}"
+            rows = [self._failed(why) if text is not None else rows[0] for text in texts]
+        else:
+            for place, index in enumerate(there):
+                rows[index] = self._row(found, place)
+        return self._extended(table, rows)
+
+    def _column(self, table: pyarrow.Table, name: str | None) -> list[Any] | None:
+        if name is None:
+            return None
+        if name not in table.column_names:
+            raise InputError(f"no column '{name}'; there are: {', '.join(table.column_names)}")
+        found: list[Any] = table.column(name).to_pylist()
+        return found
+
+    def _row(self, found: RewardBatch, place: int) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "score": found.scores[place],
+            "failed": found.failed[place],
+            "error": None,
+        }
+        for name, verdict in found.items[place].criteria.items():
+            row[f"verdict.{name}"] = verdict.label or verdict.status
+            row[f"value.{name}"] = verdict.value
+            if verdict.error is not None and row["error"] is None:
+                row["error"] = f"{name}: {verdict.error.kind}: {verdict.error.message}"
+        return row
+
+    def _failed(self, why: str) -> dict[str, Any]:
+        verdicts = {f"verdict.{name}": "failed" for name in self._rubric.names}
+        return {"score": None, "failed": True, "error": why, **verdicts}
+
+    def _extended(self, table: pyarrow.Table, rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
+        """The table with what was found; columns of these names are replaced."""
+        import pyarrow
+
+        types = {
+            "score": pyarrow.float64(),
+            "failed": pyarrow.bool_(),
+            "error": pyarrow.string(),
+        }
+        for name in self._rubric.names:
+            types |= {f"verdict.{name}": pyarrow.string(), f"value.{name}": pyarrow.float64()}
+        there = [name for name in types if name in table.column_names]
+        table = table.drop_columns(there) if there else table
+        for name, kind in types.items():
+            column = pyarrow.array([row.get(name) for row in rows], kind)
+            table = table.append_column(name, column)
+        return table
+
+
+def _as_table(batch: Any) -> pyarrow.Table:
+    import pyarrow
+
+    if isinstance(batch, pyarrow.Table):
+        return batch
+    if isinstance(batch, Mapping):
+        return pyarrow.table({name: list(column) for name, column in batch.items()})
+    return pyarrow.Table.from_pandas(batch, preserve_index=False)
+
+
+def _picked(column: list[Any] | None, places: Sequence[int]) -> list[Any] | None:
+    """The texts of a column at places; None for what is no text."""
+    if column is None:
+        return None
+    return [column[place] if isinstance(column[place], str) else None for place in places]
+
+
+class _RewardActor:
+    """A reward function in a process of Ray's."""
+
+    def __init__(self, made: tuple[Any, Any, dict[str, Any]]) -> None:
+        rubric, judge, options = made
+        self._reward = RewardFunction(rubric, judge, **options)
+
+    async def scores(self, completions: list[Text], beside: dict[str, Any]) -> list[float | None]:
+        return await self._reward.acall(completions, **beside)
+
+
+class SharedReward:
+    """A reward function in one process of a Ray cluster, for all who know its name.
+
+    It is called as a `RewardFunction` is, and can be sent to other processes of the cluster. All
+    its callers have one way to the judge: limits, connections and budget are shared.
+
+    Args:
+        actor: Ray's handle.
+        name: what trainers log it as.
+    """
+
+    def __init__(self, actor: Any, name: str) -> None:
+        self._actor = actor
+        self.__name__ = name
+
+    def __call__(
+        self,
+        completions: Sequence[Text],
+        prompts: Sequence[Text] | None = None,
+        *,
+        reference: Sequence[Text | None] | None = None,
+        rubric: Sequence[RowRubric | None] | None = None,
+        **columns: object,
+    ) -> list[float | None]:
+        """Score a batch; arguments and errors as those of `RewardFunction`."""
+        import ray
+        from ray.exceptions import RayTaskError
+
+        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
+        try:
+            found: list[float | None] = ray.get(
+                self._actor.scores.remote(list(completions), beside)
+            )
+        except RayTaskError as error:
+            raise (error.cause or error) from None
+        return found
+
+    async def acall(
+        self,
+        completions: Sequence[Text],
+        prompts: Sequence[Text] | None = None,
+        *,
+        reference: Sequence[Text | None] | None = None,
+        rubric: Sequence[RowRubric | None] | None = None,
+        **columns: object,
+    ) -> list[float | None]:
+        """As a call, without blocking the running loop."""
+        from ray.exceptions import RayTaskError
+
+        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
+        try:
+            found: list[float | None] = await self._actor.scores.remote(list(completions), beside)
+        except RayTaskError as error:
+            raise (error.cause or error) from None
+        return found
+
+    def close(self) -> None:
+        """End its process, for all callers."""
+        import ray
+
+        ray.kill(self._actor)
+
+
+def shared_reward(
+    name: str, rubric: Rubric | None, judge: JudgesLike = None, **options: Any
+) -> SharedReward:
+    """The reward function of a name in this Ray cluster; the first who asks makes it.
+
+    It stays until it is closed or the cluster ends, and is started again where its process or node
+    dies: calls that were on their way are made again.
+
+    Args:
+        name: its name in the cluster.
+        rubric, judge, options: as for `RewardFunction`; of the first who asks. With
+            `cache="postgresql://..."` answers outlive the process.
+
+    Raises:
+        InputError: something given cannot be used.
+        MissingExtraError: Ray is not installed.
+    """
+    try:
+        import ray
+        from ray.exceptions import RayActorError
+    except ImportError:
+        raise MissingExtraError("shared_reward", "ray") from None
+    shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is told here
+    remote: Any = ray.remote  # its types know functions alone
+    kind = remote(_RewardActor).options(
+        name=name,
+        namespace=NAMESPACE,
+        get_if_exists=True,
+        lifetime="detached",
+        max_restarts=-1,
+        max_task_retries=-1,
+        max_concurrency=AT_ONCE,
+        num_cpus=0,
+    )
+    try:
+        actor = kind.remote((rubric, judge, options))
+    except RayActorError as error:
+        raise InputError(f"the reward '{name}' cannot be begun: {error}") from None
+    return SharedReward(actor, shown)

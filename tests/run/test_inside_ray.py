@@ -1,0 +1,117 @@
+"""`rubricate.ray`: rows of a Ray dataset get verdicts, and trainers share one reward function."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from rubricate import Criterion, InputError, Rubric
+from rubricate.ray import Grader
+from rubricate.testing import Rule, ScriptedEndpoint
+
+pyarrow = pytest.importorskip("pyarrow")
+RUBRIC = Rubric(
+    [
+        Criterion(name="a", requirement="Says alpha"),
+        Criterion(name="b", weight=2.0, requirement="Says beta"),
+    ]
+)
+
+
+def met(messages: Any) -> dict[str, Any]:
+    return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+
+def test_rows_keep_their_columns_and_get_verdicts():
+    rules = [Rule(submission="second", criterion="beta", verdict="UNMET"), Rule(verdict="MET")]
+    with ScriptedEndpoint(rules) as endpoint:
+        grade = Grader(RUBRIC, "m", base_url=endpoint.url)
+        found = grade({"id": [1, 2], "submission": ["first", "second"]}).to_pylist()
+    expected = {"failed": False, "error": None, "verdict.a": "MET", "value.a": 1.0}
+    assert found == [
+        {"id": 1, "submission": "first", "score": 1.0, "verdict.b": "MET", "value.b": 1.0}
+        | expected,
+        {"id": 2, "submission": "second", "score": pytest.approx(1 / 3), "verdict.b": "UNMET"}
+        | {"value.b": 0.0}
+        | expected,
+    ]
+
+
+def test_a_failed_row_has_its_cause_and_no_score_and_the_others_go_on():
+    rules = [Rule(submission="bad", criterion="beta", reply="?"), Rule(verdict="MET")]
+    with ScriptedEndpoint(rules) as endpoint:
+        grade = Grader(RUBRIC, "m", base_url=endpoint.url, submission="text")
+        found = grade({"text": ["good", "bad", None]}).to_pylist()
+    assert [row["score"] for row in found] == [1.0, None, None]
+    assert [row["failed"] for row in found] == [False, True, True]
+    assert found[1]["error"].startswith("b: ")
+    assert [row["verdict.b"] for row in found] == ["MET", "failed", "failed"]
+    assert found[2]["error"] == "the row has no text to be judged"
+
+
+def test_an_endpoint_that_is_gone_is_no_error_of_the_job(unused_url):
+    grade = Grader(RUBRIC, "m", base_url=unused_url, attempts=1, max_outage=0.1)
+    (row,) = grade({"submission": ["x"]}).to_pylist()
+    assert row["failed"]
+    assert row["score"] is None
+    assert row["error"]
+
+
+def test_tables_and_frames_are_batches_too():
+    pandas = pytest.importorskip("pandas")
+    grade = Grader(RUBRIC, met)
+    assert grade(pyarrow.table({"submission": ["x"]})).to_pylist()[0]["score"] == 1.0
+    assert grade(pandas.DataFrame({"submission": ["x"]})).to_pylist()[0]["score"] == 1.0
+    assert grade({"submission": []}).num_rows == 0
+    with pytest.raises(InputError, match="no column 'submission'; there are: text"):
+        grade({"text": ["x"]})
+
+
+SCRIPT = """
+import json, sys
+import ray
+from rubricate import Criterion, Rubric
+from rubricate.ray import Grader, shared_reward
+
+address, url = sys.argv[1:]
+ray.init(address, logging_level="CRITICAL", log_to_driver=False)
+ray.data.DataContext.get_current().enable_progress_bars = False
+rubric = Rubric([Criterion(name="a", requirement="Says alpha")], name="light")
+texts = ray.data.from_items([{"submission": f"alpha {n}"} for n in range(40)])
+graded = texts.map_batches(
+    Grader, fn_constructor_args=[rubric, "m"], fn_constructor_kwargs={"base_url": url},
+    concurrency=2, batch_size=10, num_cpus=0.5,
+)
+rows = graded.take_all()
+
+@ray.remote(num_cpus=0.1)
+def rank(number):
+    reward = shared_reward("light", rubric, "m", base_url=url)
+    return reward([f"alpha from {number}"], ["p"]), reward.__name__
+
+scores = ray.get([rank.remote(number) for number in range(3)])
+shared_reward("light", rubric, "m", base_url=url).close()
+print(json.dumps([[row["score"] for row in rows], scores]))
+"""
+
+
+def test_a_dataset_and_trainers_of_ray(ray_cluster, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        done = subprocess.run(
+            [sys.executable, "script.py", ray_cluster.address, endpoint.url],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(endpoint.requests) == 43
+    rows, scores = json.loads(done.stdout.splitlines()[-1])
+    assert rows == [1.0] * 40
+    assert scores == [[[1.0], "light"]] * 3
