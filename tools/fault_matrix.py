@@ -532,10 +532,14 @@ def node_lost(cluster: RayCluster, folder: Path) -> Outcome:
     with bench.endpoint:
         process = bench.start("--workers", f"2@{cluster.address}")
         waits_until(lambda: len(bench.answered) > 20, process)
+        there = set(cluster.workers())
         cluster.lose_node()
+        waits_until(lambda: not there.issubset(cluster.workers()), process)
+        lost = there.difference(cluster.workers())
         code = bench.finish(process)
     cluster.add_node()
-    return bench.outcome("", "finishes" if code == 0 else f"finishes, code {code}", BOUND)
+    outcome = bench.outcome("", "finishes" if code == 0 else f"finishes, code {code}", BOUND)
+    return replace(outcome, wrong=outcome.wrong + (len(lost) != 1))  # one was on each node
 
 
 def driver_killed(cluster: RayCluster, folder: Path) -> Outcome:

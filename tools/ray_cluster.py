@@ -68,8 +68,15 @@ class RayCluster:
         self._told("add")
 
     def workers(self) -> list[int]:
-        """The processes of rubricate's workers."""
-        return workers()
+        """The processes of rubricate's workers on these nodes that are alive."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if place.read_bytes().startswith(b"ray::Actor"):
+                    pid = int(place.parent.name)
+                    if _parent(_parent(pid)) == self._keeper.pid:  # its node's is between
+                        found.append(pid)
+        return sorted(found)
 
     def close(self) -> None:
         """Stop all nodes."""
@@ -91,14 +98,9 @@ class RayCluster:
         self.close()
 
 
-def workers() -> list[int]:
-    """The processes of rubricate's workers on this machine that are alive."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if place.read_bytes().startswith(b"ray::Actor"):
-                found.append(int(place.parent.name))
-    return sorted(found)
+def _parent(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("PPid:")[2].split()[0])
 
 
 def _keep() -> None:
