@@ -51,7 +51,7 @@ from rubricate.judge import (
     People,
     Voting,
 )
-from rubricate.options import GradingOptions, JudgeOptions
+from rubricate.options import GradingOptions, JudgingOptions
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
 from rubricate.run.results import Summary
@@ -217,7 +217,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 
 def _judge(settings: GradeSettings) -> Judge:
-    told = part(JudgeOptions, settings)
+    told = part(JudgingOptions, settings)
     alone = replace(told, **by_name(Voting()))  # who is asked next does not vote
     further = _listed(settings.escalate_to)
     asks_models = any(
@@ -250,10 +250,10 @@ def _judge(settings: GradeSettings) -> Judge:
     return Cascade([first, *stages], given)
 
 
-def _of_builtin(told: JudgeOptions) -> JudgeOptions:
+def _of_builtin(told: JudgingOptions) -> JudgingOptions:
     """Of a cascade's options, those for its embedded judge: the others are for the models."""
     kept = {name: getattr(told, name) for name in ("examples", "judge_prompt")}
-    return replace(told, **by_name(Endpoint()), **by_name(Asking()) | kept)
+    return replace(told, **by_name(Endpoint()), **by_name(Asking()) | kept, leader_first=None)
 
 
 def _listed(given: str | list[str] | None) -> list[str]:
