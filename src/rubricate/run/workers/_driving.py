@@ -490,20 +490,7 @@ class Driving(Execution):
                 shown.in_flight += one.in_flight
                 shown.usage += one.usage
         shown.done = min(shown.done, shown.total)
-        self._check_cost(shown.usage.cost)
         self._on_progress(shown)
-
-    def _check_cost(self, cost: float | None) -> None:
-        """End where all workers together have spent what the run may."""
-        most = self._job.options.max_cost
-        if most is None:
-            return
-        if cost is None:
-            self._end(
-                "the greatest cost cannot be kept, because the price of this model is not known"
-            )
-        elif cost >= most:
-            self._end(f"the greatest cost of ${most:g} is reached")
 
 
 async def _is_ready(member: Member) -> None:
