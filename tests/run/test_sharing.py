@@ -139,6 +139,16 @@ def test_a_pace_that_one_has_measured_is_all_others_too_and_grows_by_what_all_ar
     assert key.tell("a", pace=pace, learnt=learnt).pace.rate == pytest.approx(50 * 1.01 * 1.02)
 
 
+def test_of_two_paces_that_were_measured_at_the_same_time_the_lower_one_counts():
+    key = Key()
+    key.tell("a")
+    key.tell("b")
+    key.tell("a", pace=Pace(46.0, 48.0), has_learnt=True)
+    assert key.tell("b", pace=Pace(69.0, 73.0), has_learnt=True).pace.rate == 46.0
+    learnt = key.tell("a").learnt
+    assert key.tell("b", pace=Pace(69.0, 73.0), has_learnt=True, learnt=learnt).pace.rate == 69.0
+
+
 VALUES = {
     "no JSON": b"\xff\x00",
     "no object": b"[]",

@@ -250,6 +250,10 @@ def _learn(key: _Key, report: Report) -> None:
     """Take over a pace that was measured, or what it has grown by."""
     told = report.pace
     if report.has_learnt:
+        before = key.pace
+        if report.learnt != key.learnt and told.measured and before.measured:
+            # Both were measured at the same time: too high a pace costs more than too low a one.
+            told = min(told, before, key=lambda pace: pace.rate or math.inf)
         key.pace, key.learnt = told, key.learnt + 1
     elif report.learnt == key.learnt and key.pace.rate is not None:
         rate = key.pace.rate * report.growth
