@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy import stats as scipy_stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
@@ -202,9 +203,9 @@ def test_wilsons_interval_is_that_of_statsmodels(hits: int, n: int):
     assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_clustered_standard_error_is_that_of_statsmodels():
+def test_the_standard_error_of_clusters_of_one_size_is_that_of_statsmodels():
     generator = np.random.default_rng(7)
-    groups = generator.integers(0, 12, 60)
+    groups = generator.permutation(np.repeat(np.arange(12), 5))
     values = generator.normal(size=60) + 0.5 * groups
     fitted = OLS(values, np.ones(60)).fit(
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
@@ -213,3 +214,57 @@ def test_the_clustered_standard_error_is_that_of_statsmodels():
     found = clustered_mean(values.tolist(), groups=groups.tolist())
     expected = float(fitted.bse[0]) * math.sqrt(count / (count - 1))
     assert found.standard_error == pytest.approx(expected, abs=1e-9)
+    assert found.freedom == 11
+
+
+@pytest.mark.parametrize("together", [0.0, 0.5, 3.0])
+def test_clusters_of_unequal_sizes_have_the_variance_and_freedom_of_bell_and_mccaffrey(
+    together: float,
+):
+    generator = np.random.default_rng(8)
+    sizes = np.array([1, 2, 2, 5, 9, 30])
+    groups = np.repeat(np.arange(6), sizes)
+    n = int(sizes.sum())
+    values = generator.normal(size=n) + together * generator.normal(size=6)[groups]
+    # CR2 by its matrices: residuals of each cluster times (I - H) to the power of -1/2.
+    design, hat = np.ones((n, 1)), np.full((n, n), 1 / n)
+    residual, variance, columns = values - values.mean(), 0.0, []
+    for group in range(6):
+        rows = np.flatnonzero(groups == group)
+        inner = np.eye(len(rows)) - hat[np.ix_(rows, rows)]
+        at, vectors = np.linalg.eigh(inner)
+        root = vectors @ np.diag(at**-0.5) @ vectors.T
+        weight = root.T @ design[rows, 0] / n
+        variance += float(weight @ residual[rows]) ** 2
+        columns.append((np.eye(n) - hat)[rows].T @ weight)
+    # The correlation within clusters, by mean squares.
+    means = np.array([values[groups == group].mean() for group in range(6)])
+    between = (sizes * (means - values.mean()) ** 2).sum() / 5
+    within = ((values - means[groups]) ** 2).sum() / (n - 6)
+    size = (n - (sizes**2).sum() / n) / 5
+    correlation = max(0.0, (between - within) / (between + (size - 1) * within))
+    covariance = (1 - correlation) * np.eye(n) + correlation * (groups[:, None] == groups)
+    gram = np.array(columns) @ covariance @ np.array(columns).T
+    freedom = np.trace(gram) ** 2 / (gram**2).sum()
+
+    found = clustered_mean(values.tolist(), groups=groups.tolist())
+    assert found.standard_error == pytest.approx(math.sqrt(variance), abs=1e-12)
+    assert found.freedom == pytest.approx(freedom, abs=1e-9)
+    half = scipy_stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    assert (found.mean.high - found.mean.low) / 2 == pytest.approx(half, abs=1e-9)
+
+
+@pytest.mark.parametrize("clusters", [6, 12, 25])
+def test_one_cluster_that_is_much_larger_than_the_others_is_known_to_say_little(clusters: int):
+    # Questions with 4 to 10 answers each, and some with more than a hundred.
+    generator = np.random.default_rng(clusters)
+    held, rounds, mean = 0, 1000, 0.45
+    for _ in range(rounds):
+        large = generator.random(clusters) < 0.03
+        sizes = np.where(large, 110, generator.integers(4, 11, clusters))
+        share = generator.beta(mean * 3, (1 - mean) * 3, clusters)
+        values = generator.random(sizes.sum()) < np.repeat(share, sizes)
+        groups = np.repeat(np.arange(clusters), sizes).tolist()
+        found = clustered_share(values.tolist(), groups=groups)
+        held += found.low <= mean <= found.high
+    assert held / rounds >= 0.92

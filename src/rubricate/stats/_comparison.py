@@ -145,8 +145,8 @@ def compare_paired(
     mean = clustered_mean(values, groups=kept, confidence=confidence)
     error = mean.standard_error
     not_worse = None
-    if margin is not None and error is not None and mean.mean.value is not None:
-        lower = mean.mean.value - t_quantile(confidence, mean.clusters - 1) * error
+    if margin is not None and error is not None and mean.freedom and mean.mean.value is not None:
+        lower = mean.mean.value - t_quantile(confidence, mean.freedom) * error
         not_worse = lower > -margin
     binary = len(first) > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return PairedComparison(

@@ -27,6 +27,7 @@ from rubricate.stats._resampling import (
 __all__ = [
     "MeanEstimate",
     "bootstrapped_mean",
+    "clustered_correlation",
     "clustered_mean",
     "clustered_share",
     "clustered_variance",
@@ -77,12 +78,14 @@ class MeanEstimate:
         mean: with its t interval.
         standard_error: None with fewer than two clusters. Where it is 0, since all clusters have
             the same mean, there is no interval: that says nothing about other items.
+        freedom: degrees of freedom of the t interval; None with fewer than two clusters.
     """
 
     n: int
     clusters: int
     mean: Estimate
     standard_error: float | None
+    freedom: float | None = None
 
 
 def clustered_mean(
@@ -90,9 +93,11 @@ def clustered_mean(
 ) -> MeanEstimate:
     """The mean, with a standard error that knows which values belong together.
 
-    The variance is `G / (G - 1) * sum_g(sum_(i in g)(x_i - mean)) ** 2 / n ** 2` (Liang and Zeger
-    1986, with the usual factor for few clusters; Miller 2024, "Adding Error Bars to Evals"), and
-    the interval that of t with G - 1 degrees of freedom. Without groups it is the textbook's
+    The variance is `sum_g(e_g ** 2 / (1 - n_g / n)) / n ** 2`, where `e_g` is the sum of
+    `x_i - mean` over a cluster of size `n_g` (Liang and Zeger 1986, corrected for few clusters by
+    Bell and McCaffrey 2002). The interval is that of t with their degrees of freedom, for the
+    correlation within clusters that the values have (Imbens and Kolesar 2016). With clusters of one
+    size these are the usual factor G / (G - 1) and G - 1. Without groups it is the textbook's
     `s / sqrt(n)`.
 
     Args:
@@ -114,17 +119,19 @@ def clustered_mean(
     if count < 2:
         only = Estimate(mean, undefined="no interval: it needs two clusters or more")
         return MeanEstimate(len(every), count, only, None)
-    error = math.sqrt(clustered_variance(every, clusters))
+    variance, freedom = clustered_variance(every, clusters)
+    error = math.sqrt(variance)
     if error <= ROUNDING * float(np.abs(every).max()):
         error = 0.0
-    return MeanEstimate(len(every), count, t_interval(mean, error, count, confidence), error)
+    interval = t_interval(mean, error, freedom, confidence)
+    return MeanEstimate(len(every), count, interval, error, freedom)
 
 
-def t_interval(value: float, error: float, clusters: int, confidence: float) -> Estimate:
+def t_interval(value: float, error: float, freedom: float, confidence: float) -> Estimate:
     """The interval of t; none for a standard error of 0, which says nothing about other items."""
     if error == 0:
         return Estimate(value, undefined=NO_SPREAD)
-    half = t_quantile((1 + confidence) / 2, clusters - 1) * error
+    half = t_quantile((1 + confidence) / 2, freedom) * error
     return Estimate(value, value - half, value + half)
 
 
@@ -235,9 +242,9 @@ def share_interval(parts: Floats, wholes: Floats, confidence: float) -> Estimate
     share = float(parts.sum()) / n
     if count < 2:
         return Estimate(share, undefined="no interval: it needs two clusters or more")
-    variance = count / (count - 1) * float(((parts - share * wholes) ** 2).sum()) / n**2
+    variance, freedom = _of_clusters(parts, parts, wholes)
     effective = float(count) if variance == 0 else min(n, share * (1 - share) / variance)
-    return score_interval(share, effective, t_quantile((1 + confidence) / 2, count - 1))
+    return score_interval(share, effective, t_quantile((1 + confidence) / 2, freedom))
 
 
 def score_interval(share: float, effective: float, z: float) -> Estimate:
@@ -250,12 +257,70 @@ def score_interval(share: float, effective: float, z: float) -> Estimate:
     return Estimate(share, low, high)
 
 
-def clustered_variance(values: Floats, clusters: Integers) -> float:
-    """The variance of the mean of `values` by clusters (at least two of them)."""
+def clustered_variance(values: Floats, clusters: Integers) -> tuple[float, float]:
+    """The variance of the mean of `values` by clusters (at least two of them), and its degrees of
+    freedom; see `clustered_mean`."""
+    return _of_clusters(*_totals(values, clusters))
+
+
+def clustered_correlation(values: Floats, clusters: Integers) -> float:
+    """How values of one cluster hang together: the intraclass correlation by analysis of variance
+    (Donner 1986), from 0 to 1; 0 where there is nothing to tell by."""
+    sums, squares, sizes = _totals(values, clusters)
+    return _correlation(sums, squares, sizes)
+
+
+def _totals(values: Floats, clusters: Integers) -> tuple[Floats, Floats, Floats]:
+    """Each cluster's sum, sum of squares (of what values are apart from their mean) and size."""
     _, index = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(index, weights=values - values.mean())
-    count = len(sums)
-    return count / (count - 1) * float((sums**2).sum()) / len(values) ** 2
+    apart = values - values.mean()
+    sizes = np.bincount(index).astype(np.float64)
+    sums, squares = (np.bincount(index, weights=one) for one in (apart, apart**2))
+    return sums.astype(np.float64), squares.astype(np.float64), sizes
+
+
+def _of_clusters(sums: Floats, squares: Floats, sizes: Floats) -> tuple[float, float]:
+    """`clustered_variance` from each cluster's sum, sum of squares and size."""
+    count, n = len(sizes), float(sizes.sum())
+    residuals = sums - float(sums.sum()) / n * sizes
+    if (sizes == sizes[0]).all():
+        return count / (count - 1) * float((residuals**2).sum()) / n**2, count - 1.0
+    share = sizes / n
+    factor = 1 / (1 - share)
+    variance = float((residuals**2 * factor).sum()) / n**2
+    correlation = _correlation(sums, squares, sizes)
+    return variance, _freedom(share, factor, (1 - correlation) * sizes + correlation * sizes**2)
+
+
+def _correlation(sums: Floats, squares: Floats, sizes: Floats) -> float:
+    """`clustered_correlation` from each cluster's sum, sum of squares and size."""
+    count, n = len(sizes), float(sizes.sum())
+    if count < 2 or count == n:
+        return 0.0
+    residuals = sums - float(sums.sum()) / n * sizes
+    between = float((residuals**2 / sizes).sum()) / (count - 1)
+    within = float((squares - sums**2 / sizes).sum()) / (n - count)
+    size = (n - float((sizes**2).sum()) / n) / (count - 1)
+    total = between + (size - 1) * within
+    return min(1.0, max(0.0, (between - within) / total)) if total > 0 else 0.0
+
+
+def _freedom(share: Floats, factor: Floats, variances: Floats) -> float:
+    """Satterthwaite's degrees of freedom of `sum(residuals ** 2 * factor)`.
+
+    A residual is `sums[g] - share[g] * sum(sums)`, and the sums have these variances. With C for
+    the residuals' covariance, scaled by the factors' roots, it is `trace(C) ** 2 / sum(C ** 2)`;
+    the sums over all pairs of clusters are products of sums over one.
+    """
+    whole = float(variances.sum())
+    alone = share**2 * whole - 2 * share * variances
+    trace = float((factor * (variances + alone)).sum())
+    a = float((factor * share**2).sum())
+    b = float((factor * variances**2).sum())
+    c = float((factor * share * variances).sum())
+    pairs = 2 * a * b + whole**2 * a**2 + 2 * c**2 - 4 * whole * a * c
+    pairs += float((factor**2 * variances * (variances + 2 * alone)).sum())
+    return min(len(share) - 1.0, max(1.0, trace**2 / pairs))
 
 
 def t_quantile(probability: float, freedom: float) -> float:

@@ -145,13 +145,13 @@ def _prediction_powered(
         tuning = min(1.0, max(0.0, covariance / ((1 + n / many) * variance)))
     if tuning == 0:
         return _mean(labels, labelled_clusters, confidence, binary), tuning, float(n)
-    error = clustered_variance(labels - tuning * labelled, labelled_clusters)
-    error += tuning**2 * clustered_variance(unlabelled, unlabelled_clusters)
+    error, freedom = clustered_variance(labels - tuning * labelled, labelled_clusters)
+    error += tuning**2 * clustered_variance(unlabelled, unlabelled_clusters)[0]
     value = float((labels - tuning * labelled).mean()) + tuning * float(unlabelled.mean())
-    alone = clustered_variance(labels, labelled_clusters)
+    alone, _ = clustered_variance(labels, labelled_clusters)
     effective = n * alone / error if error > 0 else None
     if binary:
-        z = t_quantile((1 + confidence) / 2, count - 1)
+        z = t_quantile((1 + confidence) / 2, freedom)
         share = min(1.0, max(0.0, value))
         # As good as so many independent labels: no fewer than there are clusters of them.
         as_good = max(count, share * (1 - share) / error) if error > 0 else count
@@ -159,7 +159,7 @@ def _prediction_powered(
     spread = math.sqrt(error)
     if spread <= ROUNDING * float(np.abs(np.concatenate([every, labels])).max()):
         spread, effective = 0.0, None
-    return t_interval(value, spread, count, confidence), tuning, effective
+    return t_interval(value, spread, freedom, confidence), tuning, effective
 
 
 def _rogan_gladen(

@@ -13,6 +13,7 @@ from scipy import special
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, number_of, same_length
 from rubricate.stats._intervals import (
+    clustered_correlation,
     clustered_share,
     clustered_variance,
     t_quantile,
@@ -110,7 +111,7 @@ def choose_threshold(
     if n < least:
         why = f"it takes {least} labelled verdicts at least, there are {n}"
         return ThresholdChoice(promise, risk, n, None, 0, why)
-    correlation = _correlation(wrong, of)
+    correlation = clustered_correlation(wrong, of)
     chosen: float | None = None
     tried = 0
     for threshold in _sequence(level, promise, risk):
@@ -179,22 +180,6 @@ def _first(passing: NDArray[np.bool_]) -> int:
     return int(indices[0]) if len(indices) else len(passing) - 1
 
 
-def _correlation(wrong: Floats, clusters: Integers) -> float:
-    """How far disagreements of one cluster hang together: the intraclass correlation by analysis
-    of variance (Donner 1986), 0 where it is negative or there is nothing to tell by."""
-    _, index = np.unique(clusters, return_inverse=True)
-    sizes = np.bincount(index)
-    n, count = len(wrong), len(sizes)
-    if count < 2 or count == n:
-        return 0.0
-    means = np.bincount(index, weights=wrong) / sizes
-    between = float((sizes * (means - wrong.mean()) ** 2).sum()) / (count - 1)
-    within = float(((wrong - means[index]) ** 2).sum()) / (n - count)
-    size = (n - float((sizes**2).sum()) / n) / (count - 1)
-    total = between + (size - 1) * within
-    return max(0.0, (between - within) / total) if total > 0 else 0.0
-
-
 def _p_value(wrong: Floats, clusters: Integers, correlation: float, promise: float) -> float:
     """Of "the share that agrees is `promise` or less"."""
     n, share = len(wrong), float(wrong.mean())
@@ -204,10 +189,10 @@ def _p_value(wrong: Floats, clusters: Integers, correlation: float, promise: flo
         if count < 2:
             return 1.0
         effect = 1 + (float((sizes**2).sum()) / n - 1) * correlation
+        variance, freedom = clustered_variance(wrong, clusters)
         if 0 < share < 1:
-            own = clustered_variance(wrong, clusters) / (share * (1 - share) / n)
-            effect = max(effect, own)
-        ratio = t_quantile(0.975, n - 1) / t_quantile(0.975, count - 1)
+            effect = max(effect, variance / (share * (1 - share) / n))
+        ratio = t_quantile(0.975, n - 1) / t_quantile(0.975, freedom)
         effective = n / max(1.0, effect) * ratio**2
     errors = share * effective
     # The binomial's lower tail for sizes that need not be whole: a regularised beta function.
