@@ -364,8 +364,8 @@ def _map_helps(population: Population, drawn: Integers) -> bool | None:
     if len(set(population.human[fitted_on])) < 2:
         return None
     fitted = PlattMap.fit(met[fitted_on].tolist(), (population.human[fitted_on] == 1).tolist())
-    each, where = np.unique(met, return_inverse=True)
-    mapped = np.array([fitted(float(one)) for one in each])[where]
+    logit = np.log(np.clip(met, 1e-6, 1 - 1e-6) / np.clip(1 - met, 1e-6, 1 - 1e-6))
+    mapped = 1 / (1 + np.exp(-(fitted.slope * logit + fitted.intercept)))
 
     def brier(probabilities: Floats, places: Integers | slice) -> float:
         return float(((probabilities[places] - population.human[places]) ** 2).mean())
@@ -406,7 +406,7 @@ def main() -> None:
     options.add_argument("--every", action="store_true", help="a row for every population, too")
     given = options.parse_args()
     warnings.simplefilter("ignore")
-    found: dict[tuple[str, str, int], dict[str, Tally]] = defaultdict(dict)
+    found: Found = defaultdict(dict)
     wanted = frozenset(filter(None, given.sets.split(",")))
     for population in read_populations(given.data, wanted):
         size, clusters = len(population.human), len(population.members)
@@ -417,6 +417,19 @@ def main() -> None:
                     continue
                 for name, tally in check(population, design, labels, given.splits).items():
                     found[name, design.name, labels][population.name] = tally
+                    if given.every:
+                        print(
+                            _told((name, design.name, labels), population.name, tally), flush=True
+                        )
+    print_tables(found)
+
+
+Found = dict[tuple[str, str, int], dict[str, Tally]]
+"""By promise, design and number of labels: each population's tally."""
+
+
+def print_tables(found: Found) -> None:
+    """Print the table, and what is broken."""
     tests = sum(_limit(name) is not None for (name, _, _), of in found.items() for _ in of)
     print("\n| promise | labels drawn | 20 | 50 | 100 |\n|---|---|---:|---:|---:|")
     for name in dict.fromkeys(key[0] for key in found):
@@ -424,17 +437,16 @@ def main() -> None:
             cells = [_cell(found.get((name, design.name, labels), {})) for labels in LABELS]
             print(f"| {name} | {design.name} | {' | '.join(cells)} |")
     print()
-    for (name, design_name, labels), of in found.items():
-        for population_name, tally in of.items():
-            broken = is_broken(name, tally, tests)
-            if tally.made and (broken or given.every):
-                share = 100 * tally.kept / tally.made
-                told_as = "BROKEN" if broken else "kept"
-                print(
-                    f"{told_as}: {name}, {design_name}, {labels} labels, {population_name}: "
-                    f"{share:.1f} % of {tally.made}"
-                )
+    for key, of in found.items():
+        for population, tally in of.items():
+            if is_broken(key[0], tally, tests):
+                print(f"BROKEN: {_told(key, population, tally)}")
     print(f"{tests} checks")
+
+
+def _told(key: tuple[str, str, int], population: str, tally: Tally) -> str:
+    name, design, labels = key
+    return f"{name}; {design}; {labels} labels; {population}: {tally.kept} of {tally.made} kept"
 
 
 def _cell(of: Mapping[str, Tally]) -> str:

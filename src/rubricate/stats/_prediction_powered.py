@@ -118,8 +118,7 @@ def corrected_mean(
 
 def _mean(values: Floats, clusters: Integers, confidence: float, binary: bool) -> Estimate:
     if binary:
-        outcomes = [value == 1 for value in values]
-        return clustered_share(outcomes, groups=clusters.tolist(), confidence=confidence)
+        return clustered_share(values.tolist(), groups=clusters.tolist(), confidence=confidence)
     return clustered_mean(values.tolist(), groups=clusters.tolist(), confidence=confidence).mean
 
 
