@@ -113,7 +113,8 @@ def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Populatio
     for path in sorted(folder.glob("*.jsonl")):
         if wanted and path.stem not in wanted:
             continue
-        pairs = [pair for line in path.open(encoding="utf-8") for pair in _pairs(json.loads(line))]
+        with path.open(encoding="utf-8") as lines:
+            pairs = [pair for line in lines for pair in _pairs(json.loads(line))]
         if not pairs:
             continue
         human = np.array([float(pair["met"]) for pair in pairs])
