@@ -13,24 +13,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
-from rubricate.judge import Judge
 from rubricate.rubric import Failure, Usage, Verdict
-from rubricate.run._calls import NOT_RUN, Asked, Calibrate, Call, JudgedItem, Stages
+from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, verdict_from_record
-from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Sender
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet
-from rubricate.run.workers._worker import Job, Report, State, WorkerDied, job_of
+from rubricate.run.workers._worker import Job, Report, State, WorkerDied
 
 if TYPE_CHECKING:
     from rubricate.run.workers._ray import Crew, Member
 
-__all__ = ["Driving", "executing"]
+__all__ = ["Driving", "driving"]
 
 logger = logging.getLogger(__name__)
 LANES = 2
@@ -501,20 +499,10 @@ def _out_of_time(seconds: float) -> str:
     return f"the greatest time of {seconds:g} s is reached"
 
 
-def executing(
-    judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
-) -> Callable[..., Execution]:
-    """What makes a run's execution: in this process, or by workers if it is told so.
+def driving(job: Job) -> Callable[..., Execution]:
+    """What makes the execution of a run by workers, of what any execution is made of."""
 
-    Raises:
-        InputError: workers cannot reach what the run keeps.
-        MissingExtraError: what runs workers is not installed.
-    """
-    if options.workers is None:
-        return Execution
-    job = job_of(judge, options, storage, calibrate)
-
-    def driving(
+    def make(
         plan: Plan,
         stages: Stages,
         answers: Answers,
@@ -526,4 +514,4 @@ def executing(
     ) -> Execution:
         return Driving(job, plan, stages, answers, sender, progress, listeners, stop)
 
-    return driving
+    return make

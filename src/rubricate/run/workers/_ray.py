@@ -32,9 +32,6 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_SCHEDULER_EVENTS": "0",
-    "RAY_TQDM": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-    "RAY_IGNORE_VERSION_MISMATCH": "0",
 }
 """What keeps Ray from phoning home and from printing."""
 

@@ -1,0 +1,33 @@
+"""Whether a run judges in its own process or by workers, of whom nothing is loaded then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rubricate.run._executor import Execution
+
+if TYPE_CHECKING:
+    from rubricate.judge import Judge
+    from rubricate.run._calls import Calibrate
+    from rubricate.run._options import RunOptions
+    from rubricate.run.results import OpenStorage
+
+__all__ = ["executing"]
+
+
+def executing(
+    judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
+) -> Callable[..., Execution]:
+    """What makes a run's execution.
+
+    Raises:
+        InputError: workers cannot reach what the run keeps.
+        MissingExtraError: what runs workers is not installed.
+    """
+    if options.workers is None:
+        return Execution
+    from rubricate.run.workers._driving import driving
+    from rubricate.run.workers._worker import job_of
+
+    return driving(job_of(judge, options, storage, calibrate))
