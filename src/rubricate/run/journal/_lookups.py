@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._server import Server
 
-__all__ = ["Keys", "Lookups", "as_bytes", "fetched", "rows_of"]
+__all__ = ["Lookups", "as_bytes", "fetched", "rows_of"]
 
 AT_ONCE = 500
 """Keys that are looked up together."""
@@ -22,35 +23,8 @@ PAGES, BEFORE = 64, 24
 record was: a batch is written in the order of its keys, not in that of the items."""
 BLOCKS = 4
 """Times that many pages that are held."""
-_BITS = 25
-_MASK = (1 << _BITS) - 1
 _STATUS = 24
 """Bytes of a record in which its status is."""
-_PREFIX = 16
-"""Bytes of a key that tell it from others well enough."""
-
-
-class Keys:
-    """A set of keys that may say of one that it is there though it is not (a Bloom filter).
-
-    4 MiB: of a million keys, 4 in a thousand others seem to be there; of ten millions, every fifth.
-    """
-
-    def __init__(self) -> None:
-        self._bits = bytearray(1 << (_BITS - 3))
-
-    def add(self, key: bytes) -> None:
-        """Put a key in."""
-        number, bits = hash(key[:_PREFIX]), self._bits
-        one, two = number & _MASK, number >> _BITS & _MASK
-        bits[one >> 3] |= 1 << (one & 7)
-        bits[two >> 3] |= 1 << (two & 7)
-
-    def may_have(self, key: bytes) -> bool:
-        """Whether a key may be there."""
-        number, bits = hash(key[:_PREFIX]), self._bits
-        one, two = number & _MASK, number >> _BITS & _MASK
-        return bool(bits[one >> 3] >> (one & 7) & 1 and bits[two >> 3] >> (two & 7) & 1)
 
 
 class Lookups:

@@ -23,7 +23,8 @@ import orjson
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._exchanges import Transcript
-from rubricate.run.journal._lookups import Keys, Lookups, as_bytes, fetched, rows_of
+from rubricate.run.journal._keys import Keys
+from rubricate.run.journal._lookups import Lookups, as_bytes, fetched, rows_of
 from rubricate.run.journal._places import Access, Database
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row

@@ -28,6 +28,7 @@ import orjson
 
 from rubricate.errors import JournalError
 from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
@@ -46,8 +47,6 @@ _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
 _ROWS = 100
 """Rows that one statement writes: each statement waits for the interpreter's lock again."""
-_PLACES = 1 << 24
-"""Bits of the filter of keys: 2 MiB."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -124,7 +123,7 @@ class SQLiteJournal:
         try:
             self.has_a_past = self._set_up() or self._has_others
             # Where all records are of this process: the hashes of their keys.
-            self._keys = None if self.has_a_past else bytearray(_PLACES >> 3)
+            self._keys = None if self.has_a_past else Keys()
         except TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
@@ -193,7 +192,10 @@ class SQLiteJournal:
             for key in keys:
                 if key in batch:
                     records[key] = orjson.loads(to_json(batch[key]))
-        wanted = [key for key in keys if key not in records and self._may_have(key)]
+        there = self._keys
+        wanted = [
+            key for key in keys if key not in records and (there is None or there.may_have(key))
+        ]
         if wanted:
             self._settle()
         for start in range(0, len(wanted), AT_ONCE):
@@ -209,13 +211,6 @@ class SQLiteJournal:
                 else:
                     self.damaged += 1
         return records
-
-    def _may_have(self, key: str) -> bool:
-        """Whether a key may be in the file; mostly a new run need not look."""
-        if self._keys is None:
-            return True
-        place = hash(key) & (_PLACES - 1)
-        return bool(self._keys[place >> 3] & 1 << (place & 7))
 
     def put(
         self,
@@ -235,8 +230,7 @@ class SQLiteJournal:
         waiting = self._waiting
         waiting.records[key] = record
         if self._keys is not None:
-            place = hash(key) & (_PLACES - 1)
-            self._keys[place >> 3] |= 1 << (place & 7)
+            self._keys.add(key)
         if exchanges:
             if self._is_cache or key not in waiting.exchanges:
                 waiting.exchanges[key] = [exchanges]

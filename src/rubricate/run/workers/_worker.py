@@ -25,7 +25,7 @@ from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run.journal import Answers, Database, Place, journal_at
+from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
 from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
@@ -171,7 +171,9 @@ class Worker:
                     account=self._account(stack),
                 )
             )
-            journal = stack.enter_context(closing(journal_at(job.journal, "worker")))
+            journal = stack.enter_context(
+                closing(open_journal(job.journal, access="worker", patience=job.options.max_outage))
+            )
             cache = None
             if not isinstance(job.cache, Path) or job.cache.is_file():  # else on another machine
                 cache = None if job.cache is None else journal_at(job.cache, "cache")
