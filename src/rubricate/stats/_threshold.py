@@ -189,10 +189,10 @@ def _p_value(wrong: Floats, clusters: Integers, correlation: float, promise: flo
         if count < 2:
             return 1.0
         effect = 1 + (float((sizes**2).sum()) / n - 1) * correlation
-        variance, freedom = clustered_variance(wrong, clusters)
         if 0 < share < 1:
+            variance, _ = clustered_variance(wrong, clusters)
             effect = max(effect, variance / (share * (1 - share) / n))
-        ratio = t_quantile(0.975, n - 1) / t_quantile(0.975, freedom)
+        ratio = t_quantile(0.975, n - 1) / t_quantile(0.975, count - 1)
         effective = n / max(1.0, effect) * ratio**2
     errors = share * effective
     # The binomial's lower tail for sizes that need not be whole: a regularised beta function.
