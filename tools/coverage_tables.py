@@ -1,4 +1,4 @@
-"""Print the coverage tables of docs/trust.md: how often intervals hold the truth, by simulation.
+"""Print the coverage tables of docs/statistics.md: how often simulated intervals hold the truth.
 
     python tools/coverage_tables.py [--sets 2000] [--only shares,kappas,together]
 

@@ -1,4 +1,4 @@
-"""The reference is whole: every public name, every command, every page."""
+"""The reference is whole: every public name, every command, every page; and it is short."""
 
 from __future__ import annotations
 
@@ -38,7 +38,12 @@ def _pages(part: Any) -> list[str]:
 
 
 SITE = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+MADE = re.compile(r"<!-- the table of .*?<!-- end of the table -->", re.DOTALL)
+"""What a tool has written into a page."""
 SECTIONS = {name: _pages(pages) for section in SITE["nav"] for name, pages in section.items()}
+
+PROSE = [page for name in ("How-to", "Explanation") for page in SECTIONS[name]]
 
 
 def test_the_page_of_commands_is_the_tools_own() -> None:
@@ -80,3 +85,19 @@ def test_a_name_of_the_reference_says_what_it_takes(name: str) -> None:
 def test_the_glossary_has_at_most_30_terms() -> None:
     rows = re.findall(r"^\| (?!word \|)[^|-]", (DOCS / "glossary.md").read_text("utf-8"), re.M)
     assert 10 < len(rows) <= 30
+
+
+def test_how_to_and_explanation_have_at_most_15_000_words() -> None:
+    words = {page: _words(DOCS / page) for page in PROSE}
+    assert sum(words.values()) <= 15_000, words
+
+
+@pytest.mark.parametrize("page", PROSE)
+def test_a_page_ends_with_where_to_go_next(page: str) -> None:
+    last = (DOCS / page).read_text("utf-8").strip().splitlines()[-1]
+    assert last.startswith("Next: [")
+
+
+def _words(page: Path) -> int:
+    """How many words are to be read: without code, and without tables that a tool has written."""
+    return len(MADE.sub("", FENCE.sub("", page.read_text("utf-8"))).split())

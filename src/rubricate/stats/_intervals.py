@@ -208,8 +208,8 @@ def clustered_share(
 
     Wilson's score interval (1927) for the effective number of outcomes, which is what the clustered
     variance (see `clustered_mean`) would need without clusters, with the quantile of t (Korn and
-    Graubard 1998; Dean and Pavlou 2015). By simulation (`docs/trust.md`) it holds the truth more
-    nearly as often as it says than t, and than the bootstrap. Without groups it is
+    Graubard 1998; Dean and Pavlou 2015). By simulation (`docs/statistics.md`) it holds the truth
+    more nearly as often as it says than t, and than the bootstrap. Without groups it is
     `wilson_interval`.
 
     Args:

@@ -72,9 +72,9 @@ def corrected_mean(
     labelled judge)`, `tuning = cov(label, judge) / ((1 + n / N) * var(judge))` kept within [0, 1],
     with a t interval over the labelled clusters. Where all numbers are 0 or 1, the mean is kept
     within these, and the intervals are those of `clustered_share`, from the same variance: by
-    simulation (`docs/trust.md`) those of t hold a share near 0 or 1 too seldom. For binary numbers
-    also the estimator of Rogan and Gladen (1978) with the interval of Lang and Reiczigel (2014),
-    which takes items as independent and, since the labelled ones are among those judged, is
+    simulation (`docs/statistics.md`) those of t hold a share near 0 or 1 too seldom. For binary
+    numbers also the estimator of Rogan and Gladen (1978) with the interval of Lang and Reiczigel
+    (2014), which takes items as independent and, since the labelled ones are among those judged, is
     somewhat wide.
 
     The labelled items must be a random sample of all (see `next_to_label`): labels of the hard
