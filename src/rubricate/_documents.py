@@ -70,6 +70,19 @@ def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
             raise InputError(f"unknown key '{key}': did you mean '{right}'?")
 
 
+def _refuse_cut_text(data: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise `InputError` for the rest of a text that YAML has cut at a comma.
+
+    `{requirement: Clear, short and true}` has the key `short and true`, without a value.
+    """
+    for key, value in data.items():
+        if value is None and " " in key and key not in known:
+            raise InputError(
+                f"unknown key '{key}' without a value: if it is part of a text, put the whole text "
+                "in quotes, because in {...} a comma ends it"
+            )
+
+
 class Document(BaseModel):
     """Base of what people write in files: strict about misspelt keys, keeping the rest.
 
@@ -85,6 +98,7 @@ class Document(BaseModel):
     def _refuse_near_misses(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
             check_keys(data, cls.model_fields)
+            _refuse_cut_text(data, cls.model_fields)
         return data
 
     if not TYPE_CHECKING:  # what pydantic makes of the fields is known to type checkers
@@ -246,7 +260,7 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
-            f"Failed to parse YAML: {error.problem}",
+            f"Failed to parse YAML: {error.problem} (a text with , : ? or # may need quotes)",
             file=file,
             line=None if mark is None else mark.line + 1,
             column=None if mark is None else mark.column + 1,

@@ -216,6 +216,11 @@ WRONG_CRITERIA = {
         "",
         "unknown key 'wieght': did you mean 'weight'?",
     ),
+    "text cut at a comma": (
+        {"requirement": "Is good", "clear and short": None},
+        "",
+        "unknown key 'clear and short' without a value: if it is part of a text, put the whole",
+    ),
     "unknown kind": ({**B, "kind": "binari"}, ".kind", "unknown kind 'binari'"),
     "kind is a list": ({**B, "kind": ["binary"]}, ".kind", "binary"),
     "no object": ("Says B", "", "expected an object"),

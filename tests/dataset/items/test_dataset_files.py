@@ -503,12 +503,21 @@ def test_broken_json_is_a_value_error_with_line_and_column(tmp_path: Path) -> No
     assert str(caught.value).startswith(f"{path}:")
 
 
+def test_a_table_is_told_from_a_dataset_file(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("id,submission\na,text\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a table is not a dataset file") as caught:
+        RubricDataset.from_file(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
 def test_broken_yaml_is_a_value_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "data.yaml"
     path.write_text("prompt: p\nrubric: [\n", encoding="utf-8")
     with pytest.raises(ValueError, match="Failed to parse YAML: ") as caught:
         RubricDataset.from_file(path)
     assert str(caught.value).startswith(f"{path}:3:1: ")
+    assert "may need quotes" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 LINES_SUFFIX = ".jsonl"
+TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")
 
 
@@ -77,6 +78,12 @@ def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
         InputError: the file cannot be read or is not a dataset; with the line or the path inside.
     """
     path = user_path(path)
+    if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
+        raise InputError(
+            "a table is not a dataset file (.json, .yaml or .jsonl): read it with csv_dataset or "
+            "parquet_dataset, and RubricDataset.from_samples",
+            file=path,
+        )
     text = read_text(path)
     if path.suffix.lower() in YAML_SUFFIXES:
         return arguments_from(parse_yaml(text), rubric)
