@@ -77,7 +77,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     if repeats:
         return Panel([named_judge(judge, endpoint, asking)], **voting)
     if options.min_votes > 1:
-        raise InputError(f"a quorum of {options.min_votes} votes cannot come of 1")
+        raise InputError(f"min_votes is {options.min_votes}, but there is only one vote")
     refuse_unheard(Voting, options, (), "there is one")
     if (judge is None or judge == "builtin") and isinstance(options, Planning):
         refuse_unheard(Planning, options, _EMBEDDED, "builtin is none")

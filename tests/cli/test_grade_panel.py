@@ -93,7 +93,7 @@ def test_model_options_are_pairs_or_json_and_another_effort_is_another_run(
         (["--model-options", '{"seed": 1'], "model_options: Failed to parse JSON"),
         (["--model-options", "stream=true"], "'stream' is for the judge alone"),
         (["--strategy", "majorty"], "did you mean 'majority'?"),
-        (["--min-votes", "3"], "a quorum of 3 votes cannot come of 2"),
+        (["--min-votes", "3"], "min_votes is 3, but there are only 2 votes"),
         (["--weights", "much"], "neither reliability, nor numbers"),
         (["--length-penalty", "max_cap=10"], "max_cap must be above free_budget, found 10 and"),
         (["--length-penalty", "10"], "'10' is not of the form free_budget=6000"),

@@ -227,7 +227,7 @@ def test_an_abstention_that_turns_into_a_full_score_is_warned_about(make_dataset
     ("given", "message"),
     [
         ({"strategy": "majorty"}, "did you mean 'majority'"),
-        ({"min_votes": 3}, "a quorum of 3 votes cannot come of 2"),
+        ({"min_votes": 3}, "min_votes is 3, but there are only 2 votes"),
         ({"weights": [1]}, "1 weights for 2 judges"),
         ({"weights": {"a": 1, "B": 1}}, "no judge is called 'B'.*did you mean 'b'"),
         ({"weights": {"a": 1}}, "weights: none for b"),
@@ -269,7 +269,7 @@ def test_a_judge_that_stands_twice_is_an_error_and_two_of_one_name_are_told_apar
     ("judge", "given", "message"),
     [
         (None, {"strategy": "any"}, "strategy is for several judges"),
-        ("builtin", {"min_votes": 2}, "a quorum of 2 votes cannot come of 1"),
+        ("builtin", {"min_votes": 2}, "min_votes is 2, but there is only one vote"),
         (Panel(["builtin"]), {"strategy": "any"}, "a Panel has its own"),
         ([], {}, "list of judges is empty"),
     ],

@@ -292,11 +292,11 @@ def _table(report: PairSummary) -> Table:
 def _position_lines(place: PositionFigures) -> Iterator[Paragraph]:
     if place.bias is None or place.bias_low is None or place.bias_high is None:
         return
-    noise = "" if place.bias_low > 0 or place.bias_high < 0 else ", not to be told from none"
+    noise = "" if place.bias_low > 0 or place.bias_high < 0 else ", not significant"
     yield say(
-        f"position bias {_rate(place.bias, place.bias_low, place.bias_high)}{noise}: by the place, "
-        f"{place.first} of {place.n} questions went to what is shown first, and {place.second} to "
-        "what is shown second"
+        f"position bias {_rate(place.bias, place.bias_low, place.bias_high)}{noise}: the order "
+        f"decided {place.first + place.second} of {place.n} questions, {place.first} for what was "
+        f"shown first and {place.second} for what was shown second"
     )
     yield say(
         f"inconsistent {_rate(place.rate, place.low, place.high)}: {place.inconsistent} questions "

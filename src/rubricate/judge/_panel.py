@@ -108,7 +108,7 @@ class Panel(Judge):
         each_votes = replicates * permutations
         votes = len(chosen) * each_votes
         if min_votes > votes:
-            raise InputError(f"a quorum of {min_votes} votes cannot come of {votes}")
+            raise InputError(f"min_votes is {min_votes}, but there are only {votes} votes")
         self.name = " + ".join(names) + (f" x {replicates}" if replicates > 1 else "")
         self.name += f" in {permutations} orders" if permutations > 1 else ""
         self.votes_needed = min_votes

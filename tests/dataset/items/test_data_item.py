@@ -34,6 +34,13 @@ RUBRIC = Rubric(
 )
 
 
+def test_an_argument_that_is_no_field_is_refused() -> None:
+    with pytest.raises(InputError, match="reference: unexpected keyword argument"):
+        DataItem("text", reference="what the judge would not have seen")  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="refernce: unexpected keyword argument"):
+        RubricDataset("task", RUBRIC, refernce="likewise")  # type: ignore[call-arg]
+
+
 def test_the_fields_of_the_page_come_first_and_in_its_order() -> None:
     item = DataItem("text", "Q1", [MET, "dry"], RUBRIC, "reference")
     assert (item.submission, item.description) == ("text", "Q1")

@@ -132,7 +132,7 @@ def test_a_key_that_is_refused_ends_the_run_with_the_servers_words(server: Messa
 class Raising(Model):
     """A model that raises what its client does, and then answers."""
 
-    name = endpoint = "raising"
+    name = "raising"
 
     def __init__(self, *raised: Exception) -> None:
         self._raised = list(raised)
@@ -199,8 +199,9 @@ def test_what_a_model_lacks_is_named_before_anything_is_asked():
         rubricate.grade(dataset(1), Unkeyed())
 
 
-def test_a_model_needs_no_more_than_its_four_parts():
+def test_a_model_needs_no_more_than_its_three_parts():
     model = Raising()
+    assert model.endpoint == "raising"
     assert (model.repeatable, model.opens_connections, model.caches_prefixes) == (False,) * 3
     assert model.gives_probabilities
     assert model.count_tokens is None

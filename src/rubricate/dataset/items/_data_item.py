@@ -40,7 +40,7 @@ def _submission(value: Any, checked: Callable[[Any], str]) -> str:
 
 
 @with_one_line_errors
-@dataclass(config=ConfigDict(strict=True, defer_build=True))
+@dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class DataItem:
     """A single item to be graded, optionally with ground truth.
 

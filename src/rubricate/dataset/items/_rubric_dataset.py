@@ -41,7 +41,7 @@ SHOWN = 10
 
 
 @with_one_line_errors
-@dataclass(config=ConfigDict(strict=True, defer_build=True))
+@dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class RubricDataset:
     """A collection of items tied to a prompt and a rubric.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 from rubricate._frozen import quickly_made
@@ -97,13 +98,14 @@ class Completion:
 class Model:
     """Something that answers prompts.
 
-    A model of your own derives from this class, and has at least `name`, `endpoint`, `fingerprint`
-    and `complete`. What that raises beside `ModelError` (the errors of a client, a timeout) is
+    A model of your own derives from this class, and has at least `name`, `fingerprint` and
+    `complete`. What that raises beside `ModelError` (the errors of a client, a timeout) is
     tried again; an error of the program (`ValueError`, `KeyError`, ...) fails the judgement.
 
     Attributes:
         name: what people call it, such as `openai/gpt-4.1-mini`.
         endpoint: what it shares its limits with: models of one endpoint are limited together.
+            Default: its name.
         account: whose limits at the endpoint these are, such as a hash of the key. Processes that
             share limits (`share_limits`) share those of one endpoint and account; None for no
             limits that processes could share.
@@ -117,13 +119,16 @@ class Model:
     """
 
     name: str
-    endpoint: str
     account: str | None = None
     repeatable: bool = False
     opens_connections: bool = False
     caches_prefixes: bool = False
     gives_probabilities: bool = True
     count_tokens: Callable[[str], int] | None = None
+
+    @cached_property
+    def endpoint(self) -> str:
+        return self.name
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything about the model, as JSON values, that could change an answer."""
