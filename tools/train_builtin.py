@@ -31,10 +31,11 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 from rubricate.judge.builtin import FEATURE_NAMES, Classifier, Inputs, Labelled, Option
 from rubricate.judge.builtin._classifier import Look
 from rubricate.judge.builtin._features import Lexicon, target
-from rubricate.judge.builtin._figures import Array, area, figures, log_losses
+from rubricate.judge.builtin._figures import Array, figures, log_losses
 from rubricate.judge.builtin._fit import goal_of, scale_numbers, sigmoids
 from rubricate.judge.builtin._inputs import SoughtText, question
 from rubricate.judge.builtin._text import analyse
+from rubricate.stats import roc_auc
 
 Mask = NDArray[np.bool_]
 
@@ -366,7 +367,9 @@ def inner_area(table: Table, use: Mask, choice: Choice) -> float:
             logits = ((columns[held] - means) / scales).mean(axis=1)
         else:
             logits = fit(table, rest, choice).logits(table.features[held])
-        areas.append(area(logits, table.targets[held]))
+        found = roc_auc(logits.tolist(), (table.targets[held] >= 0.5).tolist()).value
+        assert found is not None, f"{name}: all of one label"
+        areas.append(found)
     return float(np.mean(areas))
 
 

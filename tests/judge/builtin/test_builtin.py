@@ -28,7 +28,7 @@ from rubricate.judge.builtin import (
     unseen_figures,
 )
 from rubricate.judge.builtin._classifier import level_probabilities
-from rubricate.judge.builtin._figures import area, figures
+from rubricate.judge.builtin._figures import figures
 from rubricate.judge.builtin._fit import _solve, examine
 from rubricate.judge.builtin._text import analyse, spans, stem
 from rubricate.judge.builtin._unseen import figures_left_out
@@ -505,7 +505,7 @@ def test_figures_agree_with_scikit_learn(pairs):
     if len(set(truth)) < 2:
         assert figures(chance, truth)["auc"] is None
         return
-    assert area(chance, truth) == pytest.approx(metrics.roc_auc_score(truth, chance))
+    assert figures(chance, truth)["auc"] == pytest.approx(metrics.roc_auc_score(truth, chance))
     expected = metrics.cohen_kappa_score(truth, chance >= 0.5)
     assert figures(chance, truth)["kappa"] == pytest.approx(expected)
     assert 0.0 <= figures(chance, truth)["ece"] <= 1.0
