@@ -7,6 +7,7 @@ line of theirs is taken for a command, and the comment, where they mention nobod
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -14,7 +15,6 @@ import secrets
 import shlex
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,12 @@ def grade(run_dir: str) -> int:
     for option in ("JUDGE", "FAIL_UNDER", "FAIL_IF_LOWER_BOUND_UNDER"):
         if value := given(option):
             arguments.append(f"--{option.lower().replace('_', '-')}={value}")
-    return rubricate("grade", *arguments, *shlex.split(given("ARGUMENTS")))
+    try:
+        more = shlex.split(given("ARGUMENTS"))
+    except ValueError as error:
+        print(f"Error: arguments: {error}", file=sys.stderr)
+        return 1
+    return rubricate("grade", *arguments, *more)
 
 
 def rubricate(*arguments: str, quiet: bool = False) -> int:
@@ -153,7 +158,7 @@ def comment(text: str) -> None:
             request("POST", f"{place}/{number}/comments", token, {"body": text})
         else:
             request("PATCH", f"{place}/comments/{known}", token, {"body": text})
-    except (urllib.error.URLError, OSError, ValueError, KeyError, TypeError) as error:
+    except (http.client.HTTPException, OSError, ValueError, KeyError, TypeError) as error:
         warn(f"the comment was not written ({error}); the job summary has it")
 
 

@@ -23,12 +23,14 @@ TOKEN = "not-a-token"
 
 
 class GitHub:
-    """Comments of one pull request, kept; `refuses` answers everything with 403."""
+    """Comments of one pull request, kept; `refuses` answers everything with 403, and
+    `breaks_off` ends every answer early."""
 
     def __init__(self) -> None:
         self.comments: list[dict[str, Any]] = []
         self.asked: list[tuple[str, str]] = []
         self.refuses = False
+        self.breaks_off = False
         github = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -38,7 +40,7 @@ class GitHub:
             def answer(self, status: int, data: Any) -> None:
                 text = json.dumps(data).encode()
                 self.send_response(status)
-                self.send_header("Content-Length", str(len(text)))
+                self.send_header("Content-Length", str(len(text) + github.breaks_off))
                 self.end_headers()
                 self.wfile.write(text)
 
@@ -178,6 +180,20 @@ def test_what_cannot_be_graded_fails_without_a_comment_on_an_earlier_run(
     assert done.returncode == 1
     assert "data.json" in done.stderr
     assert github.comments == []
+
+
+def test_arguments_that_cannot_be_split_are_one_line(act: Act, github: GitHub):
+    done = act(arguments="--rubric 'rubric.yaml")
+    assert (done.returncode, done.stderr) == (1, "Error: arguments: No closing quotation\n")
+    assert github.asked == []
+
+
+def test_an_answer_of_github_that_breaks_off_is_a_warning(act: Act, github: GitHub, tmp_path: Path):
+    github.breaks_off = True
+    done = act()
+    assert done.returncode == 0, done.stderr
+    assert "::warning::rubricate: the comment was not written (IncompleteRead" in done.stdout
+    assert (tmp_path / "summary.md").exists()
 
 
 def test_a_token_that_may_not_comment_is_a_warning(act: Act, github: GitHub, tmp_path: Path):
