@@ -105,6 +105,9 @@ def test_comparisons_of_pairs_and_attacks_are_told_as_such(
         "attacks": "redteam",
     }
     assert all(one["score"] is None for one in found.values())
+    (tmp_path / "runs" / "pairs" / "results.jsonl").write_text("")
+    assert listed(rubricate)["pairs"]["state"] == "unreadable"
+    assert "None" not in rubricate("runs").stdout
 
 
 def test_a_run_folder_itself_and_an_empty_and_a_missing_folder(

@@ -136,11 +136,12 @@ def _row(one: ListedRun, labelled: bool) -> Row:
         gate = f"gate {one.quality_gate}"
         state = gate if state == "complete" else f"{state}, {gate}"
     known = one.dataset is not None or one.judge is not None
+    judge = one.judge or NONE
     return Row(
         [
             one.run,
             one.dataset or NONE,
-            (one.judge or NONE) if one.kind == "grade" else f"{one.judge} ({one.kind})",
+            judge if one.kind == "grade" else f"{judge} ({one.kind})",
             NONE if one.items is None else str(one.items),
             NONE if one.score is None else one.score,
             *agreement,
