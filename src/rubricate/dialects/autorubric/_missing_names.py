@@ -3,7 +3,10 @@
 __all__ = ["EVAL_NAMES", "GRADER_NAMES", "LLM_NAMES", "METRICS_NAMES", "NAMES", "TYPE_NAMES"]
 
 _METRICS = "result.compute_metrics(dataset).report has the figures with intervals (docs/trust.md)"
-_STATS = "rubricate.stats has distances and correlations of scores (score_agreement)"
+_STATS = (
+    "rubricate trust agree shows bias, distances and correlations of scores; in Python "
+    "rubricate.stats.score_agreement"
+)
 _IMPROVE = "look at a rubric's weak criteria with rubricate trust agree and trust variance"
 _CASCADE = "ask a cheap judge first with rubricate.Cascade (docs/trust.md)"
 _USAGE = "usage and cost are in report.token_usage, report.completion_cost and result.summary()"
