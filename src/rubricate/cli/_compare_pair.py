@@ -14,7 +14,7 @@ from rubricate._terminal import console
 from rubricate.analysis import PairSummary
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._from_settings import Shell, command_of
-from rubricate.cli._judging import cache_folder, print_estimate, print_judged
+from rubricate.cli._judging import print_estimate, print_judged, shared_places
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
@@ -184,8 +184,7 @@ def compare_pair_command(settings: PairSettings) -> int:
         part(PairOptions, settings),
         reference=None if reference is None else read_text(reference),
         run_dir=folder,
-        cache=cache_folder(settings.cache, settings.no_cache, settings.journal),
-        share_limits="auto" if settings.share_limits is None else settings.share_limits,
+        **shared_places(settings),
     )
     if settings.dry_run:
         found = estimate_pair(first, second, **by_name(options))

@@ -16,12 +16,7 @@ from rubricate.choosing import chosen_judge
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grade import GradeSettings
-from rubricate.cli._judging import (
-    NO_JUDGE,
-    cache_folder,
-    exit_code,
-    print_estimate,
-)
+from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._quality_gate import check_criteria, code_of_gate, gate_of
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
@@ -94,8 +89,7 @@ def graded(settings: GradeSettings) -> int:
     options = replace(
         GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
         run_dir=run_dir,
-        cache=_cache(settings),
-        share_limits="auto" if settings.share_limits is None else settings.share_limits,
+        **shared_places(settings),
     )
     if settings.dry_run:
         from rubricate.grading import estimate_of
@@ -263,10 +257,6 @@ def _listed(given: str | list[str] | None) -> list[str]:
 def _names(settings: GradeSettings) -> list[str]:
     """The judges that are named."""
     return _listed(settings.judge)
-
-
-def _cache(settings: GradeSettings) -> str | Path | None:
-    return cache_folder(settings.cache, settings.no_cache, settings.journal)
 
 
 def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:

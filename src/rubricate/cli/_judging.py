@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rubricate._addresses import is_address
 from rubricate._files import user_path
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_JUDGE",
-    "cache_folder",
     "exit_code",
     "parsed_weights",
     "print_estimate",
     "print_judged",
+    "shared_places",
 ]
 
 NO_JUDGE = (
@@ -38,9 +38,29 @@ NO_JUDGE = (
 )
 
 
-def cache_folder(
-    cache: str | Path | None, no_cache: bool, journal: str | None = None
-) -> str | Path | None:
+class _Told(Protocol):
+    """Settings of a command that judges."""
+
+    @property
+    def cache(self) -> str | Path | None: ...
+    @property
+    def no_cache(self) -> bool: ...
+    @property
+    def journal(self) -> str | None: ...
+    @property
+    def share_limits(self) -> str | bool | None: ...
+
+
+def shared_places(settings: _Told) -> dict[str, Any]:
+    """What a command shares with others unless it is told: the cache, and an endpoint's limits."""
+    limits = settings.share_limits
+    return {
+        "cache": _cache(settings.cache, settings.no_cache, settings.journal),
+        "share_limits": "auto" if limits is None else limits,
+    }
+
+
+def _cache(cache: str | Path | None, no_cache: bool, journal: str | None) -> str | Path | None:
     """Where the answers are that runs share: as told, else in the user's folder.
 
     A journal in a database is for many machines, which may have that folder in common over a

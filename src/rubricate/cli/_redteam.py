@@ -9,12 +9,7 @@ from pathlib import Path
 from rubricate._terminal import console
 from rubricate.cli._datasets import check_kind, rubric_dataset
 from rubricate.cli._from_settings import Shell, command_of
-from rubricate.cli._judging import (
-    NO_JUDGE,
-    cache_folder,
-    print_estimate,
-    print_judged,
-)
+from rubricate.cli._judging import NO_JUDGE, print_estimate, print_judged, shared_places
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
 from rubricate.errors import InputError, RunStopped
@@ -65,8 +60,7 @@ def redteam_command(settings: RedTeamSettings) -> int:
         part(RedTeamOptions, settings),
         dataset=dataset,
         run_dir=chosen.path,
-        cache=cache_folder(settings.cache, settings.no_cache, settings.journal),
-        share_limits="auto" if settings.share_limits is None else settings.share_limits,
+        **shared_places(settings),
     )
     if settings.dry_run:
         print_estimate(estimate_redteam(judge, **by_name(options)), settings.json_output)

@@ -12,12 +12,7 @@ from typing import Any
 from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._from_settings import Shell, command_of
-from rubricate.cli._judging import (
-    NO_JUDGE,
-    cache_folder,
-    exit_code,
-    print_estimate,
-)
+from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
 from rubricate.cli._printing import print_report
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import RunDir, place_of, run_dir_for
@@ -123,10 +118,11 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         return _rescore(settings, settings.rescore)
     notes = console(stderr=True, quiet=settings.quiet)
     names = list(settings.judge) or ([DEFAULT_MODEL] if find_setting(KEY) else [])
-    cache = cache_folder(settings.cache, settings.no_cache, settings.journal)
+    shared = shared_places(settings)
     tasks = read_tasks(settings.tasks, grading=settings.grading)
     chosen = _run_dir(settings, names)
     run_dir = chosen.path
+    cache = shared["cache"]
     kept = (cache if isinstance(cache, Path) else run_dir) / "documents"
     reports = find_reports(_folders(settings), tasks, cache=None if settings.dry_run else kept)
     evaluator = RubricEvaluator(
@@ -136,12 +132,7 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         **by_name(part(Endpoint, settings)),
     )
     reports.survey(settings.limit)
-    options = replace(
-        part(RunOptions, settings),
-        run_dir=run_dir,
-        cache=cache,
-        share_limits="auto" if settings.share_limits is None else settings.share_limits,
-    )
+    options = replace(part(RunOptions, settings), run_dir=run_dir, **shared)
     if settings.dry_run:
         print_estimate(estimate(reports, evaluator.judge, **by_name(options)), settings.json_output)
         return 0
