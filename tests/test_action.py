@@ -161,7 +161,7 @@ def test_a_baseline_is_compared_with_and_a_worse_run_fails(
     act: Act, github: GitHub, tmp_path: Path, write_dataset: Any
 ):
     rubric = [{"name": "speed", "weight": 1.0, "requirement": "Gives roughly 300000 kilometres"}]
-    right = "Light: gives roughly 300000 kilometres"
+    right = "Light travels at roughly 300000 kilometres a second."
     write_dataset(rubric=rubric, items=[{"id": "a", "submission": right}])
     assert act(run_dir="base", comment="false").returncode == 0
     assert github.asked == []
