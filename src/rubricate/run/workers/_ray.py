@@ -22,6 +22,8 @@ from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, Wor
 __all__ = ["Crew", "Member"]
 
 logger = logging.getLogger(__name__)
+ATTEMPTS = 2
+"""How often Ray is asked for a connection."""
 OBJECTS = 200 << 20
 """Bytes of shared memory for items on their way on this machine."""
 REACHED = 5.0
@@ -249,19 +251,22 @@ class Crew:
         else:
             _check_reached(address)
         _silence()
-        try:
-            ray.init(
-                **where,
-                namespace=f"rubricate-{os.getpid()}",
-                logging_level=logging.CRITICAL,
-                log_to_driver=False,
-            )
-        except Exception as error:
-            with contextlib.suppress(Exception):
-                ray.shutdown()
-            text = " ".join(str(error).split())[:300]
-            at = "on this machine" if address is None else f"at {address}"
-            raise InputError(f"no workers {at}: Ray says: {text}") from None
+        for attempt in range(1, ATTEMPTS + 1):  # a busy head is late to start the client's server
+            try:
+                ray.init(
+                    **where,
+                    namespace=f"rubricate-{os.getpid()}",
+                    logging_level=logging.CRITICAL,
+                    log_to_driver=False,
+                )
+                break
+            except Exception as error:
+                with contextlib.suppress(Exception):
+                    ray.shutdown()
+                if attempt == ATTEMPTS:
+                    text = " ".join(str(error).split())[:300]
+                    at = "on this machine" if address is None else f"at {address}"
+                    raise InputError(f"no workers {at}: Ray says: {text}") from None
         self._is_own = True
 
     def _room(self) -> int:
