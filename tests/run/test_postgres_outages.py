@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -114,6 +118,31 @@ def test_a_server_that_stays_away_stops_the_run_which_then_goes_on_from_there(
     assert (result.failed, result.calls + result.resumed) == (0, 2 * ITEMS)
     assert result.resumed > 0
     assert len(slow.requests) <= 2 * ITEMS + 128 + 4
+
+
+def test_a_second_ctrl_c_while_the_server_is_away_ends_at_once_in_one_line(
+    tmp_path: Path, slow, own_postgres
+):
+    server = own_postgres()
+    rubric = [{"name": "c", "requirement": "Says c"}]
+    items = [{"submission": f"text {n}"} for n in range(300)]
+    data = {"prompt": "p", "rubric": rubric, "items": items}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    command = [sys.executable, "-c", "from rubricate.cli import main; main()", "grade"]
+    command += ["data.json", "--judge", "m", "--base-url", slow.url, "--no-cache", "--quiet"]
+    command += ["--run-dir", "run", "--journal", server.address(), "--share-limits", "none"]
+    with subprocess.Popen(
+        [*command, "--concurrency", "4"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while len(slow.requests) < 30 and process.poll() is None:
+            time.sleep(0.01)
+        server.stop("immediate")
+        time.sleep(0.5)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "Interrupted.\n")
 
 
 FAULTS: dict[str, tuple[str, str]] = {

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from typing import Any
+
+from rubricate.errors import RubricateError
 
 __all__ = ["stop_on_signals"]
 
@@ -22,5 +25,15 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
 
 def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     stop.set()
+    loop.set_exception_handler(_tell)
     for number in SIGNALS:
         loop.remove_signal_handler(number)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell of what nobody waits for; not of what a run that is broken off could not do any more.
+
+    Where a journal's server is away, that is to write the last answers.
+    """
+    if not isinstance(context.get("exception"), RubricateError):
+        loop.default_exception_handler(context)
