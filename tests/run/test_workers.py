@@ -17,7 +17,7 @@ import pytest
 import rubricate
 from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Item
-from rubricate.errors import MissingExtraError
+from rubricate.errors import JournalError, MissingExtraError
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet, resources_of
@@ -200,6 +200,65 @@ def test_an_item_of_which_every_worker_dies_is_failed_and_no_other(tmp_path):
     assert error is not None
     assert error.kind == "worker"
     assert "every worker that judged this item died: killed" in error.message
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (JournalError("postgresql://h/d: connection refused"), "postgresql://h/d: connection refu"),
+        (TypeError("two\nlines"), "what a worker needs cannot be opened: TypeError: two lines"),
+    ],
+)
+def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
+    tmp_path, monkeypatch, caplog, error, told
+):
+    async def ready(self: LocalMember) -> Facts:
+        if self._worker is None and LocalMember.begun:
+            raise error
+        return await begin(self)
+
+    begin = LocalMember.ready
+    monkeypatch.setattr(LocalMember, "ready", ready)
+    texts = [f"text {n}" for n in range(20)]
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "workers": 2}
+        result = rubricate.grade(dataset_of(texts), "m", run_dir=tmp_path / "one", **run)
+        assert (result.calls, result.failed) == (40, 0)
+        assert f"a worker cannot work: {told}" in caplog.text
+        texts[18] = POISON  # the only one dies, and cannot begin again
+        LocalMember.begun = 0
+        with pytest.raises((InputError, JournalError)) as raised:
+            rubricate.grade(dataset_of(texts), "m", run_dir=tmp_path / "none", **run)
+    assert str(raised.value).startswith(told)
+    assert len(str(raised.value).splitlines()) == 1
+    assert (
+        sum(row["status"] == "judged" for row in lines(tmp_path / "none")) >= 24
+    )  # all but two blocks
+
+
+def test_a_run_that_ends_while_a_worker_is_started_again_leaves_nothing_behind(
+    tmp_path, monkeypatch, caplog
+):
+    waiting: list[asyncio.Task[Any] | None] = []
+
+    async def ready(self: LocalMember) -> Facts:
+        if LocalMember.begun:
+            waiting.append(asyncio.current_task())
+            await asyncio.sleep(60)
+        return await begin(self)
+
+    async def leave(self: LocalCrew, *error: object) -> None:
+        left.extend(one for one in waiting if one is not None and not one.done())
+
+    left: list[asyncio.Task[Any]] = []
+    begin = LocalMember.ready
+    monkeypatch.setattr(LocalMember, "ready", ready)
+    monkeypatch.setattr(LocalCrew, "__aexit__", leave)
+    run = {"base_url": "http://127.0.0.1:9/v1", "run_dir": tmp_path, "max_time": 1}
+    with pytest.raises(RunStopped, match="greatest time"):
+        rubricate.grade(dataset_of([POISON]), "m", workers=1, **run)
+    assert waiting
+    assert not left
 
 
 def test_where_all_workers_die_all_the_time_the_run_ends(tmp_path, monkeypatch):

@@ -390,8 +390,13 @@ class Driving(Execution):
         self._on_sent()
         watching = asyncio.create_task(self._watch())
         stack.callback(watching.cancel)
+        stack.push_async_callback(self._end_joining)
+
+    async def _end_joining(self) -> None:
+        """Wait for no worker any more, nor for one that has died and is started again."""
         for task in self._joining:
-            stack.callback(task.cancel)
+            task.cancel()
+        await asyncio.gather(*self._joining, return_exceptions=True)
 
     def _joins(self, member: Member) -> None:
         self._joining[asyncio.create_task(_is_ready(member))] = member
@@ -405,10 +410,11 @@ class Driving(Execution):
             self._deaths += 1
             self._check_deaths(died)
             self._joins(member)
-        except InputError as error:
+        except Exception as error:  # also of the judge's own code, or of the node's
+            told = error if isinstance(error, RubricateError) else InputError(_in_one_line(error))
             if not self._at_work and not self._joining:
-                raise
-            self._warn(f"a worker cannot work: {error}")
+                raise told from None
+            self._warn(f"a worker cannot work: {told}")
         else:
             self._at_work[member] = None
             self._progress.workers = len(self._at_work)
@@ -489,6 +495,12 @@ class Driving(Execution):
                 shown.usage += one.usage
         shown.done = min(shown.done, shown.total)
         self._on_progress(shown)
+
+
+def _in_one_line(error: Exception) -> str:
+    """Why a worker could not begin, where that is none of rubricate's own errors."""
+    text = " ".join(str(error).split())[:300]
+    return f"what a worker needs cannot be opened: {type(error).__name__}: {text}"
 
 
 async def _is_ready(member: Member) -> None:
