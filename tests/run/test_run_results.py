@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 import rubricate
 from rubricate import Criterion, CriterionOption, Rubric, RubricDataset
 from rubricate.errors import InputError, RubricateError
+from rubricate.run.results import RunFolder
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = '{"reason": "r", "evidence": [], "verdict": "MET"}'
@@ -33,6 +35,16 @@ def folder(make_dataset, tmp_path):
         dataset = make_dataset(2, ground_truth=["MET", None])
         rubricate.grade(dataset, "m", base_url=endpoint.url, run_dir=tmp_path / "run")
     return tmp_path / "run"
+
+
+def test_threads_that_open_a_folder_at_once_are_in_nobody_s_way(tmp_path):
+    def opened(number: int) -> None:
+        for _ in range(300):
+            RunFolder(tmp_path / "run")
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(opened, range(8)))
+    assert not list((tmp_path / "run").iterdir())
 
 
 def test_the_folder_has_these_files_and_no_other(folder):

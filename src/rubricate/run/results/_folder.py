@@ -73,7 +73,7 @@ class RunFolder:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
             probe.touch()
-            probe.unlink()
+            probe.unlink(missing_ok=True)  # another thread opens the folder, too
         except OSError as error:
             raise InputError(
                 f"the run folder cannot be written: {error.strerror}; choose another --run-dir",
