@@ -17,8 +17,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from rubricate._addresses import is_address
 from rubricate.run.sending._limiter import Limiter
 from rubricate.run.sending._shares import Share, exchange, without
@@ -217,20 +215,22 @@ def sharing_at(place: str | bool | None) -> Sharing | None:
     """
     if place in (None, False, "none"):
         return None
-    folder = user_cache_path("rubricate")
-    if place == "auto" and not _is_writable(folder):
-        return None
+    store: PostgresStore | SQLiteStore
+    if is_address(place):
+        name, store = place, PostgresStore(place)
+    else:
+        from platformdirs import user_cache_path
+
+        folder = user_cache_path("rubricate")
+        if place == "auto" and not _is_writable(folder):
+            return None
+        name, store = str(folder), SQLiteStore(folder / "limits.sqlite", logger.warning)
     with _LOCK:
-        name = place if is_address(place) else str(folder)
         found = _SHARINGS.get(name)
         if found is None:
-            if is_address(name):
-                database = PostgresStore(name)
-                database.check()
-                found = Sharing(database)
-            else:
-                found = Sharing(SQLiteStore(folder / "limits.sqlite", logger.warning))
-            _SHARINGS[name] = found
+            if isinstance(store, PostgresStore):
+                store.check()
+            found = _SHARINGS[name] = Sharing(store)
         return found
 
 
