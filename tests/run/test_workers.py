@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from collections import Counter
 from pathlib import Path
@@ -348,8 +349,6 @@ def test_workers_warn_once(tmp_path, caplog):
             return f"warns {item.submission} {criterion.name}"
 
         async def judge(self, item, criterion, send):
-            import logging
-
             logging.getLogger("rubricate.test").warning("something is odd")
             return rubricate.Verdict(criterion.name, "judged", "MET", 1.0)
 
@@ -358,6 +357,19 @@ def test_workers_warn_once(tmp_path, caplog):
     )
     told = [one for one in caplog.records if one.name.endswith("_driving")]
     assert [one.getMessage() for one in told] == ["something is odd"]
+
+
+def test_a_worker_that_has_ended_or_could_not_begin_hears_of_no_warning(tmp_path):
+    logger = logging.getLogger("rubricate")
+    before = [*logger.handlers]
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
+        rubricate.grade(dataset_of(["a", "b"]), "m", **run)
+    options: Any = rubricate.options.GradingOptions()
+    (tmp_path / "no").write_text("no journal")
+    with pytest.raises(JournalError):
+        Worker(Job(rubricate.judge.named_judge("builtin"), options, tmp_path / "no"))
+    assert logger.handlers == before
 
 
 def test_workers_need_a_journal_that_they_share():

@@ -160,6 +160,7 @@ class Worker:
         self._warnings = _Warnings()
         self._open = ExitStack()
         with ExitStack() as stack:
+            stack.callback(logging.getLogger("rubricate").removeHandler, self._warnings)
             stack.enter_context(rarer_collections())
             database = job.journal.address if isinstance(job.journal, Database) else None
             self._sender = stack.enter_context(
