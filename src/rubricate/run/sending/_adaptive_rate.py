@@ -57,8 +57,6 @@ GROWTH, GROWTH_A_SECOND, GROWTH_AT_FIRST = 0.0001, 0.02, 0.2
 until it has been measured once); twice that after 500 more answers without a refusal, and so on."""
 SHORT, FEW = 0.5, 16
 """Between two refusals so many seconds apart, or with so many answers, the rate is measured."""
-SHORT_SHARED = 0.5
-"""The same where other processes share the key: what they were answered is known a little later."""
 LEAST_RATE = 0.1
 """Requests a second that are sent at least, however often the endpoint refuses."""
 RECENT, MOST_REFUSED = 10, 6
@@ -354,9 +352,8 @@ class AdaptiveRate:
                 self.pause(self._pause)
                 self._pause = min(2 * self._pause, LONGEST_PAUSE)
             return
-        elif elapsed < (SHORT_SHARED if self._others.count else SHORT) and (
-            count < FEW or self._others.count
-        ):  # its answers count with the next ones
+        elif elapsed < SHORT and (count < FEW or self._others.count):
+            # Its answers count with the next ones; others' are known a little later.
             self._pace.level = 0.0
             return
         elif self._measured == 0.0:
