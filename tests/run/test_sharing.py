@@ -517,3 +517,14 @@ def test_grants_together_are_never_more_than_the_greatest_cost(steps):
             gone += spent[index]
             parts[index], spent[index] = account.part(1.0), 0.0
         assert gone + sum(max(one.granted, 0.0) for one in parts) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("value", [b"?", b"[]", b'{"gone": -1, "members": {}}', b'{"gone": 1}'])
+def test_an_account_that_cannot_be_read_is_none_where_nothing_was_spent(tmp_path: Path, value):
+    account = account_of(tmp_path / "journal.sqlite")
+    change(account.store, account.name, lambda before, now: (value, None))
+    with pytest.raises(StoreError, match="cannot be read; --fresh"):
+        account.part(1.0).ask(0.0, 0.0, 0.1)
+    account.forget()
+    assert account.part(1.0).ask(0.0, 0.0, 0.1) == "granted"
+    account.close()

@@ -148,7 +148,11 @@ def forget_account(journal: Place) -> None:
 
 
 def _read(value: bytes | None) -> tuple[float, dict[str, tuple[float, float]]]:
-    """What processes have spent that have ended, and by process what it has and was granted."""
+    """What processes have spent that have ended, and by process what it has and was granted.
+
+    Raises:
+        StoreError: that cannot be read, which does not mean that nothing was spent.
+    """
     try:
         data = orjson.loads(value or b'{"gone": 0, "members": {}}')
         gone = float(data["gone"])
@@ -156,10 +160,11 @@ def _read(value: bytes | None) -> tuple[float, dict[str, tuple[float, float]]]:
             str(name): (float(spent), float(granted))
             for name, (spent, granted) in data["members"].items()
         }
+        if all(0 <= one < math.inf for pair in ((gone,), *members.values()) for one in pair):
+            return gone, members
     except (ValueError, TypeError, KeyError, AttributeError):  # not ours
-        return 0.0, {}
-    numbers = [gone, *(number for pair in members.values() for number in pair)]
-    return (gone, members) if all(0 <= one < math.inf for one in numbers) else (0.0, {})
+        pass
+    raise StoreError("the account of what was spent cannot be read; --fresh begins another")
 
 
 def _written(gone: float, members: dict[str, tuple[float, float]]) -> bytes:
