@@ -15,7 +15,7 @@ where it makes the population's Brier score no worse.
 Labels are drawn in four ways: pair by pair, or whole clusters (all criteria of a record, all
 answers to a question; as many as have so many labels on average), each with replacement (the
 population is what the items are drawn from) and without (the population is the items, of which some
-are labelled). The judges are the embedded one, which was fitted on some of the sets, so that it
+are labelled). The judges are the built-in one, which was fitted on some of the sets, so that it
 agrees better there than elsewhere; those whose verdicts the data publish, one alone and all as a
 panel; and a simulated one.
 """
@@ -119,7 +119,7 @@ def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Populatio
             continue
         human = np.array([float(pair["met"]) for pair in pairs])
         cluster = _clusters(pairs)
-        given = {"simulated": _simulated(human), "embedded": _embedded(pairs)}
+        given = {"simulated": _simulated(human), "built-in": _builtin(pairs)}
         for judge, (says, sure) in (given | _published(pairs)).items():
             known = ~np.isnan(says)
             if known.any():
@@ -163,8 +163,8 @@ def _simulated(human: Floats) -> tuple[Floats, Floats]:
     return (met > 0.5).astype(float), np.maximum(met, 1 - met)
 
 
-def _embedded(pairs: list[dict[str, Any]]) -> tuple[Floats, Floats]:
-    """The embedded judge's verdicts; NaN where it abstains."""
+def _builtin(pairs: list[dict[str, Any]]) -> tuple[Floats, Floats]:
+    """The built-in judge's verdicts; NaN where it abstains."""
     items = [_item(place, pair) for place, pair in enumerate(pairs)]
     result = rubricate.grade(RubricDataset(name="promises", items=items), "builtin")
     says, sure = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)

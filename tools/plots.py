@@ -2,7 +2,7 @@
 
     python tools/plots.py
 
-They are those of a run of the embedded judge on `examples/physics.json`.
+They are those of a run of the built-in judge on `examples/physics.json`.
 """
 
 from __future__ import annotations

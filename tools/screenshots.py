@@ -3,7 +3,7 @@
     python tools/screenshots.py
 
 Needs Chromium (`apt-get install chromium`), the extra `dev`, and `pip install pillow`. The pages
-are those of a run of the embedded judge on `examples/physics.json`.
+are those of a run of the built-in judge on `examples/physics.json`.
 """
 
 from __future__ import annotations

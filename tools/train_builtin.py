@@ -1,4 +1,4 @@
-"""Train the weights of the embedded judge, and measure them by nested validation.
+"""Train the weights of the built-in judge, and measure them by nested validation.
 
     python tools/train_builtin.py [--data DIR] [--output FOLDER] [--seed N]
 

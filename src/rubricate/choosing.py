@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["chosen_calibrator", "chosen_dataset", "chosen_judge"]
 
-_EMBEDDED: tuple[SaysTo, ...] = ("any judge",)
-"""To whom options of a plan must say something, to do so to the embedded judge."""
+_BUILTIN: tuple[SaysTo, ...] = ("any judge",)
+"""To whom options of a plan must say something, to do so to the built-in judge."""
 
 
 def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
@@ -80,7 +80,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
         raise InputError(f"min_votes is {options.min_votes}, but there is only one vote")
     refuse_unheard(Voting, options, (), "there is one")
     if (judge is None or judge == "builtin") and isinstance(options, Planning):
-        refuse_unheard(Planning, options, _EMBEDDED, "builtin is none")
+        refuse_unheard(Planning, options, _BUILTIN, "builtin is none")
     return named_judge(judge, endpoint, asking)
 
 
@@ -95,7 +95,7 @@ def _one_of_several(judge: JudgeLike, endpoint: Endpoint, asking: Asking) -> Jud
         return named_judge(judge, asking=asking)
     if asking.mode != "explained" and not (asking.mode == "probability" and own.probability_mode):
         raise InputError(
-            f"the mode is for language models and the embedded judge; {own.name} answers as it "
+            f"the mode is for language models and the built-in judge; {own.name} answers as it "
             "does: give the mode to the others (ModelJudge(model, Probability())), or leave it out"
         )
     return own

@@ -53,7 +53,7 @@ async def agrade(call: AsyncGradeCall) -> Result:
         judge: who grades: a name such as `openai/gpt-4.1-mini`, a judge, a model, or a callable
             from messages to a reply; or several, in a list or a `Panel`, that vote, or in a
             `Cascade`, that are asked one after the other. Default: the
-            embedded judge, a baseline. A judge or model keeps its connections for the next call:
+            built-in judge, a baseline. A judge or model keeps its connections for the next call:
             close it with `aclose`.
         stop: set this to end the run early and cleanly.
 

@@ -77,7 +77,7 @@ SaysTo = Literal[
     "any judge",
     "models given by name",
     "language models",
-    "language models and the embedded judge",
+    "language models and the built-in judge",
     "several judges, or one several times",
 ]
 

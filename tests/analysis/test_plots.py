@@ -23,7 +23,7 @@ def judge(messages: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the embedded judge with labels of two kinds, and a criterion with a long name."""
+    """A run of the built-in judge with labels of two kinds, and a criterion with a long name."""
     rubric = Rubric(
         [
             Criterion(name="says what " * 12, requirement="Says that light is fast"),

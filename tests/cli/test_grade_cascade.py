@@ -111,7 +111,7 @@ def test_the_whole_round_people_label_on_the_page_and_the_same_command_reads_the
     ],
 )
 @pytest.mark.parametrize("stages", [("builtin", "m"), ("m", "builtin")])
-def test_what_is_for_models_says_nothing_to_the_embedded_judge_of_a_cascade(
+def test_what_is_for_models_says_nothing_to_the_built_in_judge_of_a_cascade(
     rubricate, write_dataset, endpoint, option, sent, stages
 ):
     first, second = stages

@@ -74,10 +74,10 @@ def test_the_same_command_again_asks_nothing(installed, write_dataset, endpoint)
     assert len(endpoint.requests) == 4
 
 
-def test_without_a_judge_the_embedded_one_grades_and_says_so(rubricate, write_dataset, tmp_path):
+def test_without_a_judge_the_built_in_one_grades_and_says_so(rubricate, write_dataset, tmp_path):
     done = rubricate("grade", write_dataset())
     assert done.returncode == 0, done.stderr
-    assert "embedded judge" in done.stderr
+    assert "built-in judge" in done.stderr
     assert "--judge openai/gpt-4.1-mini" in done.stderr
     assert "not a replacement for a language model" in " ".join(done.stdout.split())
     rows = results(tmp_path / "runs" / "data-builtin")
@@ -402,7 +402,7 @@ def test_a_scripted_endpoint_in_its_own_process_judges_the_shipped_example(
 
 
 @pytest.mark.parametrize(("name", "verdicts"), [("physics.json", 147), ("recipes.json", 312)])
-def test_the_embedded_judge_grades_the_shipped_examples(
+def test_the_built_in_judge_grades_the_shipped_examples(
     rubricate, tmp_path, shipped_example: Callable[[str], Path], name, verdicts
 ):
     done = rubricate("grade", shipped_example(name), "--run-dir", "run")
@@ -412,7 +412,7 @@ def test_the_embedded_judge_grades_the_shipped_examples(
     assert {row["status"] for row in rows} <= {"judged", "abstained"}
 
 
-def test_examples_refit_the_embedded_judge_and_shows_out_of_fold_figures(
+def test_examples_refit_the_built_in_judge_and_shows_out_of_fold_figures(
     rubricate, tmp_path, shipped_example: Callable[[str], Path]
 ):
     data = shipped_example("physics.json")

@@ -9,7 +9,7 @@ import yaml
 from rubricate.testing import Rule, ScriptedEndpoint
 
 
-def test_the_embedded_judge_has_probabilities_and_agree_reads_them(
+def test_the_built_in_judge_has_probabilities_and_agree_reads_them(
     rubricate, write_dataset, tmp_path
 ):
     done = rubricate("grade", write_dataset(), "--mode", "probability", "--json")

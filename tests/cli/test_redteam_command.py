@@ -84,10 +84,10 @@ def test_failed_judgements_are_told_by_the_exit_code(rubricate):
     assert "failed by cause: bad_request 4\nfirst failure: bad_request: " in done.stdout
 
 
-def test_without_a_judge_the_embedded_one_is_attacked_and_it_says_so(rubricate):
+def test_without_a_judge_the_built_in_one_is_attacked_and_it_says_so(rubricate):
     done = rubricate("redteam", "--limit", "1")
     assert done.returncode == 0, done.stderr
-    assert "embedded judge" in done.stderr
+    assert "built-in judge" in done.stderr
     assert "builtin compares words" in done.stdout
 
 

@@ -271,7 +271,7 @@ def test_the_env_file_of_the_working_folder_names_key_and_address(
         text=True,
         check=True,
     )
-    assert "requests  0" in found.stdout  # the embedded judge: a .env further up is not read
+    assert "requests  0" in found.stdout  # the built-in judge: a .env further up is not read
     graded = rubricate("grade", write_dataset(), "--judge", "litellm_proxy/m")
     assert graded.returncode == 0, graded.stderr  # every command reads it
 

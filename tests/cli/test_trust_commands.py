@@ -361,7 +361,7 @@ def test_annotators_are_compared_with_the_judge_and_among_themselves(
             for row in rows
             if row["criterion"] == name and row["status"] == "judged"
         ]
-        if name == "style":  # the embedded judge abstains on it
+        if name == "style":  # the built-in judge abstains on it
             assert not pairs
         kappa = agreement_of_counts(Counter(pairs)).kappa
         if kappa is not None:

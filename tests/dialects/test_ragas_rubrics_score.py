@@ -311,7 +311,7 @@ def test_a_judge_with_a_prompt_of_its_own_sees_every_field():
     assert metric.multi_turn_score(CHAT) == 2
 
 
-def test_the_embedded_judge_scores_without_a_model():
+def test_the_built_in_judge_scores_without_a_model():
     levels = ("No speed.", "A speed.", "Fast.", "Light is fast.", "Light travels at 300000 km/s.")
     named = {f"score{place}_description": level for place, level in enumerate(levels, 1)}
     metric = RubricsScore(rubrics=named, llm="builtin")

@@ -2,7 +2,7 @@
 
 A key is a hash of all that could change an answer. A change that alters a key below makes everyone
 who has such a journal pay again: it must be meant (another prompt, another classifier of the
-embedded judge), and be told to users. `python tests/run/test_journal_keys.py` prints the table.
+built-in judge), and be told to users. `python tests/run/test_journal_keys.py` prints the table.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "pair": lambda to: rubricate.compare_pair(
         "300000 km/s", "Fast.", rubric=Rubric([BINARY]), judge=NAME, run_dir=to
     ),
-    "embedded judge": lambda to: rubricate.grade(data(), run_dir=to),
+    "built-in judge": lambda to: rubricate.grade(data(), run_dir=to),
     "own judge": lambda to: rubricate.grade(data(), Panel([OwnJudge()], replicates=2), run_dir=to),
     "own model": lambda to: rubricate.grade(data(), OwnModel(), run_dir=to),
     "base URL": lambda to: rubricate.grade(
@@ -273,7 +273,7 @@ EXPECTED: dict[str, list[str]] = {
         "091e20aa66135368745623a3613f7fab",
         "e4c032f51346aa579ab23b8f0628cb79",
     ],
-    "embedded judge": [
+    "built-in judge": [
         "70fb67889dbbca2122877ab48b02151d",
     ],
     "own judge": [
@@ -312,7 +312,7 @@ EXPECTED: dict[str, list[str]] = {
 
 @contextmanager
 def _without_network() -> Iterator[None]:
-    """Models that are named answer here; the embedded judge, whose keys have the version in them,
+    """Models that are named answer here; the built-in judge, whose keys have the version in them,
     is of version 0."""
 
     async def complete(self: HTTPModel, request: Request) -> Completion:

@@ -140,7 +140,7 @@ def test_option_examples_are_shown_to_a_language_model(make_dataset, endpoint):
     rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, examples=examples)
     system = endpoint.requests[0].body["messages"][0]["content"]
     assert system.count("\nSubmission: ") == 2
-    with pytest.raises(InputError, match="examples is for language models and the embedded judge"):
+    with pytest.raises(InputError, match="examples is for language models and the built-in judge"):
         rubricate.grade(make_dataset(1), ModelJudge(PythonModel(met)), examples=examples)
 
 

@@ -245,7 +245,7 @@ def _judge(settings: GradeSettings) -> Judge:
 
 
 def _of_builtin(told: JudgingOptions) -> JudgingOptions:
-    """Of a cascade's options, those for its embedded judge: the others are for the models."""
+    """Of a cascade's options, those for its built-in judge: the others are for the models."""
     kept = {name: getattr(told, name) for name in ("examples", "judge_prompt")}
     return replace(told, **by_name(Endpoint()), **by_name(Asking()) | kept, leader_first=None)
 

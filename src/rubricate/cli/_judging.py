@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 NO_JUDGE = (
-    "No --judge given: using the embedded judge (builtin), a baseline. For a language model, set "
+    "No --judge given: using the built-in judge (builtin), a baseline. For a language model, set "
     "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."
 )
 

@@ -26,14 +26,14 @@ __all__ = [
 _T = TypeVar("_T")
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None
-for the embedded judge."""
+for the built-in judge."""
 
 
 USUAL_ENDPOINT, USUAL_ASKING = Endpoint(), Asking()
 OTHERS: frozenset[SaysTo] = frozenset({"any judge"})
-EMBEDDED: frozenset[SaysTo] = OTHERS | {"language models and the embedded judge"}
-MODELS: frozenset[SaysTo] = EMBEDDED | {"language models"}
-"""To whom options say something: any judge, the embedded one, a model that is not given by name."""
+BUILTIN: frozenset[SaysTo] = OTHERS | {"language models and the built-in judge"}
+MODELS: frozenset[SaysTo] = BUILTIN | {"language models"}
+"""To whom options say something: any judge, the built-in one, a model that is not given by name."""
 
 
 def named_judge(
@@ -54,8 +54,8 @@ def named_judge(
     chosen = judge_or_model(judge, endpoint)
     if not isinstance(chosen, Model):
         if judge is None or judge == "builtin":
-            refuse_unheard(Asking, asking, EMBEDDED, f"{chosen.name} is none")
-            return _embedded(chosen, asking)
+            refuse_unheard(Asking, asking, BUILTIN, f"{chosen.name} is none")
+            return _builtin(chosen, asking)
         refuse_unheard(Asking, asking, OTHERS, f"a {type(chosen).__name__} is taken as it is")
         return chosen
     if asking.judge_prompt is not None:
@@ -79,8 +79,8 @@ def named_judge(
     return DocumentJudge(made, chunk_tokens=asking.chunk_tokens)
 
 
-def _embedded(usual: Judge, asking: Asking) -> Judge:
-    """The embedded judge, refitted or in another mode where that is asked for."""
+def _builtin(usual: Judge, asking: Asking) -> Judge:
+    """The built-in judge, refitted or in another mode where that is asked for."""
     examples, mode = asking.examples, cast("Mode", asking.mode)
     if examples is None and mode == "explained":
         return usual

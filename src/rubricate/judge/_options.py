@@ -32,7 +32,7 @@ their votes on the whole dataset show (Dawid and Skene 1979)."""
 
 NAMED = "models given by name"
 MODELS = "language models"
-MODELS_AND_BUILTIN = "language models and the embedded judge"
+MODELS_AND_BUILTIN = "language models and the built-in judge"
 SEVERAL = "several judges, or one several times"
 
 
@@ -185,7 +185,7 @@ class Asking(OwnPrompt):
     )
     examples: Examples | None = option(
         None,
-        "Labelled items to show to a language model, or to refit the embedded judge on.",
+        "Labelled items to show to a language model, or to refit the built-in judge on.",
         group="Who judges",
         says_to=MODELS_AND_BUILTIN,
         written=str | None,

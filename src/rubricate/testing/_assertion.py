@@ -63,7 +63,7 @@ def assert_rubric(call: AssertCall) -> ItemResult:
         min_score: the least score, in [0, 1].
         require: names of criteria that must be met in full (of faults: be absent). Or, by name,
             the least value in [0, 1] (of faults: the most).
-        judge: who judges, as for `grade`. Default: the embedded judge, a baseline.
+        judge: who judges, as for `grade`. Default: the built-in judge, a baseline.
         on_result: given the result before it is checked.
         given_up: the models that earlier texts found dead. Nothing is sent to them, and what this
             text finds is noted. Default: none is known.

@@ -338,7 +338,7 @@ def test_examples_stand_before_the_question_and_in_the_one_without_content() -> 
     assert all("A labelled text" in one[0]["content"] for one in asked)
 
 
-def test_the_embedded_judge_says_its_own_probabilities() -> None:
+def test_the_built_in_judge_says_its_own_probabilities() -> None:
     rubric = Rubric(
         [
             Criterion(name="b", requirement="Mentions the speed of light"),

@@ -1,4 +1,4 @@
-"""The embedded judge: what it promises about verdicts, evidence, abstention and refitting."""
+"""The built-in judge: what it promises about verdicts, evidence, abstention and refitting."""
 
 from __future__ import annotations
 

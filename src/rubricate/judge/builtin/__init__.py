@@ -1,4 +1,4 @@
-"""The embedded judge: a small trained classifier that needs no download.
+"""The built-in judge: a small trained classifier that needs no download.
 
     judge = Classifier.load()
     judge.estimate(Inputs(submission="Energy is conserved.", requirement="Mentions conservation of

@@ -1,4 +1,4 @@
-"""What the embedded judge measures about a submission and the text that it should match.
+"""What the built-in judge measures about a submission and the text that it should match.
 
 All shares are of summed rarity (inverse document frequency, Sparck Jones 1972) unless they say
 otherwise, so they lie in [0, 1]; more of each always speaks for a match. The *target* is the

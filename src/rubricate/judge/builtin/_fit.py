@@ -1,4 +1,4 @@
-"""Fitting the embedded judge to labels of one's own.
+"""Fitting the built-in judge to labels of one's own.
 
 Few labels can teach little, so little is fitted: one slope and one offset for the shipped logit,
 and an offset for each criterion (or reference) that was labelled, all shrunk towards the shipped
@@ -104,7 +104,7 @@ def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitRe
     free = examples.free
     if free.sum() < LEAST_ROWS:
         raise ValueError(
-            f"fitting needs at least {LEAST_ROWS} labelled judgements that the embedded judge can "
+            f"fitting needs at least {LEAST_ROWS} labelled judgements that the built-in judge can "
             f"see, got {int(free.sum())}: label more, or use the shipped weights"
         )
     if examples.targets[free].min() == examples.targets[free].max():

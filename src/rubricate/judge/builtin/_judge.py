@@ -1,4 +1,4 @@
-"""The embedded judge: a small trained classifier as a judge."""
+"""The built-in judge: a small trained classifier as a judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the embedded judge reaches on data that nothing of it was chosen or fitted on.
+"""What the built-in judge reaches on data that nothing of it was chosen or fitted on.
 
 tools/train_builtin.py measures this by nested validation and writes it beside the weights. The
 summary of a run, the README and the documentation say these figures and no others.

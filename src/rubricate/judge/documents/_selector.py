@@ -60,7 +60,7 @@ def selected(relevance: Relevance, criterion: Criterion) -> list[int]:
 
 def terms(text: str) -> list[str]:
     """The stems of a text's words, without those that say nothing."""
-    from rubricate.judge.builtin import STOP_WORDS, stem  # loads the embedded judge, too
+    from rubricate.judge.builtin import STOP_WORDS, stem  # loads the built-in judge, too
 
     words = (word.casefold() for word in _WORD.findall(text))
     return [stem(word) for word in words if word not in STOP_WORDS]
