@@ -57,38 +57,22 @@ def test_a_later_record_replaces_an_earlier_one(kind, tmp_path):
         assert journal.get_many(["a"]) == {"a": RECORD}
 
 
-def killed(journal: SQLiteJournal) -> None:
-    """Let go of a journal's file without writing what waits, but for what is being written."""
-    journal._thread.shutdown()
-    journal._database.close()
-
-
-def test_a_killed_process_loses_the_records_of_one_batch_at_most(tmp_path, monkeypatch):
+def test_records_are_committed_in_batches_of_bounded_size(tmp_path, monkeypatch):
     monkeypatch.setattr("rubricate.run.journal._sqlite.INTERVAL", 3600.0)
     journal = SQLiteJournal(tmp_path / "j.sqlite")
-    for index in range(5 * BATCH // 2 - 1):
+    for index in range(BATCH):
+        assert len(journal._waiting) == index
         journal.put(f"k{index}", RECORD)
-        assert len(journal._waiting.records) + len(journal._being_written.records) <= BATCH
-    killed(journal)
-    assert stored(tmp_path / "j.sqlite") == 2 * BATCH
+    assert journal._waiting == {}
+    journal._database.close()
+    assert stored(tmp_path / "j.sqlite") == BATCH
 
 
 def test_records_are_committed_after_a_bounded_time(tmp_path, monkeypatch):
     monkeypatch.setattr("rubricate.run.journal._sqlite.INTERVAL", 0.0)
-    journal = SQLiteJournal(tmp_path / "j.sqlite")
-    journal.put("a", RECORD)
-    killed(journal)
-    assert stored(tmp_path / "j.sqlite") == 1
-
-
-def test_what_is_durable_is_on_disk(tmp_path):
-    journal = SQLiteJournal(tmp_path / "j.sqlite")
-    journal.put("a", RECORD)
-    asyncio.run(journal.durable())
-    assert not journal._waiting.records
-    assert not journal._being_written.records
-    killed(journal)
-    assert stored(tmp_path / "j.sqlite") == 1
+    with closing(SQLiteJournal(tmp_path / "j.sqlite")) as journal:
+        journal.put("a", RECORD)
+        assert journal._waiting == {}
 
 
 def test_a_batch_that_cannot_be_written_is_told_and_written_when_it_can_be(tmp_path):
@@ -96,10 +80,9 @@ def test_a_batch_that_cannot_be_written_is_told_and_written_when_it_can_be(tmp_p
         run = journal._database.execute
         run("CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(FAIL, 'full'); END")
         journal.put("a", {"status": "failed", "label": None}, b"first")
-        journal.commit()
-        journal.put("a", RECORD, b"second")
         with pytest.raises(JournalError, match="make room"):
             journal.commit()
+        journal.put("a", RECORD, b"second")
         assert journal.get_many(["a"]) == {"a": RECORD}
         run("DROP TRIGGER full")
     with closing(SQLiteJournal(tmp_path / "j.sqlite")) as journal:

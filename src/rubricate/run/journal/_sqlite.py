@@ -1,8 +1,7 @@
 """The journal in an SQLite file, in write-ahead mode.
 
-Records are committed in batches, by a thread that writes one while the next one fills. At most
-`BATCH` records, or those of `INTERVAL` seconds, are not committed: a killed process loses at most
-those. One process has a journal at a time; a cache is the same file shared by
+Records are committed in batches, at most `BATCH` records or `INTERVAL` seconds apart: a killed
+process loses at most those. One process has a journal at a time; a cache is the same file shared by
 several. Each record has a checksum: a damaged one counts as not there.
 
 Beside each record stands what was sent and received for it (`_exchanges`): in a run's journal all
@@ -12,15 +11,11 @@ their hashes have a table of their own.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +31,6 @@ from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader"]
 
 BATCH = 64
-"""Records that are not committed, at most: half of them fill while the others are written."""
 INTERVAL = 0.2
 AT_ONCE = 500
 """Keys that are looked up together."""
@@ -45,8 +39,6 @@ PATIENCE = {False: 0.5, True: 5.0}
 _FORMAT = 3
 _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
-_ROWS = 100
-"""Rows that one statement writes: each statement waits for the interpreter's lock again."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -57,22 +49,6 @@ _MALFORMED = "malformed"
 
 class DamagedJournal(JournalError):
     """The file is a journal, and parts of it cannot be read."""
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What is written together: records and exchanges by their keys, texts by their hashes."""
-
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
-    exchanges: dict[str, list[bytes | Transcript]] = field(default_factory=dict)
-    texts: dict[str, bytes] = field(default_factory=dict)
-
-    def behind(self, earlier: _Batch) -> _Batch:
-        """The batch with an earlier one, which could not be written, before it."""
-        exchanges = dict(earlier.exchanges)
-        for key, noted in self.exchanges.items():
-            exchanges[key] = [*exchanges.get(key, ()), *noted]
-        return _Batch(earlier.records | self.records, exchanges, earlier.texts | self.texts)
 
 
 class SQLiteJournal:
@@ -106,23 +82,20 @@ class SQLiteJournal:
         self._is_cache = access == "cache"
         self._has_others = access not in ("alone", "reading")
         self._locks = locks
-        self._waiting, self._being_written = _Batch(), _Batch()
-        self._thread = ThreadPoolExecutor(1, "journal")
-        self._writing: Future[None] | None = None
+        self._waiting: dict[str, dict[str, Any]] = {}
+        self._exchanges: dict[str, list[bytes | Transcript]] = {}  # of those that wait
+        self._texts: dict[str, bytes] = {}
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
         try:
             if not path.exists():
                 path.touch(mode=0o600)
             patience = PATIENCE[self._is_cache]
-            self._database = sqlite3.connect(
-                path, timeout=patience, isolation_level=None, check_same_thread=False
-            )
+            self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
             self.has_a_past = self._set_up() or self._has_others
-            # Where all records are of this process: the hashes of their keys.
             self._keys = None if self.has_a_past else Keys()
         except TROUBLE as error:
             self._database.close()
@@ -187,17 +160,12 @@ class SQLiteJournal:
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""
-        records: dict[str, dict[str, Any]] = {}
-        for batch in (self._being_written.records, self._waiting.records):
-            for key in keys:
-                if key in batch:
-                    records[key] = orjson.loads(to_json(batch[key]))
+        waiting = self._waiting
+        records = {key: orjson.loads(to_json(waiting[key])) for key in keys if key in waiting}
         there = self._keys
         wanted = [
             key for key in keys if key not in records and (there is None or there.may_have(key))
         ]
-        if wanted:
-            self._settle()
         for start in range(0, len(wanted), AT_ONCE):
             part = wanted[start : start + AT_ONCE]
             try:
@@ -227,74 +195,46 @@ class SQLiteJournal:
             record: what it is; it is not to be changed afterwards.
             exchanges: what was sent and received for it.
         """
-        waiting = self._waiting
-        waiting.records[key] = record
+        self._waiting[key] = record
         if self._keys is not None:
             self._keys.add(key)
         if exchanges:
-            if self._is_cache or key not in waiting.exchanges:
-                waiting.exchanges[key] = [exchanges]
+            if self._is_cache or key not in self._exchanges:
+                self._exchanges[key] = [exchanges]
             else:
-                waiting.exchanges[key].append(exchanges)
-        if len(waiting.records) >= BATCH // 2 or time.monotonic() - self._last_commit >= INTERVAL:
+                self._exchanges[key].append(exchanges)
+        if len(self._waiting) >= BATCH or time.monotonic() - self._last_commit >= INTERVAL:
             self.commit()
 
     def commit(self) -> None:
-        """Have what is waiting written, once the batch before it is."""
+        """Write what is waiting."""
         self._last_commit = time.monotonic()
-        self._settle()
-        batch = self._waiting
-        if not batch.records:
+        if not self._waiting:
             return
         now = time.time()
-        exchanges = {key: self._lines(noted) for key, noted in batch.exchanges.items()}
+        exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
+        written = [(key, to_json(record)) for key, record in self._waiting.items()]
         rows = [
-            (key, content, checksum(key, content), now, exchanges.get(key))
-            for key, content in ((key, to_json(record)) for key, record in batch.records.items())
+            (key, record, checksum(key, record), now, exchanges.get(key)) for key, record in written
         ]
-        self._being_written, self._waiting = batch, _Batch()
-        self._writing = self._thread.submit(self._write, rows, [*batch.texts.items()])
-
-    def _write(self, rows: list[tuple[Any, ...]], texts: list[tuple[str, bytes]]) -> None:
-        """Write a batch; in the thread that does."""
-        run = self._database.execute
         try:
-            run("BEGIN IMMEDIATE")
-            for statement, tail, found in (
-                (_ADD_TEXT, "", texts),
-                (_REPLACE, "", rows) if self._is_cache else (_ADD, _ON_CONFLICT, rows),
-            ):
-                for start in range(0, len(found), _ROWS):
-                    part = found[start : start + _ROWS]
-                    values = _values(len(part[0]), len(part))
-                    run(statement + values + tail, [*chain.from_iterable(part)])
-            run("COMMIT")
-        except BaseException:
-            with suppress(*TROUBLE):
-                if self._database.in_transaction:
-                    run("ROLLBACK")
-            raise
-
-    def _settle(self) -> None:
-        """Wait until the batch is written that is being written; what is not waits again."""
-        writing, self._writing = self._writing, None
-        if writing is None:
-            return
-        batch, self._being_written = self._being_written, _Batch()
-        try:
-            writing.result()
+            self._database.execute("BEGIN IMMEDIATE")
+            if self._texts:
+                texts = self._texts.items()
+                self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
+            self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
+            self._database.execute("COMMIT")
         except TROUBLE as error:
-            self._waiting = self._waiting.behind(batch)
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
             raise self._problem(error) from None
+        self._waiting.clear()
+        self._exchanges.clear()
+        self._texts.clear()
 
     async def durable(self) -> None:
-        """Wait until all that was put is on disk."""
+        """Write what is waiting."""
         self.commit()
-        if self._writing is not None:
-            written = asyncio.wrap_future(self._writing)
-            written.add_done_callback(lambda one: one.cancelled() or one.exception())
-            await asyncio.wait([written])
-        self._settle()
 
     def _lines(self, noted: list[bytes | Transcript]) -> bytes:
         """What was noted, as it is kept; the new texts that it names wait to be written."""
@@ -312,9 +252,8 @@ class SQLiteJournal:
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
-        if not self._waiting.exchanges.keys().isdisjoint(keys):
+        if not self._exchanges.keys().isdisjoint(keys):
             self.commit()
-        self._settle()
         found: dict[str, bytes] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
@@ -330,7 +269,7 @@ class SQLiteJournal:
         if len(self._written) >= _WRITTEN:
             self._written.clear()
         self._written.add(name)
-        self._waiting.texts[name] = text
+        self._texts[name] = text
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
@@ -338,7 +277,6 @@ class SQLiteJournal:
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        self._settle()
         try:
             return dict(
                 row
@@ -354,9 +292,7 @@ class SQLiteJournal:
         """Write what is waiting, and let go of the file."""
         try:
             self.commit()
-            self._settle()
         finally:
-            self._thread.shutdown()
             self._database.close()
             if self._locks is not None:
                 self._locks.close()
@@ -424,22 +360,15 @@ class SQLiteReader:
         self._database.close()
 
 
-_ADD_TEXT = "INSERT OR IGNORE INTO texts VALUES "
-_REPLACE = "INSERT OR REPLACE INTO records VALUES "
-_ADD = "INSERT INTO records VALUES "
-_ON_CONFLICT = (
-    " ON CONFLICT (key) DO UPDATE SET"
+_REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
+_ADD = (
+    "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
     " record = excluded.record, checksum = excluded.checksum, finished = excluded.finished,"
     f" exchanges = CASE WHEN length(records.exchanges) < {MOST_EXCHANGES}"
     " THEN CAST(records.exchanges || coalesce(excluded.exchanges, x'') AS BLOB)"
     " ELSE coalesce(excluded.exchanges, records.exchanges) END"
 )
 """What was asked before under the same key, and failed, stays."""
-
-
-@cache
-def _values(columns: int, rows: int) -> str:
-    return ",".join([f"({','.join('?' * columns)})"] * rows)
 
 
 @cache
