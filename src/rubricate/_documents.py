@@ -70,19 +70,6 @@ def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
             raise InputError(f"unknown key '{key}': did you mean '{right}'?")
 
 
-def _refuse_cut_text(data: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `InputError` for the rest of a text that YAML has cut at a comma.
-
-    `{requirement: Clear, short and true}` has the key `short and true`, without a value.
-    """
-    for key, value in data.items():
-        if value is None and " " in key and key not in known:
-            raise InputError(
-                f"unknown key '{key}' without a value: if it is part of a text, put the whole text "
-                "in quotes, because in {...} a comma ends it"
-            )
-
-
 class Document(BaseModel):
     """Base of what people write in files: strict about misspelt keys, keeping the rest.
 
@@ -98,7 +85,6 @@ class Document(BaseModel):
     def _refuse_near_misses(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
             check_keys(data, cls.model_fields)
-            _refuse_cut_text(data, cls.model_fields)
         return data
 
     if not TYPE_CHECKING:  # what pydantic makes of the fields is known to type checkers
@@ -278,8 +264,14 @@ def _yaml_loader() -> type[yaml.SafeLoader]:
         def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
             node = super().compose_mapping_node(anchor)
             seen: set[str] = set()
-            for key, _ in node.value:
+            for key, value in node.value:
                 if isinstance(key, yaml.ScalarNode):
+                    if node.flow_style and value.value == "" and value.style is None:
+                        raise yaml.MarkedYAMLError(
+                            problem=f"'{key.value}' has no value: in {{...}} a comma ends a text, "
+                            "so put the whole text in quotes",
+                            problem_mark=key.start_mark,
+                        )
                     if key.value in seen:
                         raise yaml.MarkedYAMLError(
                             problem=f"the key '{key.value}' stands twice in one object",

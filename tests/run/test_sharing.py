@@ -389,7 +389,7 @@ def test_processes_with_one_key_send_together_what_it_allows():
         running = started(endpoint.url, "abcd", 60, per_minute=3600)
         assert [process.communicate(timeout=60)[0] for process in running] == ["0\n"] * 4
     assert len(key.answered) == 240
-    assert len(key.refused) <= 0.05 * 240
+    assert len(key.refused) <= 0.1 * 240  # sharing nothing: 0.2 and more
     assert key.answered[-1] - key.answered[0] <= 2.0 * 240 / 60
 
 
