@@ -6,8 +6,6 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._places import Access
@@ -30,6 +28,8 @@ def locked(folder: Path, access: Access) -> ExitStack:
     locks, own = folder / FOLDER, _name(access)
     if not isinstance(access, Shard) and access != "driver" and not locks.is_dir():
         return ExitStack()
+    from filelock import FileLock, Timeout
+
     try:
         locks.mkdir(mode=0o700, exist_ok=True)
         for path in sorted(locks.iterdir()):
@@ -69,6 +69,8 @@ def _excludes(name: str, access: Access) -> bool:
 
 
 def _is_free(path: Path) -> bool:
+    from filelock import FileLock, Timeout
+
     try:
         with FileLock(path, timeout=0):
             return True
