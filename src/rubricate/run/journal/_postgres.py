@@ -27,7 +27,7 @@ from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._lookups import Lookups, as_bytes, fetched, rows_of
 from rubricate.run.journal._places import Access, Database
 from rubricate.run.journal._records import to_json
-from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
+from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 from rubricate.run.journal._server import Connection, Server
 
 __all__ = ["MOST", "PostgresJournal", "PostgresReader"]
@@ -210,10 +210,13 @@ class PostgresJournal:
             self._put_text(name, text)
 
     def _put_text(self, name: str, text: bytes) -> None:
+        self._note_written(name)
+        self._texts[name] = text
+
+    def _note_written(self, name: str) -> None:
         if len(self._written) >= _WRITTEN:
             self._written.clear()
         self._written.add(name)
-        self._texts[name] = text
 
     def commit(self) -> None:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
@@ -307,7 +310,14 @@ class PostgresJournal:
 
     def _write(self, batch: dict[str, _Put], texts: dict[str, bytes]) -> None:
         """Write a batch and texts, in one statement and so in one transaction."""
-        exchanges: dict[str, bytes] = {key: self._lines(put, texts) for key, put in batch.items()}
+
+        def put_text(name: str, text: bytes) -> None:
+            self._note_written(name)
+            texts[name] = text
+
+        exchanges = {
+            key: lines_of(put.noted, self._written, put_text) for key, put in batch.items()
+        }
         names, keys = sorted(texts), sorted(batch)  # in one order, so that no two wait for another
         records = [to_json(batch[key].record) for key in keys]
         run = self._writing.run
@@ -322,21 +332,6 @@ class PostgresJournal:
         }
         query = _REPLACE if self._is_cache else _ADD
         self._writing.do(lambda connection: connection.execute(query, parameters))
-
-    def _lines(self, put: _Put, texts: dict[str, bytes]) -> bytes:
-        """What was noted, as it is kept; the new texts that it names are put to the others."""
-        lines: list[bytes] = []
-        for one in put.noted:
-            if isinstance(one, bytes):
-                lines.append(one)
-                continue
-            found, named = one.written()
-            lines.append(found)
-            for name, text in named.items():
-                if name not in self._written:
-                    self._written.add(name)
-                    texts[name] = deflated(text.encode("utf-8", "replace"))
-        return b"".join(lines)
 
 
 class PostgresReader:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import orjson
 
-__all__ = ["MOST_EXCHANGES", "checksum", "deflated", "read_row"]
+from rubricate.run.journal._exchanges import Transcript
+
+__all__ = ["MOST_EXCHANGES", "checksum", "lines_of", "read_row"]
 
 MOST_EXCHANGES = 1 << 18
 """Bytes of earlier exchanges that further ones under a key are put behind."""
@@ -30,7 +33,32 @@ def read_row(key: object, record: object, found: object) -> dict[str, Any] | Non
     return read
 
 
-def deflated(text: bytes) -> bytes:
+def lines_of(
+    noted: Sequence[bytes | Transcript],
+    written: Container[str],
+    put_text: Callable[[str, bytes], None],
+) -> bytes:
+    """What was sent and received, as it is kept.
+
+    Args:
+        noted: what was noted of it.
+        written: the hashes of texts that are known to be kept.
+        put_text: given the hash of each other text that is named, and the text, deflated.
+    """
+    lines: list[bytes] = []
+    for one in noted:
+        if isinstance(one, bytes):
+            lines.append(one)
+            continue
+        found, texts = one.written()
+        lines.append(found)
+        for name, text in texts.items():
+            if name not in written:
+                put_text(name, _deflated(text.encode("utf-8", "replace")))
+    return b"".join(lines)
+
+
+def _deflated(text: bytes) -> bytes:
     """A text in zlib's format; one of a few pages as it is, for packing it takes too long.
 
     The memory is after its length: 256 kB anew for each is dear.

@@ -26,7 +26,7 @@ from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
-from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, deflated, read_row
+from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader"]
 
@@ -212,7 +212,10 @@ class SQLiteJournal:
         if not self._waiting:
             return
         now = time.time()
-        exchanges = {key: self._lines(noted) for key, noted in self._exchanges.items()}
+        exchanges = {
+            key: lines_of(noted, self._written, self.put_text)
+            for key, noted in self._exchanges.items()
+        }
         written = [(key, to_json(record)) for key, record in self._waiting.items()]
         rows = [
             (key, record, checksum(key, record), now, exchanges.get(key)) for key, record in written
@@ -235,20 +238,6 @@ class SQLiteJournal:
     async def durable(self) -> None:
         """Write what is waiting."""
         self.commit()
-
-    def _lines(self, noted: list[bytes | Transcript]) -> bytes:
-        """What was noted, as it is kept; the new texts that it names wait to be written."""
-        lines: list[bytes] = []
-        for one in noted:
-            if isinstance(one, bytes):
-                lines.append(one)
-                continue
-            found, texts = one.written()
-            lines.append(found)
-            for name, text in texts.items():
-                if name not in self._written:
-                    self.put_text(name, deflated(text.encode("utf-8", "replace")))
-        return b"".join(lines)
 
     def exchanges(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was sent and received for the records under keys, where that is kept."""
