@@ -363,6 +363,19 @@ def test_a_cache_that_fails_on_the_way_is_given_up_and_no_answer_is_lost(
     assert any("going on without the cache" in trouble for trouble in troubles if trouble)
 
 
+def test_a_new_cache_that_another_process_is_just_making_is_waited_for(tmp_path):
+    """SQLite's own patience does not cover the switch to write-ahead mode."""
+    path = tmp_path / "cache.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ended = threading.Timer(0.2, other.execute, ["COMMIT"])
+        ended.start()
+        with closing(SQLiteJournal(path, "cache")) as journal:
+            journal.put("key", RECORD)
+        ended.join()
+    assert stored(path) == 1
+
+
 def test_a_cache_that_cannot_be_used_is_refused_in_one_line(make_dataset, tmp_path):
     (tmp_path / "cache.sqlite").write_bytes(b"no database " * 100)
     with pytest.raises(JournalError, match="--no-cache") as caught:

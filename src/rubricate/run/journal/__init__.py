@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         verdict_record,
     )
     from rubricate.run.journal._server import Server, remembered
-    from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal
+    from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal, write_ahead
 else:
     __getattr__, __dir__ = lazy_door(__name__)
 
@@ -51,4 +51,5 @@ __all__ = [
     "to_json",
     "verdict_from_record",
     "verdict_record",
+    "write_ahead",
 ]

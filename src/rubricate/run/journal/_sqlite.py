@@ -28,7 +28,7 @@ from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 
-__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader"]
+__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader", "write_ahead"]
 
 BATCH = 64
 INTERVAL = 0.2
@@ -45,6 +45,27 @@ TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises for a file that it cannot use; the latter where its message is damaged too."""
 _MALFORMED = "malformed"
 """What SQLite says of a file that is damaged."""
+
+
+def write_ahead(database: sqlite3.Connection, patience: float) -> None:
+    """Switch a database to write-ahead mode.
+
+    SQLite itself does not wait with that for another process which does the same.
+
+    Args:
+        database: its connection.
+        patience: seconds to wait.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= until:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 class DamagedJournal(JournalError):
@@ -109,7 +130,7 @@ class SQLiteJournal:
         run = self._database.execute
         if not self._has_others:
             run("PRAGMA locking_mode=EXCLUSIVE")
-        run("PRAGMA journal_mode=WAL")
+        write_ahead(self._database, PATIENCE[self._is_cache])
         run("PRAGMA synchronous=NORMAL")
         run("BEGIN IMMEDIATE")
         (version,) = run("PRAGMA user_version").fetchone()

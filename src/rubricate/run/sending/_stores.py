@@ -294,15 +294,9 @@ def with_timeouts(address: str) -> str:
 
 
 def _set_up(database: sqlite3.Connection) -> None:
-    begin = time.monotonic()
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode=WAL")
-            break
-        except sqlite3.OperationalError:  # another process is at it; for this one SQLite waits not
-            if time.monotonic() - begin > PATIENCE:
-                raise
-            time.sleep(0.005)
+    from rubricate.run.journal import write_ahead
+
+    write_ahead(database, PATIENCE)
     database.execute("PRAGMA synchronous=OFF")
     database.execute(TABLE)
     now = time.monotonic()
