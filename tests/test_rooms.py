@@ -117,23 +117,48 @@ def test_the_architecture_draws_every_room_and_no_other():
     assert drawn == rooms
 
 
-def test_importing_the_package_loads_nothing_heavy():
-    heavy = ("numpy", "scipy", "aiohttp", "httptools", "jinja2", "pandas", "rich", "typer")
-    program = (
-        "import sys, rubricate; from rubricate import Rubric, RubricDataset, grade\n"
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
+def loaded_by(program: str, modules: tuple[str, ...]) -> str:
+    """Which of the modules a program has loaded in the end, as a list in text."""
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, rubricate; print('pydantic' in sys.modules)"],
+        [
+            sys.executable,
+            "-c",
+            f"{program}\nprint([name for name in {modules} if name in sys.modules])",
+        ],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "False"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    return done.stdout.splitlines()[-1]
+
+
+HEAVY = (
+    *("numpy", "scipy", "aiohttp", "httptools", "jinja2", "pandas", "rich"),
+    *("psycopg", "ray", "filelock", "pyarrow"),
+    *("rubricate.run.journal._postgres", "rubricate.run.journal._server"),
+    *("rubricate.run.workers._driving", "rubricate.run.workers._worker"),
+)
+"""What most programs that grade have no use for."""
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_by("import sys, rubricate", ("pydantic", "typer", *HEAVY)) == "[]"
+    program = "import sys; from rubricate import Rubric, RubricDataset, grade"
+    assert loaded_by(program, ("typer", *HEAVY)) == "[]"
+
+
+def test_the_help_of_a_command_loads_nothing_of_datasets_rubrics_and_runs():
+    program = (
+        "import sys; from rubricate.cli import main\n"
+        "sys.argv = ['rubricate', 'grade', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass"
     )
-    assert done.stdout.strip() == "[]"
+    rooms = (
+        *("rubricate.dataset.items._item", "rubricate.rubric._criterion", "orjson", "sqlite3"),
+        *("rubricate.run._executor", "rubricate.run.journal._opening", "rubricate.judge._judge"),
+    )
+    assert loaded_by(program, (*rooms, *HEAVY)) == "[]"
 
 
 def test_all_that_is_named_at_the_top_is_there():

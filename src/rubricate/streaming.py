@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
 from contextlib import suppress
 from functools import cached_property
-from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
@@ -266,6 +265,8 @@ def _wants_table(options: RunOptions) -> bool:
         raise InputError(f"results must be jsonl or parquet, found {options.results!r}")
     if options.run_dir is None:
         raise InputError("results='parquet' is written into the run folder: give run_dir")
+    from importlib.util import find_spec
+
     if find_spec("pyarrow") is None:
         raise MissingExtraError("results='parquet'", "parquet")
     return True

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rubricate.dataset import Item
 from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from rubricate.dataset import Item
 
 __all__ = ["Shard", "sameness"]
 

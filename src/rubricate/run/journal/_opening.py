@@ -16,7 +16,6 @@ from rubricate.run.journal._journal import Journal, JournalReader
 from rubricate.run.journal._locks import locked
 from rubricate.run.journal._memory import MemoryJournal
 from rubricate.run.journal._places import Access, Database, Place
-from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
 from rubricate.run.journal._rows import read_row
 from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, SQLiteReader
 
@@ -38,13 +37,19 @@ def journal_at(place: Place, access: Access = "alone") -> Journal:
         JournalError: it cannot be used, is damaged, or another process has it.
     """
     if isinstance(place, Database):
+        from rubricate.run.journal._postgres import PostgresJournal
+
         return PostgresJournal(place, access)
     return SQLiteJournal(place, access)
 
 
 def journal_reader(place: Place) -> JournalReader:
     """The journal at a place, which is only read; `JournalError` where that cannot be."""
-    return PostgresReader(place) if isinstance(place, Database) else SQLiteReader(place)
+    if isinstance(place, Database):
+        from rubricate.run.journal._postgres import PostgresReader
+
+        return PostgresReader(place)
+    return SQLiteReader(place)
 
 
 def open_journal(
@@ -72,6 +77,8 @@ def open_journal(
     if place is None:
         return MemoryJournal()
     if isinstance(place, Database):
+        from rubricate.run.journal._postgres import PostgresJournal
+
         return PostgresJournal(place, access, fresh=fresh, patience=patience)
     if access == "worker":
         return SQLiteJournal(place, access)

@@ -23,7 +23,7 @@ from rubricate.rubric import Verdict
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
-from rubricate.run.journal import Access, Database, Place, remembered, to_json
+from rubricate.run.journal import Access, Database, Place, to_json
 from rubricate.run.results._results import ItemResult
 
 __all__ = [
@@ -144,6 +144,8 @@ class OpenStorage:
         if self.folder is None:
             return None
         if isinstance(self.journal, Database):
+            from rubricate.run.journal import remembered
+
             path = self.folder.path
             run_dir = path.parent if isinstance(self.access, Shard) else path
             write_text(run_dir / ADDRESS_NAME, f"{remembered(self.journal)}\n")
