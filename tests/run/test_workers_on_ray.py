@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ def test_nodes_share_a_database_and_say_what_one_process_says(ray_cluster, postg
         assert row | {"resumed": 0, "usage": 0} == other | {"resumed": 0, "usage": 0}
 
 
+def soon(holds: Callable[[], bool]) -> None:
+    """Wait until it holds; on a busy machine a node takes its time."""
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
     write_data(tmp_path, [f"text {n}" for n in range(200)])
     with ScriptedEndpoint([Rule(delay=0.3)]) as endpoint:
@@ -83,17 +92,13 @@ def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
             *(tmp_path, endpoint.url, "--run-dir", "run", "--concurrency", "4"),
             *("--workers", f"2@{ray_cluster.address}"),
         )
-        deadline = time.monotonic() + 60
-        while (
-            len(endpoint.requests) < 30 and process.poll() is None and time.monotonic() < deadline
-        ):
-            time.sleep(0.05)
+        soon(lambda: len(endpoint.requests) >= 30 or process.poll() is not None)
         os.killpg(process.pid, signal.SIGINT)
-        shown, _ = process.communicate(timeout=60)
+        shown, _ = process.communicate(timeout=120)
     assert process.returncode == 130, shown
     assert shown.endswith("the same command goes on from there.\n")
     assert not [one for one in shown.splitlines() if "ray" in one.lower() or "Traceback" in one]
-    assert not ray_cluster.workers()
+    soon(lambda: not ray_cluster.workers())  # their node ends them when the driver has gone
     judged = sum(row["status"] == "judged" for row in lines(tmp_path / "run"))
     assert 30 - 16 <= judged < 600
 
