@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import math
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -303,3 +307,18 @@ def test_logprobs_may_be_ignored_or_refused(logprobs: Any, status: int) -> None:
 def test_probabilities_of_a_rule_are_checked(shares: dict[str, float]) -> None:
     with pytest.raises((InputError, ValueError), match="together more than 0 to 1"):
         Rule(probabilities=shares)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_answer_that_nobody_reads_leaves_no_connection_behind() -> None:
+    with contextlib.ExitStack() as clients:
+        with ScriptedEndpoint([Rule(reply="x" * 30_000_000)]) as endpoint:
+            body = json.dumps(chat("banana", max_tokens=10**9)).encode()
+            place = urllib.parse.urlsplit(endpoint.url)
+            client = socket.create_connection((place.hostname, place.port))
+            clients.enter_context(client)
+            head = "POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\n"
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            client.sendall(head.encode() + body)
+            assert client.recv(9) == b"HTTP/1.1 "
+        gc.collect()

@@ -150,7 +150,12 @@ class ScriptedEndpoint:
             on_listening()
             await self._ended.wait()
         finally:
+            server = runner.server
+            transports = [] if server is None else [one.transport for one in server.connections]
             await runner.cleanup()
+            for transport in transports:
+                if transport is not None:
+                    transport.abort()  # also one whose client does not read what was answered
             for _ in range(3):  # rounds of the loop, in which its connections end
                 await asyncio.sleep(0)
 
