@@ -18,6 +18,7 @@ import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -428,13 +429,14 @@ def one_key(folder: Path) -> Outcome:
 
 def damaged_limits(folder: Path) -> Outcome:
     """The file of shared limits is no database when a run begins, and again on its way."""
-    bench, file = Bench(folder), folder / "cache" / "rubricate" / "limits.sqlite"
+    bench = Bench(folder)
+    file = folder / "cache" / "rubricate" / f"limits-{socket.gethostname()}.sqlite"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"no database" * 999)
     with bench.endpoint:
         process = bench.start(env={"XDG_CACHE_HOME": str(folder / "cache")})
         bench.wait_for(ITEMS)
-        for part in file.parent.glob("limits.sqlite*"):
+        for part in file.parent.glob(f"{file.name}*"):
             part.write_bytes(b"\xff" * 999)
         code = bench.finish(process)
     return bench.outcome("", "finishes" if code == 0 else f"exit code {code}")

@@ -1,11 +1,12 @@
-"""Addresses of databases, which may have a password in them."""
+"""Addresses: of databases, which may have a password in them, and of this machine."""
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TypeGuard
 from urllib.parse import unquote
 
-__all__ = ["host_without_password", "is_address", "shown_address"]
+__all__ = ["host_without_password", "is_address", "is_this_machine", "shown_address"]
 
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=")
@@ -35,3 +36,14 @@ def host_without_password(address: str) -> str | None:
     if ":" in account or "password" in told:
         return None
     return unquote(told.get("host", place.partition("/")[0].partition(":")[0]))
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host of an address is the machine itself, so that it is another on each machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return found.is_loopback or found.is_unspecified

@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import json
 import math
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -311,7 +312,7 @@ def test_option_share_limits_leaves_other_processes_their_part(make_dataset, end
         return json.dumps(data).encode(), None
 
     model, other = HTTPModel("m", base_url=endpoint.url), Report(math.inf)
-    path = user_cache_path("rubricate") / "limits.sqlite"
+    path = user_cache_path("rubricate") / f"limits-{socket.gethostname()}.sqlite"
     change(SQLiteStore(path), key_name(model.endpoint, model.account or ""), told)
     with pytest.raises(RunStopped, match="greatest time"):
         rubricate.grade(

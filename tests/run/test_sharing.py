@@ -322,6 +322,25 @@ def test_neither_address_nor_key_is_in_a_keys_name():
     assert len(name) == 32
 
 
+LOCAL = ("localhost:8000", "127.0.0.1:8000", "[::1]:8000", "0.0.0.0:8000", "vllm.localhost")
+
+
+@pytest.mark.parametrize("host", LOCAL)
+def test_localhost_is_another_endpoint_on_each_machine(host, monkeypatch: pytest.MonkeyPatch):
+    address = f"http://{host}/v1"
+    here = key_name(address, "secret")
+    assert here == key_name(address, "secret")
+    monkeypatch.setattr("rubricate.run.sending._sharing._machine", lambda: "another node")
+    assert key_name(address, "secret") != here
+
+
+def test_an_address_with_a_host_is_one_endpoint_for_all_machines(monkeypatch: pytest.MonkeyPatch):
+    addresses = ("https://api.example.com/v1", "http://10.0.0.7:8000/v1", "http://[bad", "no URL")
+    here = [key_name(one, "secret") for one in addresses]
+    monkeypatch.setattr("rubricate.run.sending._sharing._machine", lambda: "another node")
+    assert [key_name(one, "secret") for one in addresses] == here
+
+
 # Processes
 
 

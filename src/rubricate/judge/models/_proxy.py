@@ -6,9 +6,9 @@ Addresses of this machine are never asked for through a proxy.
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
+from rubricate._addresses import is_this_machine
 from rubricate.errors import InputError
 
 __all__ = ["password", "proxy_for"]
@@ -25,7 +25,7 @@ def proxy_for(address: str) -> str | None:
 
     parts = urlsplit(address)
     host = parts.hostname or ""
-    if _is_here(host) or proxy_bypass(host):
+    if is_this_machine(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
     found = proxies.get(parts.scheme) or proxies.get("all")
@@ -44,12 +44,3 @@ def proxy_for(address: str) -> str | None:
 def password(url: str | None) -> str | None:
     """The password in a proxy's URL, if there is one."""
     return urlsplit(url).password if url else None
-
-
-def _is_here(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

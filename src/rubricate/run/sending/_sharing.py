@@ -10,14 +10,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import secrets
+import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from rubricate._addresses import is_address
+from rubricate._addresses import is_address, is_this_machine
 from rubricate.run.sending._limiter import Limiter
 from rubricate.run.sending._shares import Share, exchange, without
 from rubricate.run.sending._stores import (
@@ -195,8 +199,24 @@ class _Member:
 
 
 def key_name(endpoint: str, account: str) -> str:
-    """The name under which a key's limits are shared; neither address nor key is in it."""
-    return hashlib.blake2b(f"{endpoint}\n{account}".encode(), digest_size=16).hexdigest()
+    """The name under which a key's limits are shared; neither address nor key is in it.
+
+    An endpoint at `localhost` is another one on each machine.
+    """
+    told = f"{endpoint}\n{account}"
+    with suppress(ValueError):  # a model of one's own has an endpoint of any form
+        if is_this_machine(urlsplit(endpoint).hostname or ""):
+            told += f"\n{_machine()}"
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def _machine() -> str:
+    """What tells this machine from others, and a container with a network of its own from it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+        return f"{boot}{Path('/proc/self/ns/net').stat().st_ino}"
+    except OSError:  # no Linux
+        return f"{socket.gethostname()} {uuid.getnode()}"
 
 
 _SHARINGS: dict[str, Sharing] = {}
@@ -224,7 +244,10 @@ def sharing_at(place: str | bool | None) -> Sharing | None:
         folder = user_cache_path("rubricate")
         if place == "auto" and not _is_writable(folder):
             return None
-        name, store = str(folder), SQLiteStore(folder / "limits.sqlite", logger.warning)
+        # One file a machine: a home folder may be on a network file system, where SQLite is unsafe
+        # between machines, and each machine has a clock of its own.
+        file = folder / f"limits-{re.sub('[^a-zA-Z0-9.-]', '_', socket.gethostname())}.sqlite"
+        name, store = str(file), SQLiteStore(file, logger.warning)
     with _LOCK:
         found = _SHARINGS.get(name)
         if found is None:
