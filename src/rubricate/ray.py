@@ -15,14 +15,17 @@ Needs the extra `ray`; `Grader` also needs `parquet`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
-from rubricate.errors import InputError, MissingExtraError
+from rubricate.errors import InputError, MissingExtraError, RubricateError
 from rubricate.judge import JudgesLike
 from rubricate.options import RewardOptions
-from rubricate.reward import RewardBatch, RewardFunction, RowRubric, Text
+from rubricate.reward import RewardBatch, RewardError, RewardFunction, RowRubric, Text
 from rubricate.rubric import Rubric
 from rubricate.settings import by_name, part, takes_as_method
 
@@ -173,14 +176,25 @@ def _picked(column: list[Any] | None, places: Sequence[int]) -> list[Any] | None
 
 
 class _RewardActor:
-    """A reward function in a process of Ray's."""
+    """A reward function in a process of Ray's. It is made by the first call, which can say what is
+    wrong with it on its node."""
 
-    def __init__(self, made: tuple[Any, Any, dict[str, Any]]) -> None:
-        rubric, judge, options = made
-        self._reward = RewardFunction(rubric, judge, **options)
+    def __init__(self, made: bytes) -> None:
+        self._made = made
+        self._reward: RewardFunction | None = None
 
     async def scores(self, completions: list[Text], beside: dict[str, Any]) -> list[float | None]:
+        if self._reward is None:
+            self._reward = self._begun()
         return await self._reward.acall(completions, **beside)
+
+    def _begun(self) -> RewardFunction:
+        try:
+            rubric, judge, options = pickle.loads(self._made)
+            return RewardFunction(rubric, judge, **options)
+        except Exception as error:  # such as a key or a module that is not on this node
+            kind = "" if isinstance(error, RubricateError) else f"{type(error).__name__}: "
+            raise InputError(f"on {socket.gethostname()}: {kind}{error}") from None
 
 
 class SharedReward:
@@ -209,15 +223,11 @@ class SharedReward:
     ) -> list[float | None]:
         """Score a batch; arguments and errors as those of `RewardFunction`."""
         import ray
-        from ray.exceptions import RayTaskError
 
-        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
-        try:
+        with _own_errors():
             found: list[float | None] = ray.get(
-                self._actor.scores.remote(list(completions), beside)
+                self._scores(completions, prompts, reference, rubric)
             )
-        except RayTaskError as error:
-            raise (error.cause or error) from None
         return found
 
     async def acall(
@@ -230,20 +240,36 @@ class SharedReward:
         **columns: object,
     ) -> list[float | None]:
         """As a call, without blocking the running loop."""
-        from ray.exceptions import RayTaskError
-
-        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
-        try:
-            found: list[float | None] = await self._actor.scores.remote(list(completions), beside)
-        except RayTaskError as error:
-            raise (error.cause or error) from None
+        with _own_errors():
+            found: list[float | None] = await self._scores(completions, prompts, reference, rubric)
         return found
+
+    def _scores(
+        self, completions: Sequence[Text], prompts: Any, reference: Any, rubric: Any
+    ) -> Any:
+        """Ray's reference to the scores to come."""
+        beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
+        return self._actor.scores.remote(list(completions), beside)
 
     def close(self) -> None:
         """End its process, for all callers."""
         import ray
 
         ray.kill(self._actor)
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Raise what a reward function raised in its process, and not Ray's error about it."""
+    from ray.exceptions import RayActorError, RayTaskError
+
+    try:
+        yield
+    except RayTaskError as error:
+        raise (error.cause or error) from None
+    except RayActorError as error:  # it was closed, or there is no room for it any more
+        why = str(error).strip().splitlines()[-1].strip()
+        raise RewardError(f"the shared reward is not there any more: {why}") from None
 
 
 def shared_reward(
@@ -265,7 +291,6 @@ def shared_reward(
     """
     try:
         import ray
-        from ray.exceptions import RayActorError
     except ImportError:
         raise MissingExtraError("shared_reward", "ray") from None
     shown = RewardFunction(rubric, judge, **options).__name__  # what is wrong is told here
@@ -280,8 +305,5 @@ def shared_reward(
         max_concurrency=AT_ONCE,
         num_cpus=0,
     )
-    try:
-        actor = kind.remote((rubric, judge, options))
-    except RayActorError as error:
-        raise InputError(f"the reward '{name}' cannot be begun: {error}") from None
-    return SharedReward(actor, shown)
+    cloudpickle: Any = ray.cloudpickle
+    return SharedReward(kind.remote(cloudpickle.dumps((rubric, judge, options))), shown)

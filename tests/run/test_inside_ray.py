@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -72,7 +73,7 @@ def test_tables_and_frames_are_batches_too():
 
 
 SCRIPT = """
-import json, sys
+import json, os, sys
 import ray
 from rubricate import Criterion, Rubric
 from rubricate.ray import Grader, shared_reward
@@ -94,8 +95,20 @@ def rank(number):
     return reward([f"alpha from {number}"], ["p"]), reward.__name__
 
 scores = ray.get([rank.remote(number) for number in range(3)])
-shared_reward("light", rubric, "m", base_url=url).close()
-print(json.dumps([[row["score"] for row in rows], scores]))
+
+def said(reward):
+    try:
+        return reward(["alpha"])
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+closed = shared_reward("light", rubric, "m", base_url=url)
+closed.close()
+os.environ["OPENAI_API_KEY"] = "in this process alone"
+keyless = shared_reward("keyless", rubric, "openai/gpt-4.1-mini")
+errors = [said(closed), said(keyless)]
+keyless.close()
+print(json.dumps([[row["score"] for row in rows], scores, errors]))
 """
 
 
@@ -112,6 +125,8 @@ def test_a_dataset_and_trainers_of_ray(ray_cluster, tmp_path):
         )
         assert done.returncode == 0, done.stderr
         assert len(endpoint.requests) == 43
-    rows, scores = json.loads(done.stdout.splitlines()[-1])
+    rows, scores, (closed, keyless) = json.loads(done.stdout.splitlines()[-1])
     assert rows == [1.0] * 40
     assert scores == [[[1.0], "light"]] * 3
+    assert closed.startswith("RewardError: the shared reward is not there any more: ")
+    assert re.fullmatch(r"InputError: on \S+: .* needs an API key: .*OPENAI_API_KEY.*", keyless)
