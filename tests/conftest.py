@@ -21,7 +21,7 @@ from unittest import mock
 import pytest
 from cluster import _started, ray_cluster  # noqa: F401 (fixtures)
 from hypothesis import settings
-from postgres import own_postgres, postgres, postgres_server  # noqa: F401 (fixtures)
+from postgres import own_postgres, pooled, postgres, postgres_server  # noqa: F401 (fixtures)
 
 from rubricate.cli import main
 from rubricate.errors import MissingExtraError

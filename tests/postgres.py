@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import importlib
 import os
+import shutil
+import socket
+import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +18,7 @@ from types import ModuleType
 
 import pytest
 
-__all__ = ["own_postgres", "postgres", "postgres_server"]
+__all__ = ["own_postgres", "pooled", "postgres", "postgres_server"]
 
 TOOLS = Path(__file__).parents[1] / "tools"
 
@@ -85,3 +90,46 @@ def own_postgres() -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def pooled(postgres_server: Server) -> Iterator[Callable[[str, str], str]]:
+    """Starts a pooler (PgBouncer) of a mode before a database; gives the database's address."""
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None and os.environ.get("CI") != "true":
+        pytest.skip("needs pgbouncer")
+    poolers = []
+
+    def start(mode: str, address: str) -> str:
+        database = address.partition("?")[0].rpartition("/")[2]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        told = postgres_server.folder / f"pgbouncer-{port}.ini"
+        told.write_text(
+            f"[databases]\n* = host={postgres_server.folder} port={postgres_server.port}"
+            " user=rubricate\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\n"
+            f"pool_mode = {mode}\nunix_socket_dir =\n"
+        )
+        told.chmod(0o644)
+        owner = postgres_server.folder.owner()  # who is not root: the pooler refuses to be that
+        as_user = ["setpriv", f"--reuid={owner}", "--clear-groups"] if os.geteuid() == 0 else []
+        poolers.append(
+            subprocess.Popen(
+                [*as_user, str(program), str(told)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return f"postgresql://rubricate@127.0.0.1:{port}/{database}"
+            time.sleep(0.05)
+        raise AssertionError("pgbouncer does not start")
+
+    yield start
+    for one in poolers:
+        one.terminate()
+        one.wait()

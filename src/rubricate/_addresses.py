@@ -9,8 +9,8 @@ from urllib.parse import unquote
 __all__ = ["host_without_password", "is_address", "is_this_machine", "shown_address"]
 
 SCHEMES = ("postgresql://", "postgres://")
-NOT_SHOWN = ("password=", "sslpassword=", "run=")
-"""What of an address's query is not shown, or not part of the address."""
+NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
+"""What of an address's query is not shown, is not part of the address, or matters to nobody."""
 
 
 def is_address(place: object) -> TypeGuard[str]:

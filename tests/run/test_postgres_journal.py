@@ -277,13 +277,49 @@ def test_no_right_to_make_tables_says_who_may(make_dataset, tmp_path, postgres_s
     query(postgres, f"CREATE ROLE {role} LOGIN".replace("?", ""))
     query(postgres, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     address = postgres.replace("rubricate@", f"{role}@")
-    with pytest.raises(JournalError, match="GRANT CREATE ON SCHEMA"):
+    with pytest.raises(JournalError, match="may make tables run the command once, or let"):
         PostgresJournal(Database(address, "r"))
     with closing(PostgresJournal(Database(postgres, "r"))):
         pass
+    query(postgres, f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+    with pytest.raises(JournalError, match="may not write there; let somebody GRANT SELECT, "):
+        PostgresJournal(Database(address, "r"))
     query(postgres, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}")
+    query(postgres, f"GRANT DELETE ON rubricate_limits TO {role}")
     with closing(PostgresJournal(Database(address, "r"))) as journal:
         journal.put("a", RECORD)
+
+
+def test_a_read_only_server_is_told_before_anything_is_sent(
+    make_dataset, tmp_path, endpoint, postgres
+):
+    told = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": postgres}
+    rubricate.grade(make_dataset(1), "m", **told)
+    sent = len(endpoint.requests)
+    name = postgres.partition("?")[0].rpartition("/")[2]
+    query(postgres, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with pytest.raises(JournalError, match="it is read-only, such as a replica is"):
+        rubricate.grade(make_dataset(9), "m", **told)
+    assert len(endpoint.requests) == sent
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction"])
+def test_a_pooler_that_breaks_locks_is_refused_before_anything_is_sent(
+    mode, make_dataset, tmp_path, endpoint, postgres, pooled
+):
+    address = pooled(mode, postgres)
+    told = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": address}
+    if mode == "session":
+        assert rubricate.grade(make_dataset(40), "m", **told).failed == 0
+        with (
+            closing(PostgresJournal(Database(address, "run"))),
+            pytest.raises(JournalError, match="another process is grading into this run"),
+        ):
+            PostgresJournal(Database(address, "run"))
+        return
+    with pytest.raises(JournalError, match=r"a pooler .* in transaction mode, which"):
+        rubricate.grade(make_dataset(), "m", **told)
+    assert endpoint.requests == []
 
 
 def test_without_the_extra_it_says_what_to_install(make_dataset, tmp_path, monkeypatch):

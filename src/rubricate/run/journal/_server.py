@@ -73,6 +73,23 @@ _REMEMBERED = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootc
 """What of an address a run folder remembers, `user` to `dbname` in their places."""
 _PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
 """SQLSTATEs, or their beginnings, of what another attempt may find mended."""
+_BEGIN = (
+    "SELECT pg_backend_pid(), current_setting('transaction_read_only') = 'on',"
+    " CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
+)
+_MAY_WRITE = (
+    "SELECT bool_and(has_table_privilege('rubricate_' || name, privilege))"
+    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits']) AS name,"
+    " unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege"
+    " WHERE privilege <> 'DELETE' OR name = 'limits'"
+)
+_GRANTS = (
+    "let somebody GRANT SELECT, INSERT, UPDATE on the tables rubricate_*, and DELETE on "
+    "rubricate_limits"
+)
+_LOOKS = 5
+"""How often is looked whether a pooler gives a session's server to others."""
 _BUSY = 0.5
 """Seconds to wait for another process that has the run."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
@@ -171,17 +188,40 @@ class Server:
         """A new connection, with the locks that this process has."""
         connection = _psycopg().connect(**self._parameters(), autocommit=True)
         try:
-            connection.execute(
-                "SELECT set_config('synchronous_commit', 'on', false)"
-                " WHERE current_setting('synchronous_commit') = 'off'"
-            )
+            pid, is_read_only, _ = connection.execute(_BEGIN).fetchone()
+            if is_read_only and not again and self._access != "reading":
+                raise JournalError(
+                    f"{self.place}: it is read-only, such as a replica is; name the server that "
+                    "takes what is written"
+                )
+            if pid != connection.info.backend_pid:
+                self._check_pooler(connection)
             self._lock(connection, again)
         except BaseException:
             connection.close()
             raise
-        self._backends.add(connection.info.backend_pid)
+        self._backends.add(pid)
         self._connection = connection
         return connection
+
+    def _check_pooler(self, connection: Connection) -> None:
+        """Refuse a pooler that gives a session's server to others between two transactions.
+
+        Locks are a session's. The server of this connection is another connection's meanwhile, or
+        another one from query to query.
+        """
+        seen = set()
+        with _psycopg().connect(**self._parameters(), autocommit=True) as other:
+            for _ in range(_LOOKS):
+                seen.add(_pid(connection))
+                with other.transaction():
+                    shared = _pid(other) in seen
+                if shared or len(seen) > 1:
+                    raise JournalError(
+                        f"{self.place}: there is a pooler (PgBouncer) in transaction mode, which "
+                        "breaks the locks that keep two processes off one run: name the server "
+                        "itself, or a pooler in session mode"
+                    )
 
     def _parameters(self) -> dict[str, Any]:
         given = _parsed(self.place.address)
@@ -264,6 +304,8 @@ class Server:
                 f"{self.place}: its tables are of a newer version of rubricate (format {found}, "
                 f"known up to {len(_STEPS)}): upgrade rubricate, or name another database"
             )
+        if self._access != "reading" and not connection.execute(_MAY_WRITE).fetchone()[0]:
+            raise JournalError(f"{self.place}: this account may not write there; {_GRANTS}")
         return found == len(_STEPS)
 
     def _run_of(self, connection: Connection, fresh: bool) -> int | None:
@@ -359,6 +401,12 @@ def _parsed(address: str) -> dict[str, Any]:
     return found
 
 
+def _pid(connection: Connection) -> int:
+    """The server's process that a query of a connection is given to."""
+    (found,) = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    return int(found)
+
+
 def _number(connection: Connection, *names: str) -> int:
     """The number of an advisory lock: of the tables, a run, or a part of one."""
     (schema,) = connection.execute("SELECT current_schema()").fetchone()
@@ -415,10 +463,7 @@ def _said(error: Exception, away: float) -> str:
     if "password" in text:
         return f"{text}; give the password in PGPASSWORD or ~/.pgpass"
     if state == "42501":
-        return (
-            f"{text}; tables are made once: let somebody run the command who may make them, or "
-            "GRANT CREATE ON SCHEMA, and SELECT, INSERT, UPDATE on the tables"
-        )
+        return f"{text}; let somebody who may make tables run the command once, or {_GRANTS}"
     if "database" in text and "does not exist" in text:
         return f"{text}; make it with createdb, or name another"
     if state == "42P01":
