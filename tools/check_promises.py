@@ -9,8 +9,9 @@ DATA is a folder of JSON lines, one record each: `{id, group, prompt, submission
 A data set with a judge's verdicts is a population whose figures are known. Labels of a part of it
 are drawn again and again, and the public functions that users call are given these alone. An
 interval keeps its promise where it holds the population's figure; a cascade's threshold, where the
-verdicts that stand agree at least as often as it promises; a calibration map that is not refused,
-where it makes the population's Brier score no worse.
+verdicts that stand agree at least as often as it promises; a calibration map, where it is refused
+or makes the population's Brier score no worse. How many of the maps that are not refused make it no
+worse is told in rows of their own, of all populations together.
 
 Labels are drawn in four ways: pair by pair, or whole clusters (all criteria of a record, all
 answers to a question; as many as have so many labels on average), each with replacement (the
@@ -42,6 +43,7 @@ from rubricate import Criterion, CriterionOption, DataItem, Rubric, RubricDatase
 from rubricate.stats import (
     Estimate,
     PlattMap,
+    calibration_gain,
     choose_threshold,
     corrected_mean,
     label_agreement,
@@ -61,6 +63,8 @@ MOST = 0.9
 FLOOR = 0.92
 """What a nominal 95 % interval is to hold at least: outcomes are whole numbers, so that coverage
 goes up and down around that, for the best interval too (Brown, Cai and DasGupta 2001)."""
+NONE = "–"
+ACCEPTED = "calibration maps that are accepted"
 INTERVALS = ("accuracy", "kappa", "sensitivity", "specificity", "PPI++ mean")
 
 
@@ -312,7 +316,9 @@ def check(population: Population, design: Design, labels: int, splits: int) -> d
             for promise in PROMISES:
                 kept = _threshold_keeps(population, sure, agrees, drawn, own, promise)
                 tallies[f"cascade, {promise:.0%}"].add(kept)
-            tallies["calibration map"].add(_map_helps(population, drawn))
+            helps = _map_helps(population, drawn, own)
+            tallies["calibration map"].add(helps is not False)
+            tallies[ACCEPTED].add(helps)
     return tallies
 
 
@@ -357,27 +363,17 @@ def _threshold_keeps(
     return bool(agrees[stands].mean() >= promise - 1e-9) if stands.any() else True
 
 
-def _map_helps(population: Population, drawn: Integers) -> bool | None:
-    """Whether a map fitted on 70 % of the labels, if not refused on the others, is no worse."""
+def _map_helps(population: Population, drawn: Integers, groups: list[int] | None) -> bool | None:
+    """Whether the map that is fitted on these labels makes no worse; None where it is refused."""
     met = np.where(population.judge == 1, population.sure, 1 - population.sure)
-    cut = round(0.7 * len(drawn))
-    fitted_on, others = drawn[:cut], drawn[cut:]
-    if len(set(population.human[fitted_on])) < 2:
+    labels = met[drawn].tolist(), population.human[drawn].tolist()
+    if len(set(labels[1])) < 2 or calibration_gain(*labels, groups=groups).why_not is not None:
         return None
-    fitted = PlattMap.fit(met[fitted_on].tolist(), (population.human[fitted_on] == 1).tolist())
+    fitted = PlattMap.fit(*labels)
     logit = np.log(np.clip(met, 1e-6, 1 - 1e-6) / np.clip(1 - met, 1e-6, 1 - 1e-6))
     mapped = 1 / (1 + np.exp(-(fitted.slope * logit + fitted.intercept)))
-
-    def brier(probabilities: Floats, places: Integers | slice) -> float:
-        return float(((probabilities[places] - population.human[places]) ** 2).mean())
-
-    def right(probabilities: Floats) -> float:
-        return float(((probabilities[others] >= 0.5) == population.human[others]).mean())
-
-    if brier(mapped, others) > brier(met, others) or right(mapped) < right(met):
-        return None
-    every = slice(None)
-    return brier(mapped, every) <= brier(met, every) + 1e-9
+    before, after = (float(((one - population.human) ** 2).mean()) for one in (met, mapped))
+    return after <= before + 1e-9
 
 
 # Tables
@@ -387,7 +383,7 @@ def _limit(name: str) -> float | None:
     """The least share of promises that are to be kept."""
     if name in INTERVALS:
         return FLOOR
-    return 1 - RISK if name.startswith("cascade") else None
+    return 1 - RISK if name != ACCEPTED else None
 
 
 def is_broken(name: str, tally: Tally, tests: int) -> bool:
@@ -435,7 +431,7 @@ def print_tables(found: Found) -> None:
     print("\n| promise | labels drawn | 20 | 50 | 100 |\n|---|---|---:|---:|---:|")
     for name in dict.fromkeys(key[0] for key in found):
         for design in DESIGNS:
-            cells = [_cell(found.get((name, design.name, labels), {})) for labels in LABELS]
+            cells = [_cell(name, found.get((name, design.name, labels), {})) for labels in LABELS]
             print(f"| {name} | {design.name} | {' | '.join(cells)} |")
     print()
     for key, of in found.items():
@@ -450,10 +446,15 @@ def _told(key: tuple[str, str, int], population: str, tally: Tally) -> str:
     return f"{name}; {design}; {labels} labels; {population}: {tally.kept} of {tally.made} kept"
 
 
-def _cell(of: Mapping[str, Tally]) -> str:
-    """The mean share that is kept, the least, and how many populations it is of."""
+def _cell(name: str, of: Mapping[str, Tally]) -> str:
+    """The mean share that is kept and the least; of maps, the share of all and their number."""
+    if name == ACCEPTED:
+        made, kept = (
+            sum(getattr(tally, what) for tally in of.values()) for what in ("made", "kept")
+        )
+        return f"{100 * kept / made:.1f} of {made}" if made else NONE
     shares = [100 * tally.kept / tally.made for tally in of.values() if tally.made >= 20]
-    return f"{np.mean(shares):.1f} ({min(shares):.1f})" if shares else "–"
+    return f"{np.mean(shares):.1f} ({min(shares):.1f})" if shares else NONE
 
 
 if __name__ == "__main__":

@@ -462,7 +462,8 @@ def test_a_calibration_is_fitted_and_applied_by_name(
     assert done.returncode == 0
     fitted = json.loads((tmp_path / "physics.json").read_text())
     assert (fitted["name"], fitted["method"], fitted["judge"]) == ("physics", "isotonic", "builtin")
-    assert fitted["labels"] + fitted["held_out"]["n"] == 138
+    assert fitted["labels"] == fitted["out_of_fold"]["n"] == 138
+    assert (fitted["out_of_fold"]["clusters"], fitted["not_shown"]) == (49, None)
     assert "isotonic map for builtin" in done.stdout
     options = ("grade", data, "--judge", "builtin", "--run-dir", "run", "--json")
     summary = json.loads(rubricate(*options, "--calibration", "physics.json").stdout)
@@ -470,26 +471,37 @@ def test_a_calibration_is_fitted_and_applied_by_name(
     assert (summary["calibration"]["applied"], summary["usage"]["calls"]) == (147, 0)
 
 
-def test_a_map_that_its_own_test_calls_worse_is_refused_without_force(
+def test_a_map_that_is_not_shown_to_be_better_is_refused_without_force(
     rubricate: Any, shipped_example: Any, tmp_path: Path
 ):
     rubricate("grade", shipped_example("physics.json"), "--run-dir", "run", "-q")
-    command = ("trust", "calibrate", "run", "-o", "map.json", "--seed", "1")
+    command = ("trust", "calibrate", "run", "-o", "map.json", "--method", "isotonic", "--seed", "1")
     refused = rubricate(*command)
-    assert refused.returncode != 0
+    assert refused.returncode == 1
     assert not (tmp_path / "map.json").exists()
-    assert "the map is worse than none on 44 labels" in refused.stderr
-    assert "accuracy 0.795 -> 0.750" in refused.stderr
+    why = "the gain in the Brier score is 0.030 [-0.001, 0.061]"
+    assert f"not shown to be better than none, on 138 labels out of fold: {why}" in refused.stderr
     assert "--force" in refused.stderr
-    forced = rubricate(*command, "--force", "--json")
-    assert forced.returncode == 0
-    held_out = json.loads(forced.stdout)["held_out"]
-    assert held_out["accuracy_after"] < held_out["accuracy_before"]
-    assert (tmp_path / "map.json").exists()
-    worse = "worse than none: Brier 0.161 -> 0.169, accuracy 0.795 -> 0.750"
-    assert f"{worse}; written because of --force" in forced.stderr
-    better = rubricate(*command[:-1], "3")
-    assert (better.returncode, better.stderr) == (0, "")
+    forced = rubricate(*command, "--force")
+    assert (forced.returncode, forced.stderr) == (0, "")
+    assert f"Not shown to be better than none: {why}" in forced.stdout
+    assert json.loads((tmp_path / "map.json").read_text())["not_shown"] == why
+
+
+def test_a_map_of_few_items_or_groups_is_not_shown_to_be_better(
+    rubricate: Any, shipped_example: Any, tmp_path: Path
+):
+    data = json.loads(Path(shipped_example("physics.json")).read_text())
+    for place, item in enumerate(data["items"]):
+        item["metadata"] = {"lesson": place % 9}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    rubricate("grade", "data.json", "--judge", "builtin", "--run-dir", "run", "-q")
+    assert rubricate("trust", "calibrate", "run").returncode == 0
+    refused = rubricate("trust", "calibrate", "run", "--groups", "lesson")
+    assert refused.returncode == 1
+    assert "it takes labels of 10 items or groups at least, there are 9" in refused.stderr
+    unknown = rubricate("trust", "calibrate", "run", "--groups", "leson")
+    assert "did you mean 'lesson'?" in unknown.stderr
 
 
 def test_the_default_interval_of_the_accuracy_of_all_knows_which_verdicts_are_of_one_item(

@@ -296,7 +296,8 @@ def test_a_calibration_map_is_fitted_on_and_applied_to_these_probabilities(tmp_p
     assert (verdict.label, verdict.value) == ("UNMET", 0.0)
     assert verdict.probability == pytest.approx(1 - read_calibration_map(fitted.map)(0.6))
     assert verdict.detail["calibration"]["label"] == "MET"
-    assert fitted.held_out.error_after < fitted.held_out.error_before
+    found = fitted.out_of_fold
+    assert found.error_after < found.error_before
 
 
 def _printed(report: Any) -> str:

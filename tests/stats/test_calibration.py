@@ -12,7 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
 from rubricate.errors import InputError
-from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
+from rubricate.stats import (
+    IsotonicMap,
+    PlattMap,
+    calibration,
+    calibration_gain,
+    clustered_mean,
+    read_calibration_map,
+)
 
 
 @pytest.fixture
@@ -79,6 +86,54 @@ def test_maps_are_written_and_read_again(overconfident):
     for bad in ({}, {"kind": "isotonic", "points": [1], "values": []}, {"kind": "beta"}):
         with pytest.raises(InputError, match="not a calibration map"):
             read_calibration_map(bad)
+
+
+def test_the_gain_of_a_map_is_measured_on_pairs_that_it_was_not_fitted_on():
+    """With ten clusters each is a fold."""
+    generator = np.random.default_rng(1)
+    p = generator.random(50)
+    y = generator.random(50) < 0.5 + (p - 0.5) / 3
+    groups = np.arange(50) % 10
+    gains = np.empty(50)
+    for group in range(10):
+        out = groups == group
+        fitted = PlattMap.fit(p[~out].tolist(), y[~out].tolist())
+        mapped = np.array([fitted(one) for one in p[out]])
+        gains[out] = (p[out] - y[out]) ** 2 - (mapped - y[out]) ** 2
+    found = calibration_gain(p.tolist(), y.tolist(), groups=groups.tolist(), seed=3)
+    expected = clustered_mean(gains.tolist(), groups=groups.tolist()).mean
+    assert (found.n, found.clusters) == (50, 10)
+    assert found.brier_gain.value == pytest.approx(expected.value)
+    assert (found.brier_gain.low, found.brier_gain.high) == pytest.approx(
+        (expected.low, expected.high)
+    )
+    assert found.brier_before - found.brier_after == pytest.approx(found.brier_gain.value)
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_a_map_of_calibrated_probabilities_is_seldom_called_better(method):
+    generator = np.random.default_rng(2)
+    shown = 0
+    for _ in range(100):
+        p = generator.random(60)
+        y = generator.random(60) < p
+        shown += calibration_gain(p.tolist(), y.tolist(), method=method).why_not is None
+    assert shown <= 5
+
+
+def test_a_map_that_undoes_overconfidence_is_shown_to_be_better(overconfident):
+    p, y = overconfident
+    for method in ("platt", "isotonic"):
+        assert calibration_gain(p, y, method=method).why_not is None
+    few = calibration_gain(p, y, groups=[place % 9 for place in range(2000)])
+    assert few.why_not == "it takes labels of 10 items or groups at least, there are 9"
+
+
+def test_a_gain_needs_outcomes_of_both_kinds():
+    found = calibration_gain([0.2, 0.9, None], [True, True, False])
+    assert (found.n, found.brier_after, found.accuracy_after) == (0, None, None)
+    assert found.brier_gain.undefined == "there are no values"
+    assert found.why_not is not None
 
 
 def test_unusable_probabilities_are_refused():

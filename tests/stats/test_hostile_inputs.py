@@ -111,6 +111,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "benjamini_hochberg": (stats.benjamini_hochberg, {"p_values": [0.1, 0.2]}),
     "bootstrapped_mean": (stats.bootstrapped_mean, {"values": [1, 2, 3], **BOTH}),
     "calibration": (stats.calibration, {**BINARY, "bins": 3, "binning": "quantile", **BOTH}),
+    "calibration_gain": (
+        stats.calibration_gain,
+        {**BINARY, "method": "isotonic", "groups": [1, 1, 2], "seed": 1},
+    ),
     "choose_threshold": (
         stats.choose_threshold,
         {
@@ -301,7 +305,7 @@ ONLY_RESULTS = {
     name
     for name in stats.__all__
     if inspect.isclass(getattr(stats, name)) and not {name, f"{name}()"} & set(USES)
-} | {"CalibrationMap", "Level", "Undecided", "Weights"}
+} | {"CalibrationMap", "CalibrationMethod", "Level", "Undecided", "Weights"}
 """What functions give back, and aliases of types: nobody gives them anything."""
 
 

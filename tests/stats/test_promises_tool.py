@@ -62,4 +62,5 @@ def test_a_promise_that_is_kept_too_seldom_is_told():
     assert broken("kappa", tally(made=200, kept=160), 1000)
     assert not broken("kappa", tally(made=200, kept=180), 1000)
     assert broken("cascade, 90%", tally(made=200, kept=170), 1000)
-    assert not broken("calibration map", tally(made=200, kept=0), 1000)
+    assert broken("calibration map", tally(made=200, kept=170), 1000)
+    assert not broken(TOOL["ACCEPTED"], tally(made=20, kept=0), 1000)

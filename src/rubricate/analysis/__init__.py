@@ -28,10 +28,8 @@ if TYPE_CHECKING:
         RedTeamReport,
     )
     from rubricate.analysis._calibration import (
-        CalibrationMethod,
         Calibrator,
         FittedCalibration,
-        HeldOut,
         fit_calibration,
         read_calibration,
     )
@@ -118,7 +116,6 @@ __all__ = [
     "AnnotatorsTogether",
     "AttackFigures",
     "By",
-    "CalibrationMethod",
     "Calibrator",
     "CascadePoint",
     "CascadeReport",
@@ -138,7 +135,6 @@ __all__ = [
     "FittedCalibration",
     "Flip",
     "Form",
-    "HeldOut",
     "JudgedReport",
     "Kind",
     "LevelAgreement",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,47 +18,34 @@ from rubricate.analysis._finished import FinishedRun
 from rubricate.errors import InputError
 from rubricate.judge import Judge
 from rubricate.rubric import Criterion, Rubric, Verdict
-from rubricate.stats import IsotonicMap, PlattMap, calibration, read_calibration_map
+from rubricate.stats import (
+    CalibrationGain,
+    CalibrationMethod,
+    IsotonicMap,
+    PlattMap,
+    calibration_gain,
+    read_calibration_map,
+)
 from rubricate.views import NONE, Paragraph, Report, say
 
 __all__ = [
-    "CalibrationMethod",
     "Calibrator",
     "FittedCalibration",
-    "HeldOut",
     "fit_calibration",
     "read_calibration",
 ]
 
-CalibrationMethod = Literal["isotonic", "platt"]
 MANY = 300
 """Labels from which on the map is isotonic, unless it is chosen."""
-FORMAT = "rubricate calibration 1"
+FORMAT = "rubricate calibration 2"
 
 
-class _Figures(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class HeldOut(_Figures):
-    """The figures of the items that the map was not fitted on, before and after it."""
-
-    n: int
-    """Verdicts with a label."""
-    brier_before: float | None
-    brier_after: float | None
-    error_before: float | None
-    """Expected calibration error, 10 bins equally wide."""
-    error_after: float | None
-    accuracy_before: float | None
-    accuracy_after: float | None
-    """With the labels that the calibrated probabilities give."""
-
-
-class FittedCalibration(Report, _Figures):
+class FittedCalibration(Report, BaseModel):
     """What `rubricate trust calibrate` writes. The last field is a hash of all others."""
 
-    format: Literal["rubricate calibration 1"] = "rubricate calibration 1"
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["rubricate calibration 2"] = "rubricate calibration 2"
     name: str
     created: str
     """When, in UTC."""
@@ -76,7 +62,12 @@ class FittedCalibration(Report, _Figures):
     """Items that it was fitted on."""
     labels: int
     """Verdicts with a label that it was fitted on."""
-    held_out: HeldOut
+    groups: str | None
+    """The field of the metadata that says which items belong together; None for none."""
+    out_of_fold: CalibrationGain
+    """What such maps change on items that they were not fitted on."""
+    not_shown: str | None
+    """Why it is not shown to be better than none; None where it is."""
     sha256: str = ""
 
     def digest(self) -> str:
@@ -95,17 +86,19 @@ class FittedCalibration(Report, _Figures):
         return f"Calibration {self.name}"
 
     def sections(self) -> Iterator[Paragraph]:
-        """What was fitted, and what it changes on items that it was not fitted on."""
-        held = self.held_out
+        """What was fitted, and what such maps change on items that they were not fitted on."""
+        found = self.out_of_fold
         yield say(
             f"{self.method} map for {self.judge}, fitted on {self.labels} labels of "
             f"{self.items} items, sha256 {self.sha256}"
         )
+        if self.not_shown is not None:
+            yield say(f"Not shown to be better than none: {self.not_shown}", "warning")
         yield say(
-            f"On {held.n} labels of other items: "
-            f"Brier {_change(held.brier_before, held.brier_after)}, "
-            f"calibration error {_change(held.error_before, held.error_after)}, "
-            f"accuracy {_change(held.accuracy_before, held.accuracy_after)}"
+            f"On {found.n} labels out of fold: "
+            f"Brier {_change(found.brier_before, found.brier_after)} (gain {found.brier_gain}), "
+            f"calibration error {_change(found.error_before, found.error_after)}, "
+            f"accuracy {_change(found.accuracy_before, found.accuracy_after)}"
         )
 
 
@@ -114,9 +107,10 @@ def _change(before: float | None, after: float | None) -> str:
 
 
 class _Known(NamedTuple):
-    """A verdict with a label: its item, the probability of MET, and whether people said MET."""
+    """A verdict with a label: its item and group, the probability of MET, and whether it is MET."""
 
     item: str
+    group: Any
     probability: float
     met: bool
 
@@ -126,57 +120,62 @@ def fit_calibration(
     *,
     name: str = "calibration",
     method: CalibrationMethod | None = None,
-    train_share: float = 0.7,
+    groups: str | None = None,
     seed: int = 0,
 ) -> FittedCalibration:
-    """Fit a map of the probability of MET on a share of a run's labelled items.
+    """Fit a map of the probability of MET on a run's labelled items.
 
-    One map for all binary criteria that need a judge. The other items say what it is worth.
+    One map for all binary criteria that need a judge. Whether it is better than none is told by
+    cross-validation; see `stats.calibration_gain`.
 
     Args:
         run: a run of one judge, with labels and probabilities.
         name: what results call the map.
         method: `isotonic` (Zadrozny and Elkan 2002) or `platt` (Platt 1999). Default: isotonic
             from 300 labels on.
-        train_share: the share of the labelled items that it is fitted on, drawn at random.
-        seed: of the draw.
+        groups: a field of the items' metadata: items of one value are in one fold, and the interval
+            of the gain is by it. Default: each item by itself.
+        seed: of the draw of the folds.
 
     Raises:
         InputError: no probabilities with labels, several judges, a run that was calibrated
-            already, or too few labels.
+            already, too few labels, or an item lacks the field to group by.
     """
     if method not in (None, "isotonic", "platt"):
         raise InputError(f"method must be isotonic or platt, found {method!r}")
-    if not 0 < train_share < 1:
-        raise InputError(f"the training share must be between 0 and 1, found {train_share:g}")
     fingerprint = run.summary.get("judge_fingerprint")
     if run.summary.get("calibration") is not None:
         raise InputError("this run is calibrated already: take one without", file=run.path)
     if run.summary.get("judges") or fingerprint is None:
         raise InputError("a map is for one judge with a fingerprint", file=run.path)
     questions = {key: one for key, one in run.criteria.items() if _is_mapped(one)}
+    group_of = run.groups_by(groups)
     known = [
-        _Known(row.item, row.probability_met, row.human_label == "MET")
+        _Known(row.item, group_of[row.item], row.probability_met, row.human_label == "MET")
         for row in run.rows
         if row.criterion in questions
         and row.probability_met is not None
         and row.label in ("MET", "UNMET")
         and row.human_label in ("MET", "UNMET")
     ]
-    items = [*dict.fromkeys(one.item for one in known)]
-    if len(items) < 2:
+    items = len({one.item for one in known})
+    if items < 2:
         raise InputError(
             "a map is fitted on probabilities of binary criteria with human labels: this run has "
-            f"them for {len(items)} items",
+            f"them for {items} items",
             file=run.path,
         )
-    random.Random(seed).shuffle(items)
-    chosen = set(items[: min(len(items) - 1, max(1, round(train_share * len(items))))])
-    training = [one for one in known if one.item in chosen]
     if method is None:
-        method = "isotonic" if len(training) >= MANY else "platt"
+        method = "isotonic" if len(known) >= MANY else "platt"
     kind = IsotonicMap if method == "isotonic" else PlattMap
-    fitted = kind.fit([one.probability for one in training], [one.met for one in training])
+    probabilities, met = [one.probability for one in known], [one.met for one in known]
+    try:
+        fitted = kind.fit(probabilities, met)
+    except InputError as error:
+        raise error.within(file=run.path) from None
+    out_of_fold = calibration_gain(
+        probabilities, met, method=method, groups=[one.group for one in known], seed=seed
+    )
     found = FittedCalibration(
         name=name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -186,25 +185,13 @@ def fit_calibration(
         criteria={key: _question(one) for key, one in questions.items()},
         method=method,
         map=fitted.to_dict(),
-        items=len(chosen),
-        labels=len(training),
-        held_out=_held_out([one for one in known if one.item not in chosen], fitted),
+        items=items,
+        labels=len(known),
+        groups=groups,
+        out_of_fold=out_of_fold,
+        not_shown=out_of_fold.why_not,
     )
     return found.model_copy(update={"sha256": found.digest()})
-
-
-def _held_out(known: Sequence[_Known], fitted: IsotonicMap | PlattMap) -> HeldOut:
-    figures: dict[str, float | None] = {}
-    for when, mapped in (
-        ("before", [one.probability for one in known]),
-        ("after", [fitted(one.probability) for one in known]),
-    ):
-        found = calibration(mapped, [one.met for one in known], bootstrap=None)
-        right = sum((p >= 0.5) == one.met for p, one in zip(mapped, known, strict=True))
-        figures[f"brier_{when}"] = found.brier.value
-        figures[f"error_{when}"] = found.expected_calibration_error.value
-        figures[f"accuracy_{when}"] = right / len(known) if known else None
-    return HeldOut.model_validate({"n": len(known), **figures})
 
 
 def read_calibration(path: str | Path) -> FittedCalibration:

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from rubricate.stats._asymmetry import asymmetry
     from rubricate.stats._calibration import (
         Calibration,
+        CalibrationGain,
         CalibrationMap,
+        CalibrationMethod,
         IsotonicMap,
         PlattMap,
         ReliabilityBin,
         calibration,
+        calibration_gain,
         read_calibration_map,
     )
     from rubricate.stats._comparison import (
@@ -92,7 +95,9 @@ __all__ = [
     "AnnotatorAgreement",
     "Bootstrap",
     "Calibration",
+    "CalibrationGain",
     "CalibrationMap",
+    "CalibrationMethod",
     "ConformalSets",
     "CorrectedMean",
     "DawidSkene",
@@ -122,6 +127,7 @@ __all__ = [
     "benjamini_hochberg",
     "bootstrapped_mean",
     "calibration",
+    "calibration_gain",
     "choose_threshold",
     "clustered_mean",
     "clustered_share",
