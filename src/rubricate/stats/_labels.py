@@ -120,8 +120,8 @@ def label_agreement(
     (Krippendorff 2011; ordinal where `ordered`); Matthews (Gorodkin 2004). Intervals of plain
     shares (accuracy, precision, recall, error rates) are Wilson's (1927), with groups for the
     effective number of pairs (see `clustered_share`). Those of the others are the middle of the
-    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth two pairs, one
-    of agreement and one of disagreement, and for the effective number of pairs, too.
+    coefficient's posterior distribution (Agresti and Min 2005), with a prior worth 1.6
+    pairs, one of them of agreement, and for the effective number of pairs, too.
 
     Args:
         judge, human: labels of the same things in the same order; None for no answer.

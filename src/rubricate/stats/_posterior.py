@@ -1,9 +1,11 @@
 """Intervals of coefficients of a confusion matrix, such as kappa.
 
 A coefficient's interval is the middle of its posterior distribution: the shares of the cells are
-drawn from a Dirichlet distribution whose prior is worth two pairs, one of agreement and one of
-disagreement. Of two labels that is the prior of Jeffreys (1946), with which intervals in 2 x 2
-tables hold the truth as often as they say (Agresti and Min 2005). Pairs that belong together count
+drawn from a Dirichlet distribution whose prior is worth one pair of agreement and 0.6 pairs of
+disagreement. With one pair of each, of two labels that is the prior of Jeffreys (1946), intervals
+in 2 x 2 tables hold the truth as often as they say (Agresti and Min 2005), but not a kappa of 0.9
+or more of few pairs, most of one label: counted exactly, 86.6 % at 14 pairs and 88.5 % at 20. With
+0.6 pairs they hold it in 93.7 % or more. Pairs that belong together count
 as the effective number of pairs, by the design effect of this coefficient (Kish 1965), with the
 quantile of t for few clusters (Korn and Graubard 1998), as in `clustered_share`. A table of nothing
 but agreement has an interval, too: Wilson's of a share has its end below 1 for the same reason.
@@ -33,8 +35,8 @@ __all__ = ["coefficient_intervals"]
 Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From confusion matrices (b, K, K) to named values (b,) or (b, K), NaN where undefined."""
 
-PRIOR = 2.0
-"""Pairs that the prior is worth."""
+AGREE, DISAGREE = 1.0, 0.6
+"""Pairs of equal and of different labels that the prior is worth."""
 STEP = 1e-4
 """Of a derivative, as a share of all pairs."""
 TOO_FEW = "no interval: it needs two clusters or more"
@@ -95,8 +97,8 @@ class _Posterior:
         self._counts, self._kinds = counts, kinds
         self._coefficients, self._how = coefficients, bootstrap
         apart = kinds * kinds - kinds
-        prior = np.full((kinds, kinds), PRIOR / 2 / apart if apart else 0.0)
-        np.fill_diagonal(prior, PRIOR / 2 / kinds)
+        prior = np.full((kinds, kinds), DISAGREE / apart if apart else 0.0)
+        np.fill_diagonal(prior, AGREE / kinds)
         self._prior = prior.ravel()
 
     def draw(self, known: float) -> dict[str, Floats]:
