@@ -10,7 +10,7 @@ import pytest
 
 from rubricate import Criterion, Rubric
 from rubricate.cli._run_dirs import criteria_of
-from rubricate.testing import ScriptedEndpoint
+from rubricate.testing import Rule, ScriptedEndpoint
 
 ROOT = Path(__file__).parents[2]
 ITEMS = [{"submission": "short words", "description": ""}, {"submission": "x", "description": ""}]
@@ -129,11 +129,64 @@ def test_a_rubric_that_shares_no_criterion_is_another_run(grade, tmp_path):
     assert {name for _, name in results(tmp_path / found["run_dir"])} == {"style"}
 
 
-def test_a_folder_that_is_named_or_of_an_earlier_version_is_taken_as_it_is(grade, tmp_path):
-    for options in ([], ["--temperature", "1"]):
-        assert grade("--run-dir", "named", *options)["run_dir"] == "named"
+@pytest.mark.parametrize(
+    ("told", "what"),
+    [
+        (("--temperature", "1"), "temperature"),
+        (("--judge", "n", "--judge", "builtin"), ""),  # a further judge
+        (("--rubric", "other.json"), "rubric"),
+        (("elsewhere/data.json",), "data"),
+        (("--cannot-assess", "zero"), ""),
+        (("--limit", "1"), ""),
+    ],
+)
+def test_results_of_another_run_in_a_named_folder_are_not_replaced(
+    grade, rubricate, endpoint, tmp_path, told, what
+):
+    write(tmp_path / "elsewhere/data.json", words="Has several words")
+    (tmp_path / "other.json").write_text(json.dumps([{"name": "style", "requirement": "Is long"}]))
+    grade("--run-dir", "named")
+    before, requests = (tmp_path / "named/results.jsonl").read_bytes(), len(endpoint.requests)
+    data = () if told[0].endswith("data.json") else ("data.json",)
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--run-dir", "named")
+    done = rubricate("grade", *data, *told, *judge)
+    if what:
+        assert done.returncode == 1
+        assert f"named: this run folder has the results of another {what}: " in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert (tmp_path / "named/results.jsonl").read_bytes() == before
+        assert len(endpoint.requests) == requests
+        done = rubricate("grade", *data, *told, *judge, "--fresh")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_named_folder_is_known_again_from_another_place(rubricate, run_here, endpoint, tmp_path):
+    write(tmp_path / "project/data.json", words="Has several words")
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--no-cache", "--quiet")
+    calls = [
+        (tmp_path / "project", "data.json", "run"),
+        (tmp_path, "project/data.json", "project/run"),
+        (tmp_path, tmp_path / "project/data.json", tmp_path / "project/run"),
+    ]
+    for cwd, data, folder in calls:
+        done = run_here(cwd, "grade", data, "--run-dir", folder, *judge)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "project").rename(tmp_path / "moved")
+    done = rubricate("grade", "moved/data.json", "--run-dir", "moved/run", *judge)
+    assert done.returncode == 0, done.stderr
+    assert len(endpoint.requests) == 2
+
+
+def test_a_run_of_which_every_verdict_failed_is_no_results(grade, rubricate, endpoint, tmp_path):
+    with ScriptedEndpoint([Rule(status=404)]) as refusing:
+        told = ("--judge", "n", "--base-url", refusing.url, "--no-cache", "--run-dir", "named")
+        assert rubricate("grade", "data.json", *told).returncode == 1
+    assert grade("--run-dir", "named")["run_dir"] == "named"
+
+
+def test_a_folder_of_an_earlier_version_is_taken_as_it_is(grade, tmp_path):
     grade()
-    (tmp_path / "runs/.data-m.json").unlink()
+    (tmp_path / "runs/data-m/run.json").unlink()
     assert grade("--temperature", "1")["run_dir"] == "runs/data-m"
 
 

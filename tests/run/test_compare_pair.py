@@ -92,7 +92,7 @@ def test_an_answer_that_cannot_be_had_is_failed_and_asked_again_in_the_same_fold
         report = rubricate.compare_pair(GOOD, BAD, base_url=endpoint.url, **told)
     assert (report.calls, report.known, report.overall.first) == (2, 2, 1)
     with pytest.raises(RunStopped), ScriptedEndpoint([Rule(status=401)]) as refusing:
-        rubricate.compare_pair("x", "y", base_url=refusing.url, **told)
+        rubricate.compare_pair(GOOD, BAD, base_url=refusing.url, **told)
 
 
 def test_several_models_vote_and_panels_and_other_judges_are_refused():

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import Criterion, CriterionOption, PythonModel, Rubric, RubricDataset
+from rubricate import (
+    Criterion,
+    CriterionOption,
+    DataItem,
+    InputError,
+    PythonModel,
+    Rubric,
+    RubricDataset,
+)
 from rubricate.judge import Explained, ModelJudge
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -379,9 +387,44 @@ def test_another_model_into_the_same_folder_is_asked_itself(tmp_path, make_datas
     def judge(messages: Any) -> Any:
         return MET
 
-    rubricate.grade(make_dataset(2), PythonModel(judge, "one"), run_dir=tmp_path / "run")
-    result = rubricate.grade(make_dataset(2), PythonModel(judge, "two"), run_dir=tmp_path / "run")
-    assert (result.calls, result.resumed) == (4, 0)
+    one, two = PythonModel(judge, "one"), PythonModel(judge, "two")
+    rubricate.grade(make_dataset(2), one, run_dir=tmp_path / "run")
+    result = rubricate.grade(make_dataset(2), [one, two], run_dir=tmp_path / "run")
+    assert (result.calls, result.resumed) == (4, 4)
+
+
+def test_results_of_another_dataset_judge_or_rubric_are_not_replaced(tmp_path, make_dataset):
+    def model(name: str) -> PythonModel:
+        def judge(messages: Any) -> Any:
+            asked.append(name)
+            return MET
+
+        return PythonModel(judge, name)
+
+    def unnamed(*texts: str, **criteria: str) -> RubricDataset:
+        asks = criteria or {"speed": "Gives a speed"}
+        rubric = Rubric([Criterion(name=name, requirement=text) for name, text in asks.items()])
+        return RubricDataset("How fast?", rubric, [DataItem(text) for text in texts])
+
+    asked: list[str] = []
+    kept: Any = {"run_dir": tmp_path / "run"}
+    rubricate.grade(unnamed("one", "two"), model("a"), **kept)
+    before = (tmp_path / "run/results.jsonl").read_bytes()
+    asked.clear()
+    for dataset, name, differs in (
+        (unnamed("three"), "a", "dataset"),
+        (unnamed("one", "two"), "b", "judge"),
+        (unnamed("one", "two", place="Names a place"), "a", "rubric"),
+        (unnamed("three", place="Names a place"), "b", "dataset, judge, rubric"),
+    ):
+        with pytest.raises(InputError, match=f"the results of another {differs}: choose another"):
+            rubricate.grade(dataset, model(name), **kept)
+    assert (tmp_path / "run/results.jsonl").read_bytes() == before
+    assert asked == []
+    result = rubricate.grade(unnamed("zero", "two", "three"), model("a"), **kept)
+    assert (result.calls, result.resumed) == (2, 1)
+    result = rubricate.grade(unnamed("three"), model("b"), fresh=True, **kept)
+    assert (result.calls, len(result.items)) == (1, 1)
 
 
 def test_a_longer_dataset_asks_only_for_what_is_new(tmp_path, make_dataset, endpoint):

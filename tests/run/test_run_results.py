@@ -54,6 +54,7 @@ def test_the_folder_has_these_files_and_no_other(folder):
         "journal.sqlite",
         "results.jsonl",
         "rubric.yaml",
+        "run.json",
         "summary.json",
     ]
 

@@ -176,7 +176,7 @@ def compare_pair_command(settings: PairSettings) -> int:
     compared = Compared(settings)
     judge = judges[0] if len(judges) == 1 else "panel"
     run_name = f"{compared.run_name}-{judge}"
-    chosen = run_dir_for(settings.run_dir, run_name, judges, compared.named)
+    chosen = run_dir_for(settings, run_name, judges, compared.named)
     folder = chosen.path
     first, second = compared.sides()
     reference = settings.reference

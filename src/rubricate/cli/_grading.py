@@ -283,7 +283,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
         "judge_prompt": place_of(written.get("judge_prompt")),
         **{name: getattr(settings, name) for name in ASKED},
     }
-    return run_dir_for(settings.run_dir, f"{data}-{judge}", _names(settings), named)
+    return run_dir_for(settings, f"{data}-{judge}", _names(settings), named)
 
 
 async def _graded(

@@ -104,7 +104,7 @@ def _run_dir(settings: RedTeamSettings) -> RunDir:
         "attacks": written.get("attacks"),
     }
     named |= {option: place_of(file) for option, file in own.items() if file is not None}
-    return run_dir_for(settings.run_dir, name, [judge], named)
+    return run_dir_for(settings, name, [judge], named)
 
 
 redteam = command_of(

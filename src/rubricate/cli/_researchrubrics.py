@@ -201,7 +201,7 @@ def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
         "chunk_tokens": settings.chunk_tokens,
         **{name: getattr(settings, name) for name in SAMPLING},
     }
-    return run_dir_for(settings.run_dir, f"reports-{data.strip('-')}-{judge}", names, named)
+    return run_dir_for(settings, f"reports-{data.strip('-')}-{judge}", names, named)
 
 
 def _list_unmatched(reports: ResearchReports, notes: Any) -> None:

@@ -1,10 +1,10 @@
-"""The run folder of a command that names none: the same run's again, and no other run's.
+"""The run folder of a command: the same run's again, and no other run's.
 
-It is `runs/NAME`, by data and judge. What makes it another run stands beside it
-(`runs/.NAME.json`): where a later command of the same name has other data, another rubric, or a
-judge that would answer anew, it gets a folder of its own, `runs/NAME-HASH`. What only counts the
-same answers in another way (weights, votes, thresholds, scoring) is the same run, and so are
-further items and further judges of a panel.
+What was named on the command line stands in the folder (`run.json`). Other data, another rubric, or
+a judge that would answer anew make another run. What only counts the same answers in another way
+(weights, votes, thresholds, scoring) is the same run, and so are further items and further judges
+of a panel. A command that names no folder has `runs/NAME`, by data and judge; where another run is
+there, one of its own, `runs/NAME-HASH`. In a folder that it names another run is refused.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rubricate._files import user_path, write_text
+from rubricate._files import user_path
 from rubricate.errors import InputError
 from rubricate.judge.models import address_of
 from rubricate.rubric import Rubric
-from rubricate.run import Progress, has_journal
+from rubricate.run import Progress, Storage, has_journal
+from rubricate.run.results import has_answers, note_run, noted_run, other_run
 
 __all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
 
-CRITERIA, JUDGES = "criteria", "judges"
+CRITERIA, ESCALATION, JUDGES, COMMAND = "criteria", "escalation", "judges", "command"
 OnProgress = Callable[[Progress], None]
 Named = Mapping[str, Any]
-"""What was named on the command line, as JSON values; None for what was not."""
+"""What was named on the command line, files as paths; None for what was not."""
 
 
 class RunDir:
@@ -60,34 +61,39 @@ class RunDir:
         return told
 
     def claim(self) -> None:
-        """Write beside the folder, if it is there, what its run is."""
+        """Write into the folder, if it is there, what its run is."""
         named, self._named = self._named, None
         if named is not None and self.path.is_dir():
             with suppress(InputError):  # that the folder cannot be written is said elsewhere
-                write_text(_file(self.path), json.dumps(named, indent=2) + "\n")
+                note_run(self.path, {COMMAND: named})
 
 
-def _file(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.json")
-
-
-def run_dir_for(given: str | Path | None, name: str, judges: Sequence[str], named: Named) -> RunDir:
+def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
     """The folder that is given, else that of this run below `runs`.
 
     Args:
-        given: the user's own.
+        storage: has the user's own, and whether what is there may be replaced.
         name: what the folder is called, as far as a folder may be.
         judges: the judges' names, whose addresses belong to what is named.
         named: what makes the run another one, with None for what was not named. Under `criteria`
-            are those of the rubric: a run goes on where they have one in common.
+            are those of the rubric: a run goes on where they have one in common. Under
+            `escalation` are those who are asked next: there may be further ones.
+
+    Raises:
+        InputError: the given folder has the results of another run.
     """
-    if given is not None:
-        return RunDir(user_path(given))
     base = named.get("base_url")
-    own = {key: value for key, value in named.items() if value is not None and key != "base_url"}
-    own[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
+    told = {key: value for key, value in named.items() if value is not None and key != "base_url"}
+    told[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
+    if storage.run_dir is not None:
+        given = user_path(storage.run_dir)
+        own = _seen_from(given, told)
+        if not storage.fresh and (differs := _differences(given, own)):
+            raise other_run(given, differs)
+        return RunDir(given, own)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     usual = Path("runs") / (slug or "run")
+    own = _seen_from(usual, told)
     beside = usual.parent.glob(f"{usual.name}-" + 6 * "[0-9a-f]") if usual.parent.is_dir() else ()
     differs = _differences(usual, own)
     if not differs:
@@ -109,17 +115,13 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
 
     A run of an earlier version, which wrote nothing of this, is taken to be the same.
     """
-    if not has_journal(folder) and not (folder / "results.jsonl").exists():
-        return [] if free else ["run"]
-    try:
-        other = json.loads(_file(folder).read_bytes())
-    except (OSError, ValueError):
-        other = None
-    if not isinstance(other, dict):
+    other = noted_run(folder).get(COMMAND)
+    is_run = has_journal(folder) or (folder / "results.jsonl").exists()
+    if not isinstance(other, dict) or not is_run or not has_answers(folder):
         return [] if free else ["run"]
     found = [
         key.replace("_", " ")
-        for key in sorted({*other, *named} - {CRITERIA, JUDGES})
+        for key in sorted({*other, *named} - {CRITERIA, JUDGES, ESCALATION})
         if other.get(key) != named.get(key)
     ]
     theirs, ours = other.get(JUDGES) or {}, named[JUDGES]
@@ -127,19 +129,33 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
         found.append("judge")
     elif any(theirs[judge] != ours[judge] for judge in theirs):
         found.append("address")
+    if not {*other.get(ESCALATION, ())} <= {*named.get(ESCALATION, ())}:
+        found.append(ESCALATION)
     before, now = other.get(CRITERIA) or (), named.get(CRITERIA) or ()
     if before and now and not {*before} & {*now}:
         found.append("rubric")
     return list(dict.fromkeys(found))
 
 
-def place_of(path: str | None) -> str | None:
-    """A file as it is called from here, whichever way it was written; an address as it is."""
+def place_of(path: str | None) -> Path | str | None:
+    """A file, whichever way it was written; an address as it is."""
     if path is None or "://" in path or path.startswith("hf:"):
         return path
-    with suppress(ValueError):  # another drive
-        return os.path.relpath(user_path(path))
-    return str(user_path(path).absolute())
+    return user_path(path)
+
+
+def _seen_from(folder: Path, told: Any) -> Any:
+    """What was named as JSON values; files as they are called from a folder.
+
+    So they are the same from wherever the command is called, and where both are moved.
+    """
+    if isinstance(told, Path):
+        with suppress(ValueError):  # another drive
+            return os.path.relpath(told, folder)
+        return str(told.absolute())
+    if isinstance(told, Mapping):
+        return {key: _seen_from(folder, value) for key, value in told.items()}
+    return [_seen_from(folder, value) for value in told] if isinstance(told, list) else told
 
 
 def criteria_of(rubric: Rubric | None) -> list[str] | None:

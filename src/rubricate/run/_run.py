@@ -23,7 +23,7 @@ from rubricate.run._shards import Shard
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, Database, Journal, journal_at, open_journal
-from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile
+from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile, RunIdentity
 from rubricate.run.sending import Limits, Sender
 from rubricate.run.workers import executing
 from rubricate.settings import part
@@ -70,7 +70,6 @@ async def run(
     begin = time.perf_counter()
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)
     rules = scoring_rules(plan, options)
-    limits, folder = _limits(options, storage), storage.folder
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
@@ -107,7 +106,7 @@ async def run(
         if sender is None:
             sender = stack.enter_context(
                 Sender(
-                    limits=limits,
+                    limits=_limits(options, storage),
                     retries=options,
                     on_trouble=trouble,
                     goes_on_without=judge.goes_on_without,
@@ -123,7 +122,8 @@ async def run(
                 on_trouble=trouble,
             )
         )
-        results = storage.begin(plan, stack)
+        identity = RunIdentity(dataset, options.limit, plan, judge)
+        results = storage.begin(plan, identity, stack, fresh=options.fresh)
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = make_execution(
             plan,
@@ -178,7 +178,7 @@ async def run(
                         stages=judge.stages if stages.count > 1 else (),
                         aggregation=judge.aggregation,
                         weights=judge.weights if held is None else held.panel.weights,
-                        run_dir=folder.path if folder else None,
+                        run_dir=storage.folder.path if storage.folder else None,
                         stopped=stopped,
                         interrupted=stopped in (INTERRUPTED, "cancelled"),
                     )

@@ -56,6 +56,13 @@ if TYPE_CHECKING:
         shard_folder,
     )
     from rubricate.run.results._gates import CALLS_SAVED, GateFigures
+    from rubricate.run.results._identity import (
+        RunIdentity,
+        has_answers,
+        note_run,
+        noted_run,
+        other_run,
+    )
     from rubricate.run.results._quality_gate import (
         GateCheck,
         QualityGate,
@@ -119,6 +126,7 @@ __all__ = [
     "QualityGate",
     "ResultsFile",
     "RunFolder",
+    "RunIdentity",
     "ScoreFigures",
     "StageFigures",
     "StratifiedFigures",
@@ -135,6 +143,7 @@ __all__ = [
     "cache_place",
     "differs_from_label",
     "group_table",
+    "has_answers",
     "has_journal",
     "human_status",
     "interval_text",
@@ -145,7 +154,10 @@ __all__ = [
     "key_of",
     "level_of",
     "merged",
+    "note_run",
+    "noted_run",
     "number_of",
+    "other_run",
     "quality_gate",
     "result_lines",
     "same",

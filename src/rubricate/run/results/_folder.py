@@ -24,6 +24,7 @@ from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
 from rubricate.run.journal import Access, Database, Place, to_json
+from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
 
 __all__ = [
@@ -136,19 +137,32 @@ class OpenStorage:
             folder = RunFolder(shard_folder(folder.path, shard))
         return cls(folder, journal, cache, shard)
 
-    def begin(self, plan: Plan, stack: ExitStack) -> ResultsFile | None:
-        """Begin the folder's results, if there is one, which are closed with `stack`.
-
-        The run folder notes where its journal is: a database's address, without its password.
-        """
+    @property
+    def run_dir(self) -> Path | None:
+        """The run folder, also of a shard."""
         if self.folder is None:
             return None
+        path = self.folder.path
+        return path.parent if isinstance(self.access, Shard) else path
+
+    def begin(
+        self, plan: Plan, identity: RunIdentity, stack: ExitStack, *, fresh: bool
+    ) -> ResultsFile | None:
+        """Begin the folder's results, if there is one, which are closed with `stack`.
+
+        The run folder notes what its run is of, and where its journal is: a database's address,
+        without its password.
+
+        Raises:
+            InputError: the folder has the results of another run, and `fresh` replaces none.
+        """
+        if self.folder is None or self.run_dir is None:
+            return None
+        identity.note(self.run_dir, replaces=fresh)
         if isinstance(self.journal, Database):
             from rubricate.run.journal import remembered
 
-            path = self.folder.path
-            run_dir = path.parent if isinstance(self.access, Shard) else path
-            write_text(run_dir / ADDRESS_NAME, f"{remembered(self.journal)}\n")
+            write_text(self.run_dir / ADDRESS_NAME, f"{remembered(self.journal)}\n")
         return stack.enter_context(self.folder.begin(plan))
 
 

@@ -1,0 +1,122 @@
+"""What a folder's run is of (`run.json`), so that the results of no other run replace its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rubricate._files import Replacement
+from rubricate.dataset import Gradable
+from rubricate.errors import InputError
+from rubricate.judge import Judge
+from rubricate.run._plan import Plan
+from rubricate.run._shards import sameness
+
+__all__ = ["RunIdentity", "has_answers", "note_run", "noted_run", "other_run"]
+
+NOTE_NAME = "run.json"
+NOTED_ITEMS = 100
+"""Items by which a dataset is known again that has no name."""
+
+
+class RunIdentity:
+    """What makes a run another one than that whose results a folder has.
+
+    Args:
+        dataset: what is graded.
+        limit: only its first so many items.
+        plan: has the rubric, where all items have the same.
+        judge: who grades.
+    """
+
+    def __init__(self, dataset: Gradable, limit: int | None, plan: Plan, judge: Judge) -> None:
+        self._dataset = dataset
+        self._limit = limit
+        self._criteria = {one.name: one.requirement for one in plan.rubric or ()}
+        members = (member.judge.name for stage in judge.stages for member in stage.members)
+        self._judges = [*dict.fromkeys(members)]
+
+    def note(self, folder: Path, *, replaces: bool) -> None:
+        """Write it down in the run's folder.
+
+        A run goes on as long as it has a judge and a criterion (its name or its words) in common
+        with that whose results are there, and the dataset's name or a text.
+
+        Raises:
+            InputError: the folder has the results of another run, which this one does not replace;
+                or it cannot be written.
+        """
+        kept = noted_run(folder)
+        if not replaces and has_answers(folder) and (differs := self._differences(kept)):
+            raise other_run(folder, differs)
+        own = {
+            "dataset": self._dataset.name,
+            "items": [*islice(self._texts(), NOTED_ITEMS)],
+            "judges": self._judges,
+            "criteria": self._criteria,
+        }
+        note_run(folder, own)
+
+    def _texts(self) -> Iterator[int]:
+        """A number for each item, which those of equal texts have in common."""
+        return map(sameness, self._dataset.to_grade(self._limit))
+
+    def _differences(self, kept: Mapping[str, Any]) -> list[str]:
+        found, name, texts = [], kept.get("dataset"), {*kept.get("items", ())}
+        is_named_alike = name is not None and name == self._dataset.name
+        if not is_named_alike and texts and texts.isdisjoint(self._texts()):
+            found.append("dataset")
+        judges = {*kept.get("judges", ())}
+        if judges and judges.isdisjoint(self._judges):
+            found.append("judge")
+        criteria = {text for one in kept.get("criteria", {}).items() for text in one if text}
+        own = {text for one in self._criteria.items() for text in one if text}
+        if criteria and own and criteria.isdisjoint(own):
+            found.append("rubric")
+        return found
+
+
+def other_run(folder: Path, differs: Sequence[str]) -> InputError:
+    """The error for a folder with the results of a run that differs in these."""
+    return InputError(
+        f"this run folder has the results of another {', '.join(differs)}: choose another "
+        "--run-dir (run_dir), or replace them with --fresh (fresh=True)",
+        file=folder,
+    )
+
+
+def noted_run(folder: Path) -> dict[str, Any]:
+    """What a folder's run is of; empty where nothing is noted that can be read."""
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / NOTE_NAME).read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def note_run(folder: Path, noted: Mapping[str, Any]) -> None:
+    """Note something of a folder's run, beside what is noted of it already.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    text = json.dumps({**noted_run(folder), **noted}, indent=2)
+    with Replacement(folder / NOTE_NAME, private=True) as file:
+        file.write(f"{text}\n".encode("utf-8", "replace"))
+
+
+def has_answers(folder: Path) -> bool:
+    """Whether a folder may have answers: not where every verdict in its results has failed."""
+    try:
+        with (folder / "results.jsonl").open("rb") as lines:
+            verdicts = 0
+            for verdicts, line in enumerate(lines, start=1):  # noqa: B007
+                if json.loads(line)["status"] != "failed":
+                    return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+    return not verdicts
