@@ -2,7 +2,7 @@
 
 Two rules hold for every document that people write for rubricate. A key that nearly is a known
 one, which the document does not have, is an error with the right spelling. Any other unknown key is
-kept and written back.
+kept and written back. In Python, what is only to be kept is given as `extra`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rubricate._files import user_path
-from rubricate._spelling import suggestion
+from rubricate._spelling import did_you_mean, suggestion
 from rubricate.errors import InputError, MissingFileError, shown
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Document",
+    "PythonDocument",
     "check_keys",
     "check_writable",
     "format_yaml",
@@ -73,11 +74,9 @@ def check_keys(data: Mapping[str, Any], known: Collection[str]) -> None:
 class Document(BaseModel):
     """Base of what people write in files: strict about misspelt keys, keeping the rest.
 
-    Unknown keys are in `model_extra` and are written back. What is wrong with one that is made in
-    Python is an `InputError` of one line where `ONE_LINE` is True, else pydantic's error.
+    Unknown keys are in `model_extra` and are written back.
     """
 
-    ONE_LINE: ClassVar[bool] = False
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, defer_build=True)
 
     @model_validator(mode="before")
@@ -87,17 +86,50 @@ class Document(BaseModel):
             check_keys(data, cls.model_fields)
         return data
 
-    if not TYPE_CHECKING:  # what pydantic makes of the fields is known to type checkers
 
-        def __init__(self, /, **data: Any) -> None:
+class PythonDocument(Document):
+    """A document that is made in Python, too: then every unknown argument is an error.
+
+    What is wrong is an `InputError` of one line.
+    """
+
+    if TYPE_CHECKING:  # what pydantic makes of the fields is known to type checkers
+        extra: Mapping[str, Any] = Field(default_factory=dict)
+    else:
+
+        def __init__(
+            self, /, *unnamed: Any, extra: Mapping[str, Any] | None = None, **data: Any
+        ) -> None:
+            if unnamed:
+                kind, names = type(self).__name__, ", ".join(type(self).model_fields)
+                raise InputError(f"{kind} takes its arguments by name ({names})")
+            if not isinstance(extra, Mapping | None):
+                raise InputError(f"extra must be a dict, found {shown(extra)}")
+            beside = dict(extra or {})
+            if both := sorted(beside.keys() & {*type(self).model_fields, *data}):
+                raise InputError(f"extra: '{both[0]}' is an argument by itself: give it as that")
             try:
-                super().__init__(**data)
+                super().__init__(**data, **beside)
             except ValidationError as error:
-                if not self.ONE_LINE:
-                    raise
                 raise input_error(error) from None
+            for name in (self.model_extra or {}).keys() - beside.keys():
+                raise InputError(
+                    f"{unknown_argument(name, type(self).model_fields)}; what is only to be kept "
+                    f"goes into extra={{'{name}': ...}}"
+                )
 
-        __init__.__pydantic_base_init__ = True  # one within another is made as ever
+        __init__.__pydantic_base_init__ = True  # one within another, or of a file, is made as ever
+
+        @property
+        def extra(self) -> Mapping[str, Any]:
+            """What it has beside its own fields, such as unknown keys of the file it came from."""
+            return self.model_extra or {}
+
+
+def unknown_argument(name: str, known: Collection[str]) -> str:
+    """What is wrong with an argument that there is not."""
+    hint = did_you_mean(name, known) or f" (known: {', '.join(known)})"
+    return f"unexpected keyword argument '{name}'{hint}"
 
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -126,6 +158,10 @@ def with_one_line_errors(cls: type[_Dataclass]) -> type[_Dataclass]:
         try:
             made(self, *args, **kwargs)
         except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            if first["type"] == "unexpected_keyword_argument":
+                known = [field.name for field in fields(cls) if field.name[0] != "_"]  # type: ignore[arg-type]
+                raise InputError(unknown_argument(str(first["loc"][0]), known)) from None
             found = input_error(error)
             place, *rest = found.path or ("",)
             if isinstance(place, int) and place < len(names):

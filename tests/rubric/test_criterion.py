@@ -14,6 +14,8 @@ from rubricate import (
     Criterion,
     CriterionOption,
     CriterionVerdict,
+    Gate,
+    Group,
     RegexCriterion,
     Rubric,
     RubricDataset,
@@ -150,6 +152,55 @@ def test_an_aggregation_is_kept_and_one_without_votes_is_refused() -> None:
 def test_a_misspelt_argument_is_an_error_with_the_right_spelling() -> None:
     with pytest.raises(ValueError, match="unknown key 'wieght': did you mean 'weight'"):
         Criterion(requirement="x", wieght=2.0)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (
+            lambda: Criterion(requirement="x", importance=2),
+            r"unexpected keyword argument 'importance' \(known: name, weight, .*; what is only to "
+            r"be kept goes into extra=\{'importance': ...\}",
+        ),
+        (
+            lambda: Rubric([Criterion(requirement="x")], colour="x"),
+            "keyword argument 'colour'",
+        ),
+        (lambda: Group(name="g", criteria=[], depth=1), "at least one criterion, found none"),
+        (
+            lambda: Group(name="g", criteria=[Criterion(requirement="x")], depth=1),
+            "unexpected keyword argument 'depth'",
+        ),
+        (
+            lambda: CriterionOption(label="a", value=1.0, colour=1),
+            "keyword argument 'colour'",
+        ),
+        (lambda: Gate(criterion="a", colour=1), "keyword argument 'colour'"),
+        (lambda: ScaleCriterion(requirement="x", low=1, high=3, steps=2), "argument 'steps'"),
+        (lambda: Criterion(requirement="x", extra={"wieght": 2}), "did you mean 'weight'"),
+        (lambda: Criterion(requirement="x", extra={"weight": 2}), "'weight' is an argument by"),
+        (lambda: Criterion(requirement="x", extra=2), "extra must be a dict, found 2"),
+        (lambda: Criterion("Is short"), "Criterion takes its arguments by name"),
+    ],
+)
+def test_an_unknown_argument_is_an_error_of_one_line(make: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        make()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_extra_is_what_a_file_keeps_beside_the_known_keys() -> None:
+    criterion = Criterion(requirement="x", extra={"source": "a paper"})
+    rubric = Rubric([criterion], extra={"version": 3})
+    assert (criterion.extra, rubric.extra) == ({"source": "a paper"}, {"version": 3})
+    written = rubric.to_dict()
+    assert written == {
+        "version": 3,
+        "criteria": [{"weight": 1.0, "requirement": "x", "source": "a paper"}],
+    }
+    again = Rubric.from_dict(written)
+    assert (again.extra, again[0].extra) == (rubric.extra, criterion.extra)
+    assert again.model_copy(update={"criteria": list(again)}).extra == rubric.extra
 
 
 def test_a_criterion_cannot_be_changed() -> None:

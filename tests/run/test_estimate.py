@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rubricate
-from rubricate import Criterion, HTTPModel, InputError, Rubric
+from rubricate import Criterion, HTTPModel, InputError, Judge, PythonModel, Rubric, Verdict
+from rubricate.judge import Completion, Request
 from rubricate.judge.models import read_prices
 from rubricate.rubric import Usage
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -103,3 +105,43 @@ def test_a_dry_run_prints_what_it_would_take(rubricate, write_dataset, endpoint,
     assert figures["cost"]["low"] < figures["cost"]["high"]
     assert endpoint.requests == []
     assert not (tmp_path / "runs").exists()
+
+
+class Asker(Judge):
+    """Asks a model twice for each verdict, and tells nothing of what that took."""
+
+    name = "asker"
+
+    def __init__(self, model: HTTPModel) -> None:
+        self._model = model
+
+    def key(self, item: Any, criterion: Criterion) -> str:
+        return f"asker {item.submission} {criterion.name}"
+
+    async def judge(self, item: Any, criterion: Criterion, send: Any) -> Verdict:
+        for turn in ("a", "b"):
+            found = await send(self._model, Request(({"role": "user", "content": turn},)))
+        return Verdict(criterion.name, "judged", "MET", 1.0, reason=found.text)
+
+
+@pytest.mark.parametrize("bounded", [{}, {"max_cost": 100}])
+def test_what_a_judge_does_not_tell_of_its_requests_is_counted(make_dataset, prices, bounded):
+    with ScriptedEndpoint() as endpoint:
+        priced = HTTPModel("m", base_url=endpoint.url, prices=read_prices(prices))
+        result = rubricate.grade(make_dataset(1), Asker(priced), **bounded)
+    assert result.usage.requests == len(endpoint.requests) == 4
+    assert result.usage.output_tokens > 0
+    assert result.usage.cost is not None
+    assert result.usage.cost > 0
+    verdicts = [verdict for _, verdict in result.verdicts()]
+    assert sum(verdict.usage.requests for verdict in verdicts) == 4
+
+
+def test_a_cost_that_nobody_knows_is_unknown_and_never_nothing(make_dataset):
+    with ScriptedEndpoint() as endpoint:
+        unpriced = HTTPModel("m", base_url=endpoint.url)
+        result = rubricate.grade(make_dataset(1), Asker(unpriced))
+    assert (result.usage.requests, result.usage.cost) == (4, None)
+    silent = PythonModel(lambda messages: Completion('{"reason": "r", "verdict": "MET"}'))
+    result = rubricate.grade(make_dataset(1), silent)
+    assert (result.usage.requests, result.usage.cost) == (2, None)

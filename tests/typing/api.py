@@ -74,7 +74,7 @@ def answer(messages: list[Message]) -> str:
 
 rubric = Rubric(
     [
-        Criterion(name="a", weight=1.0, requirement="r"),
+        Criterion(name="a", weight=1.0, requirement="r", extra={"source": "a paper"}),
         Criterion(
             requirement="r",
             scale_type="ordinal",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from rubricate._documents import Document, check_writable, validate
+from rubricate._documents import PythonDocument, check_writable, validate
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._gate import Requires, written_gates
@@ -102,10 +102,8 @@ def checked_name(name: str) -> str:
     return name
 
 
-class CriterionOption(Document):
+class CriterionOption(PythonDocument):
     """One answer of a multi-choice criterion."""
-
-    ONE_LINE: ClassVar[bool] = True
 
     label: str
     """What a judge and a label say to choose it."""
@@ -148,7 +146,7 @@ def _meant(kind: str, given: object) -> str:
     return f"add 'kind: {kind}'" if given is None else f"this one is of the kind {given}"
 
 
-class Criterion(Document):
+class Criterion(PythonDocument):
     """One thing that a submission is judged by.
 
     Without `options` it is binary (MET, UNMET, CANNOT_ASSESS); with them, multi-choice. A
@@ -156,8 +154,6 @@ class Criterion(Document):
     costs. The other kinds are classes of their own: `ScaleCriterion`, `RegexCriterion`,
     `MetricCriterion`, `CodeCriterion` and `CounterCriterion`.
     """
-
-    ONE_LINE: ClassVar[bool] = True
 
     telltale: ClassVar[Sequence[str]] = ("options", "scale_type", "labels", "choices")
     """Keys by which a criterion of another kind is seen to be meant as one of this. Others that a

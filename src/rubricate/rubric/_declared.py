@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from rubricate._documents import Document
+from rubricate._documents import PythonDocument
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._aggregates import Aggregate, aggregate_named
@@ -70,7 +70,7 @@ def check_cannot_assess(strategy: str, partial: float) -> CannotAssess:
     raise InputError(f"unknown strategy '{strategy}' (known: {', '.join(known)}){hint}")
 
 
-class DeclaredScoring(Document):
+class DeclaredScoring(PythonDocument):
     """How a rubric, or a dataset, is scored: its `scoring` in a file.
 
         scoring: {items: raw, aggregate: clipped_mean, by: tags}      # HealthBench
@@ -78,8 +78,6 @@ class DeclaredScoring(Document):
     Raises:
         InputError: a word is not known (with the one that is near), or two do not go together.
     """
-
-    ONE_LINE: ClassVar[bool] = True
 
     items: Literal["clamped", "raw"] = "clamped"
     """What an item scores: `sum(w v) / sum(w+)`, with w+ the positive weights, clamped to [0, 1],

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from rubricate._documents import Document
+from rubricate._documents import PythonDocument
 from rubricate.errors import InputError
 
 __all__ = ["Gate", "Requires", "written_gates"]
 
 
-class Gate(Document):
+class Gate(PythonDocument):
     """What another criterion must have come to.
 
     Without `label` and `at_least` it is the criterion's best answer, such as MET.
     """
-
-    ONE_LINE: ClassVar[bool] = True
 
     criterion: str
     """The name of the criterion, or of a group, for which `at_least` is needed."""

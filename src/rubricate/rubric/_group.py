@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, final
+from typing import Annotated, Any, final
 
 from pydantic import Field, PlainValidator, SerializeAsAny, field_validator, model_validator
 
-from rubricate._documents import Document, validate
+from rubricate._documents import PythonDocument, validate
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion, build_criterion, checked_name
 from rubricate.rubric._gate import Requires, written_gates
@@ -32,14 +32,12 @@ _OF_LEAVES = ("kind", "options", "scale_type", "note", "tags")
 
 
 @final
-class Group(Document):
+class Group(PythonDocument):
     """Criteria that are scored together: their weighted mean counts as one value.
 
     `Group(name="code", weight=2, criteria=[Criterion(...), Group(...), ...])`. Weights count among
     those of the same group.
     """
-
-    ONE_LINE: ClassVar[bool] = True
 
     name: str
     """Short name; no other group or criterion of the rubric has it."""

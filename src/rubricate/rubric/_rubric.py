@@ -8,13 +8,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
 
 from rubricate._documents import (
     YAML_SUFFIXES,
-    Document,
+    PythonDocument,
     check_keys,
     format_yaml,
     parse_json,
@@ -44,15 +44,13 @@ Entry = Annotated[SerializeAsAny[Criterion], PlainValidator(build_node)]
 """A criterion; while a rubric is made, also a group."""
 
 
-class Rubric(Document):
+class Rubric(PythonDocument):
     """A list or a tree of criteria with optional name and guidelines.
 
     `Rubric([Criterion(...), Group(...), ...])`. All criteria are in `criteria` (also under the name
     `rubric`), those in groups too, depth-first; their names are in `names`. `tree` has them with
     the groups that they stand in.
     """
-
-    ONE_LINE: ClassVar[bool] = True
 
     criteria: tuple[Entry, ...] = Field(strict=False)
     """The criteria, at least one, with names that differ; one without a name gets one here."""
@@ -73,6 +71,8 @@ class Rubric(Document):
         if "criteria" not in data:
             data["criteria"] = tuple(criteria)
         super().__init__(**data)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="after")
     def _criteria_fit_together(self) -> Rubric:
@@ -104,7 +104,7 @@ class Rubric(Document):
         """A copy; one with other `criteria` has the tree that these are."""
         if update and "criteria" in update:
             fields = {name: getattr(self, name) for name in type(self).model_fields}
-            return type(self)(**{**fields, **(self.model_extra or {}), **update})
+            return type(self)(**{**fields, "extra": self.model_extra, **update})
         return super().model_copy(update=update, deep=deep)
 
     @property

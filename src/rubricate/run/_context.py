@@ -65,9 +65,10 @@ class Context(Judgement):
 
     Attributes:
         transcript: what was sent and received, but for the parts; None where nobody keeps it.
+        took: what the completions that came took, whatever the judge tells of it.
     """
 
-    __slots__ = ("_counted", "_known", "_run", "transcript")
+    __slots__ = ("_counted", "_known", "_run", "took", "transcript")
 
     def __init__(self, run: RunContext, item: object, failed_before: bool) -> None:
         self.item = item
@@ -76,7 +77,7 @@ class Context(Judgement):
         self.transcript = run.answers.transcript()
         self._run = run
         # What is in the run's usage already, and what is no part of it because it was known.
-        self._counted = self._known = NO_USAGE
+        self._counted = self._known = self.took = NO_USAGE
 
     def aside(self, waits: bool) -> None:
         self._run.aside(waits)
@@ -97,9 +98,15 @@ class Context(Judgement):
             raise
         if transcript is not None:
             transcript.answered(model, request, asked, completion)
+        usage = completion.usage
+        self.took = usage if self.took is NO_USAGE else self.took + usage
         if run.spending.is_bounded:
-            self._counted += completion.usage
+            self._counted += usage
         return completion
+
+    def untold(self, usage: Usage) -> Usage:
+        """What was asked for and the judge does not tell in its verdicts' usage."""
+        return NO_USAGE if usage.requests >= self.took.requests else self.took - usage
 
     def left(self, usage: Usage) -> Usage:
         """What is to be counted yet of all that the judgement took."""

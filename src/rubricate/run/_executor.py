@@ -15,7 +15,7 @@ from typing import Any
 from rubricate._sync import running_loop
 from rubricate.dataset import Item
 from rubricate.judge import Send, keyed
-from rubricate.rubric import Failure, Usage, Verdict
+from rubricate.rubric import NO_USAGE, Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
@@ -529,6 +529,9 @@ class Execution:
         """Take the verdicts that a call has given, and put them into the journal."""
         progress = self._progress
         usage = verdicts[0].usage if len(verdicts) == 1 else Usage.total(v.usage for v in verdicts)
+        if (untold := context.untold(usage)) is not NO_USAGE:
+            usage += untold
+            verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
         for one, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
             if (

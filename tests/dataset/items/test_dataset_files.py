@@ -109,7 +109,7 @@ PAGE_JSON = r"""{
 }"""
 RICH_DATASET = RubricDataset(
     "Why?",
-    Rubric(RUBRIC.criteria, guidelines="Be kind.", licence="MIT"),
+    Rubric(RUBRIC.criteria, guidelines="Be kind.", extra={"licence": "MIT"}),
     [
         DataItem("one", "1", [MET, None], id="q-1", prompt="Why not?", metadata={"grade": 3}),
         DataItem("two", "2", ["MET"], OWN, extra={"source": {"page": 3}}),

@@ -41,7 +41,9 @@ class Rubric(core.Rubric):
         guidelines = data.get("guidelines")
         if isinstance(guidelines, str) and not guidelines.strip():
             data["guidelines"] = None
-        super().__init__(names_apart(criteria), **data)
+        known = {key: value for key, value in data.items() if key in type(self).model_fields}
+        beside = {key: value for key, value in data.items() if key not in known}
+        super().__init__(names_apart(criteria), **known, extra=beside)
 
     @classmethod
     def from_dict(cls, data: Any) -> Rubric:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, TypedDict
 
 from rubricate._frozen import quickly_made
-from rubricate.rubric import NO_USAGE, Usage
+from rubricate.rubric import Usage
 
 __all__ = ["Completion", "Message", "Model", "Quota", "Request", "Send"]
 
@@ -41,7 +41,7 @@ class Request:
     """
 
     messages: tuple[Message, ...]
-    schema: dict[str, Any] | None
+    schema: dict[str, Any] | None = None
     tags: bool = True
     shared: str = ""
     choices: tuple[str, ...] = ()
@@ -61,6 +61,9 @@ class Quota:
     tokens: tuple[float, float, float] | None = None
 
 
+UNKNOWN = Usage(requests=1, cost=None)
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -68,7 +71,7 @@ class Completion:
 
     Attributes:
         text: its text.
-        usage: what it took.
+        usage: what it took. Default: one request, at a cost that is not known.
         quota: what the endpoint says is left, if it does.
         probabilities: of the reply's first token, by what it could have been; None where the model
             does not say.
@@ -83,7 +86,7 @@ class Completion:
     """
 
     text: str
-    usage: Usage = NO_USAGE
+    usage: Usage = UNKNOWN
     quota: Quota | None = None
     probabilities: Mapping[str, float] | None = None
     cut_off: bool = False
