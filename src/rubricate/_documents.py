@@ -112,7 +112,7 @@ class PythonDocument(Document):
                 super().__init__(**data, **beside)
             except ValidationError as error:
                 raise input_error(error) from None
-            for name in (self.model_extra or {}).keys() - beside.keys():
+            for name in (self.model_extra or {}).keys() & data.keys():
                 raise InputError(
                     f"{unknown_argument(name, type(self).model_fields)}; what is only to be kept "
                     f"goes into extra={{'{name}': ...}}"

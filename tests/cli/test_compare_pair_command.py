@@ -50,7 +50,10 @@ def test_its_run_is_shown_again_as_it_was_until_another_run_has_the_folder(
     told = compare("good.txt", "bad.md", *folder, "--json")
     assert rubricate("show", "run", "--json").stdout == told.stdout
     write_dataset()
-    rubricate("grade", "data.json", *folder, "--judge", "m", "--base-url", endpoint.url)
+    grade = ("grade", "data.json", *folder, "--judge", "m", "--base-url", endpoint.url)
+    assert "has the results of another command:" in rubricate(*grade).stderr
+    assert rubricate("show", "run").stdout == done.stdout
+    rubricate(*grade, "--fresh")
     assert "position bias" not in rubricate("show", "run").stdout
 
 

@@ -46,6 +46,7 @@ def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
         "journal.sqlite",
         "results.jsonl",
         "rubric.yaml",
+        "run.json",
         "summary.json",
     ]
     assert [row["label"] for row in results(folder)] == ["MET", "UNMET", "UNMET", "MET"]
@@ -53,14 +54,14 @@ def test_a_graded_dataset_prints_its_summary_and_writes_its_run_folder(
 
 
 def test_verdicts_change_when_the_submission_does(rubricate, write_dataset, endpoint, tmp_path):
-    data = json.loads(write_dataset().read_text())
-    data["items"][0]["submission"] = "No idea."
-    path = tmp_path / "changed.json"
-    path.write_text(json.dumps(data))
-    options = ["--judge", "m", "--base-url", endpoint.url, "--run-dir", "run"]
-    rubricate("grade", tmp_path / "data.json", *options)
+    path = write_dataset()
+    told = ["grade", path, "--judge", "m", "--base-url", endpoint.url, "--run-dir", "run"]
+    rubricate(*told)
     assert results(tmp_path / "run")[0]["label"] == "MET"
-    rubricate("grade", path, *options)
+    data = json.loads(path.read_text())
+    data["items"][0]["submission"] = "No idea."
+    path.write_text(json.dumps(data))
+    rubricate(*told)
     assert results(tmp_path / "run")[0]["label"] == "UNMET"
     assert len(endpoint.requests) == 6  # only the changed item was asked about again
 

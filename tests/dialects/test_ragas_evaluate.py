@@ -348,21 +348,19 @@ def test_a_second_evaluation_into_the_folder_asks_only_for_what_failed(tmp_path)
     ]
 
 
-@pytest.mark.parametrize("change", ["rubrics", "instruction", "reference", "model"])
+@pytest.mark.parametrize("change", ["rubrics", "instruction", "reference"])
 def test_whatever_could_change_the_score_is_asked_again(change, tmp_path, make_judge):
     judge = make_judge(4)
     evaluate(DATASET[:1], [RubricsScore()], PythonModel(judge, "one"), run_dir=tmp_path)
-    metric, dataset, name = RubricsScore(), DATASET[:1], "one"
+    metric, dataset = RubricsScore(), DATASET[:1]
     if change == "rubrics":
         metric.rubrics = {"1": "bad", "5": "good"}
     elif change == "instruction":
         own = type(metric.single_turn_prompt)(instruction="Otherwise.")
         metric.single_turn_prompt = own
-    elif change == "reference":
-        dataset = [dataset[0].model_copy(update={"reference": "r"})]
     else:
-        name = "two"
-    evaluate(dataset, [metric], PythonModel(judge, name), run_dir=tmp_path)
+        dataset = [dataset[0].model_copy(update={"reference": "r"})]
+    evaluate(dataset, [metric], PythonModel(judge, "one"), run_dir=tmp_path)
     assert len(judge.asked) == 2
 
 

@@ -160,11 +160,13 @@ def test_a_clients_key_and_password_are_copied_nowhere(tmp_path):
 
 def test_another_model_or_setting_is_asked_again_and_the_same_is_not(tmp_path):
     asked = []
-    for settings in ({}, {}, {"temperature": 0.9}, {"model_name": "chat-2"}):
+    for settings in ({}, {}, {"temperature": 0.9}):
         chat = Chat(**settings)
         evaluate([SAMPLE], [RubricsScore("q")], chat, run_dir=tmp_path / "run")
         asked.append(len(chat.asked))
-    assert asked == [1, 0, 1, 1]
+    assert asked == [1, 0, 1]
+    with pytest.raises(InputError, match="has the results of another judge"):
+        evaluate([SAMPLE], [RubricsScore("q")], Chat(model_name="b"), run_dir=tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ def test_a_label_becomes_the_verdict_it_stands_for() -> None:
 
 
 def test_rubrics_can_be_sent_to_another_process() -> None:
-    rubric = Rubric([choice(name="a", source="x")], name="r", colour="red")
+    rubric = Rubric([choice(name="a", extra={"source": "x"})], name="r", extra={"colour": "red"})
     assert pickle.loads(pickle.dumps(rubric)) == rubric
 
 

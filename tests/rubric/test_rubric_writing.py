@@ -42,7 +42,7 @@ def options(draw: st.DrawFn) -> list[CriterionOption]:
     described = st.none() | TEXT
     made = [
         CriterionOption(
-            label=label, value=draw(SHARES), description=draw(described), **draw(UNKNOWN)
+            label=label, value=draw(SHARES), description=draw(described), extra=draw(UNKNOWN)
         )
         for label in distinct
     ]
@@ -62,7 +62,7 @@ def criteria(draw: st.DrawFn) -> Criterion:
         fields["options"] = draw(options())
         fields["scale_type"] = draw(st.sampled_from([None, "ordinal", "nominal"]))
         fields["kind"] = draw(st.sampled_from([None, "multi_choice"]))
-    return Criterion(**fields, **draw(UNKNOWN))
+    return Criterion(**fields, extra=draw(UNKNOWN))
 
 
 @st.composite
@@ -74,7 +74,7 @@ def rubrics(draw: st.DrawFn) -> Rubric:
         for criterion, name in zip(made, names, strict=True)
     ]
     beside = draw(st.fixed_dictionaries({}, optional={"name": st.text(), "guidelines": st.text()}))
-    return Rubric(named, **beside, **draw(UNKNOWN))
+    return Rubric(named, **beside, extra=draw(UNKNOWN))
 
 
 @PROPERTY

@@ -440,6 +440,7 @@ def graded(world: World, run: RunDrawn, folder: Path, ends: str | None) -> rubri
 
     world.asks.clear()
     world.epoch += 1
+    (folder / "run.json").unlink(missing_ok=True)  # whatever the folder has may be replaced
     return asyncio.run(main())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import InputError, Rubric, RubricDataset, RunStopped
+from rubricate import InputError, PythonModel, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Survey, open_items
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -104,9 +104,8 @@ def test_a_stream_that_is_closed_early_ends_the_run_and_leaves_a_whole_folder(
     make_dataset, tmp_path, rows
 ):
     calls: list[int] = []
-    for item in rubricate.grade_stream(
-        make_dataset(500), lambda messages: calls.append(1) or MET, run_dir=tmp_path, concurrency=1
-    ):
+    judge = PythonModel(lambda messages: calls.append(1) or MET, "judge")
+    for item in rubricate.grade_stream(make_dataset(500), judge, run_dir=tmp_path, concurrency=1):
         assert item.index == 0
         break
     assert len(calls) < 500
@@ -114,7 +113,7 @@ def test_a_stream_that_is_closed_early_ends_the_run_and_leaves_a_whole_folder(
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["stopped"] == "cancelled"
     assert summary["items"] == 500
-    assert rubricate.grade(make_dataset(500), met, run_dir=tmp_path).failed == 0
+    assert rubricate.grade(make_dataset(500), judge, run_dir=tmp_path).failed == 0
 
 
 async def _breaks(start: Any) -> None:

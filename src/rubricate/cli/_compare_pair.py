@@ -119,6 +119,7 @@ class Compared:
         told, written = self.settings, self.settings.written
         texts = self.texts
         return {
+            "command": "compare-pair",
             "first": self.first if texts else place_of(self.first),
             "second": self.second if texts else place_of(self.second),
             "rubric": place_of(written.get("rubric")),

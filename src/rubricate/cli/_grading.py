@@ -272,6 +272,7 @@ def _run_dir(settings: GradeSettings, rubric: Rubric | None) -> RunDir:
     if settings.mode != "explained":
         judge += f"-{settings.mode}"
     named = {
+        "command": "grade",
         "data": place_of(settings.data),
         "columns": settings.map,
         "submissions": place_of(settings.submissions),

@@ -94,6 +94,7 @@ def _run_dir(settings: RedTeamSettings) -> RunDir:
         name += "" if part_of_name is None else f"-{Path(part_of_name).stem}"
     name += "" if settings.form == "verdict" else f"-{settings.form}"
     named = {
+        "command": "redteam",
         "base_url": settings.base_url,
         "judge_prompt": place_of(written.get("judge_prompt")),
         **{name: getattr(settings, name) for name in SAMPLING},

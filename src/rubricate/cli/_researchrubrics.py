@@ -194,6 +194,7 @@ def _run_dir(settings: ReportSettings, names: list[str]) -> RunDir:
     data = "-".join(_folders(settings)) or user_path(settings.folder or FOLDER).resolve().name
     judge = names[0] if len(names) == 1 else "panel" if names else "builtin"
     named = {
+        "command": "researchrubrics",
         "reports": {name: place_of(folder) for name, folder in _folders(settings).items()},
         "tasks": place_of(settings.tasks),
         "base_url": settings.base_url,

@@ -28,7 +28,8 @@ from rubricate.run.results import has_answers, note_run, noted_run, other_run
 
 __all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
 
-CRITERIA, ESCALATION, JUDGES, COMMAND = "criteria", "escalation", "judges", "command"
+COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
+TOLD = "told"
 OnProgress = Callable[[Progress], None]
 Named = Mapping[str, Any]
 """What was named on the command line, files as paths; None for what was not."""
@@ -65,7 +66,7 @@ class RunDir:
         named, self._named = self._named, None
         if named is not None and self.path.is_dir():
             with suppress(InputError):  # that the folder cannot be written is said elsewhere
-                note_run(self.path, {COMMAND: named})
+                note_run(self.path, {TOLD: named})
 
 
 def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named) -> RunDir:
@@ -75,7 +76,8 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
         storage: has the user's own, and whether what is there may be replaced.
         name: what the folder is called, as far as a folder may be.
         judges: the judges' names, whose addresses belong to what is named.
-        named: what makes the run another one, with None for what was not named. Under `criteria`
+        named: what makes the run another one, with None for what was not named. Under `command`
+            is what the command is called. Under `criteria`
             are those of the rubric: a run goes on where they have one in common. Under
             `escalation` are those who are asked next: there may be further ones.
 
@@ -115,10 +117,12 @@ def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:
 
     A run of an earlier version, which wrote nothing of this, is taken to be the same.
     """
-    other = noted_run(folder).get(COMMAND)
+    other = noted_run(folder).get(TOLD)
     is_run = has_journal(folder) or (folder / "results.jsonl").exists()
     if not isinstance(other, dict) or not is_run or not has_answers(folder):
         return [] if free else ["run"]
+    if other.get(COMMAND) != named.get(COMMAND):
+        return [COMMAND]
     found = [
         key.replace("_", " ")
         for key in sorted({*other, *named} - {CRITERIA, JUDGES, ESCALATION})

@@ -558,7 +558,7 @@ def test_probabilities_that_cannot_be_are_named_and_replies_are_sampled(
     model = PythonModel(lambda messages: Completion("B", probabilities=shares))
     judge = asking(model, permutations=1)
     verdict = asyncio.run(judge.judge(CASE, BINARY, send))
-    assert (verdict.label, verdict.usage.requests) == ("UNMET", 0)
+    assert (verdict.label, verdict.usage.requests) == ("UNMET", 5)
     assert verdict.detail is not None
     assert verdict.detail["obtained"] == "replicates"
     assert wrong in verdict.detail["sampled"]

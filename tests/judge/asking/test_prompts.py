@@ -239,7 +239,7 @@ def test_the_key_does_not_change_with_the_size_of_the_weight():
 
 
 def test_the_key_does_not_change_with_the_name_tags_or_metadata_of_the_criterion():
-    assert key(name="other", tags=["section"], author="me") == key()
+    assert key(name="other", tags=["section"], extra={"author": "me"}) == key()
 
 
 def test_the_key_does_not_change_with_the_values_of_options():

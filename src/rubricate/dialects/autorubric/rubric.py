@@ -41,9 +41,8 @@ class Rubric(core.Rubric):
         guidelines = data.get("guidelines")
         if isinstance(guidelines, str) and not guidelines.strip():
             data["guidelines"] = None
-        known = {key: value for key, value in data.items() if key in type(self).model_fields}
-        beside = {key: value for key, value in data.items() if key not in known}
-        super().__init__(names_apart(criteria), **known, extra=beside)
+        beside = {key: data.pop(key) for key in data.keys() - {*type(self).model_fields, "extra"}}
+        super().__init__(names_apart(criteria), **{"extra": beside, **data})
 
     @classmethod
     def from_dict(cls, data: Any) -> Rubric:
