@@ -15,6 +15,7 @@ from rubricate import (
     DataItem,
     InputError,
     Judge,
+    Model,
     ModelJudge,
     Panel,
     PythonModel,
@@ -24,7 +25,7 @@ from rubricate import (
     Verdict,
 )
 from rubricate.dataset import Item
-from rubricate.judge import Explained, Message, Prompting, Request
+from rubricate.judge import Completion, Explained, Message, Prompting, Request
 
 SPEED = Criterion(name="speed", requirement="Gives the speed of light")
 DIGITS = RegexCriterion(name="digits", pattern=r"\d{6}")
@@ -144,3 +145,76 @@ def test_a_way_of_asking_of_ones_own_is_a_value(least: int, label: str, tmp_path
 def test_a_way_refuses_what_it_cannot_do_at_once(way: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="for one criterion a request"):
         Explained(criteria_per_call=2, **way)
+
+
+class Whole(Judge):
+    name = "whole"
+
+    def key(self, item: Any, criterion: Any) -> Any:
+        return f"whole {item.submission}"
+
+    async def judge(self, item: Any, criterion: Any, send: Any) -> Any:
+        return Verdict(criterion.name, "judged", "MET", 1.0)
+
+
+class WholeModel(Model):
+    name = "whole"
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {}
+
+    async def complete(self, request: Request) -> Any:
+        return Completion('{"reason": "r", "verdict": "MET"}')
+
+
+async def _asynchronous(self: Any, item: Any, criterion: Any) -> str:
+    return "key"
+
+
+async def _no_verdict(self: Any, item: Any, criterion: Any, send: Any) -> Any:
+    return "MET"
+
+
+async def _other_arguments(self: Any, item: Any) -> Any:
+    return None
+
+
+def _plain(self: Any, item: Any, criterion: Any, send: Any) -> Any:
+    return Verdict(criterion.name, "judged", "MET", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("base", "own", "problem"),
+    [
+        (Judge, {"name": "own", "judge": Whole.judge}, r"Own lacks a method: write def key\(self"),
+        (Judge, {"name": "own", "key": Whole.key}, "Own lacks a method: write async def judge"),
+        (Judge, {"key": Whole.key, "judge": Whole.judge}, 'Own has no name: write name = "'),
+        (Whole, {"judge": _plain}, "Own.judge is not async: write async def judge"),
+        (Whole, {"judge": _no_verdict}, 'Own.judge gave "MET": write async def judge'),
+        (Whole, {"judge": _other_arguments}, "Own.judge takes other arguments: write async def"),
+        (Whole, {"key": lambda self, item, criterion: None}, "Own.key gave null: write def key"),
+        (Whole, {"key": _asynchronous}, "Own.key must not be async: write def key"),
+        (
+            Model,
+            {"name": "own", "complete": WholeModel.complete},
+            "Own lacks a method: write def f",
+        ),
+        (Model, {"name": "own", "fingerprint": WholeModel.fingerprint}, "write async def complete"),
+        (WholeModel, {"name": None}, "Own has no name"),
+    ],
+)
+def test_what_a_judge_of_ones_own_lacks_is_told_in_one_line(
+    base: type, own: dict[str, Any], problem: str
+) -> None:
+    rubric = Rubric([Criterion(name="a", requirement="Is a"), Criterion(requirement="Is b")])
+    dataset = RubricDataset("p", rubric)
+    dataset.add_item("text")
+    assert rubricate.grade(dataset, Whole()).failed == 0
+    assert rubricate.grade(dataset, WholeModel()).failed == 0
+    made = type("Own", (base,), own)
+    for judge in (made(), [made(), WholeModel()]):
+        with pytest.raises(InputError, match=problem) as caught:
+            rubricate.grade(dataset, judge)
+        assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(InputError, match=r"Own is a class: give one that is made, Own\(\)"):
+        rubricate.grade(dataset, made)

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
         plain_model,
     )
     from rubricate.judge._families import model_family
-    from rubricate.judge._judge import Judge, Member, Stage
+    from rubricate.judge._judge import (
+        Judge,
+        Member,
+        Stage,
+        check_awaitable,
+        check_key,
+        check_verdicts,
+    )
     from rubricate.judge._options import (
         SAMPLING,
         Asking,
@@ -149,6 +156,9 @@ __all__ = [
     "Weights",
     "answer_of",
     "as_written",
+    "check_awaitable",
+    "check_key",
+    "check_verdicts",
     "closing",
     "closing_object",
     "estimated_tokens",

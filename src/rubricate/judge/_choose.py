@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeGuard, TypeVar, cast, get_args
 
 from rubricate.errors import InputError
-from rubricate.judge._judge import Judge
+from rubricate.judge._judge import Judge, check_own
 from rubricate.judge._options import Asking, Endpoint, options_of_mode
 from rubricate.judge.asking import MODES, Explained, Mode, ModelJudge, Prompting
 from rubricate.judge.models import Model, PythonModel
@@ -178,7 +178,10 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
 
         return BuiltinJudge()
     if isinstance(judge, Judge | Model):
+        check_own(judge)
         return judge
+    if isinstance(judge, type):
+        raise InputError(f"{judge.__name__} is a class: give one that is made, {judge.__name__}()")
     if callable(judge):
         return PythonModel(judge)
     found = type(judge).__name__

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rubricate.dataset import Item
-from rubricate.errors import InputError
+from rubricate.errors import InputError, shown
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Aggregation, Criterion, Verdict, confidence
 
 if TYPE_CHECKING:
     from rubricate.judge._people import People
 
-__all__ = ["Judge", "Member", "Stage", "hash_of", "no_orders"]
+__all__ = [
+    "Judge",
+    "Member",
+    "Stage",
+    "check_awaitable",
+    "check_key",
+    "check_own",
+    "check_verdicts",
+    "hash_of",
+    "no_orders",
+]
 
 
 class Judge:
@@ -153,6 +164,65 @@ class Judge:
             return self.key(item, criterion)
         except Exception:  # the key is the user's code
             return None
+
+
+KEY = "def key(self, item, criterion), a text that changes with all that could change the verdict"
+JUDGE = "async def judge(self, item, criterion, send), which gives a Verdict"
+MODEL = "async def complete(self, request), which gives a Completion"
+MODEL_KEY = "def fingerprint(self), a dict of all that could change an answer"
+
+
+def check_own(judge: Judge | Model) -> None:
+    """Raise `InputError` for a judge or model of the user's own that lacks what each must have."""
+    name = type(judge).__name__
+    if not isinstance(getattr(judge, "name", None), str) or not judge.name:
+        raise InputError(f'{name} has no name: write name = "..." in the class')
+    if isinstance(judge, Model):
+        model = type(judge)
+        _check_method(judge, "complete", 1, MODEL, lacks=model.complete is Model.complete)
+        lacks_key = model.fingerprint is Model.fingerprint
+        _check_method(judge, "fingerprint", 0, MODEL_KEY, lacks=lacks_key)
+        return
+    kind = type(judge)
+    if kind.members is not Judge.members or kind.stages is not Judge.stages:
+        return  # others judge, which have been looked at
+    lacks_key = kind.key is Judge.key and kind.keys is Judge.keys
+    _check_method(judge, "key", 2, KEY, lacks=lacks_key)
+    if inspect.iscoroutinefunction(judge.key):
+        raise InputError(f"{name}.key must not be async: write {KEY}")
+    lacks_judge = kind.judge is Judge.judge and kind.judge_group is Judge.judge_group
+    _check_method(judge, "judge", 3, JUDGE, lacks=lacks_judge)
+
+
+def _check_method(
+    judge: Judge | Model, method: str, arguments: int, what: str, *, lacks: bool
+) -> None:
+    kind = type(judge).__name__
+    if lacks:
+        raise InputError(f"{kind} lacks a method: write {what}")
+    try:
+        inspect.signature(getattr(judge, method)).bind(*[None] * arguments)
+    except TypeError:
+        raise InputError(f"{kind}.{method} takes other arguments: write {what}") from None
+
+
+def check_key(judge: Judge, given: object) -> None:
+    """Raise `InputError` for what a judge gives as a key and is none."""
+    if not isinstance(given, str):
+        raise InputError(f"{type(judge).__name__}.key gave {shown(given)}: write {KEY}")
+
+
+def check_awaitable(judge: Judge, given: object) -> None:
+    """Raise `InputError` where a judge's method is not asynchronous."""
+    if not hasattr(given, "__await__"):
+        raise InputError(f"{type(judge).__name__}.judge is not async: write {JUDGE}")
+
+
+def check_verdicts(judge: Judge, given: Sequence[object]) -> None:
+    """Raise `InputError` for what a judge gives as verdicts and is none."""
+    for one in given:
+        if not isinstance(one, Verdict):
+            raise InputError(f"{type(judge).__name__}.judge gave {shown(one)}: write {JUDGE}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge import Judge, Member
+from rubricate.judge import Judge, Member, check_key
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict, Waiting
 from rubricate.run._computed import CODE
 from rubricate.run._plan import Plan
@@ -237,7 +237,9 @@ class Stages:
                     if wanted is not None and criterion.name not in wanted:
                         continue
                     if criterion.needs_judge:
-                        key = judge.key(shown, criterion) + suffix
+                        key = judge.key(shown, criterion)
+                        check_key(judge, key)
+                        key += suffix
                         calls.append(Call(voter, judge, suffix, [Asked(criterion, key)]))
                     else:
                         key = CODE.key(shown, criterion)

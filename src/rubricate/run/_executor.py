@@ -14,7 +14,7 @@ from typing import Any
 
 from rubricate._sync import running_loop
 from rubricate.dataset import Item
-from rubricate.judge import Send, keyed
+from rubricate.judge import Send, check_awaitable, check_verdicts, keyed
 from rubricate.rubric import NO_USAGE, Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._channel import Channel
@@ -504,10 +504,15 @@ class Execution:
         try:
             try:
                 if len(asked) == 1:
-                    verdicts = [await call.judge.judge(item.item, asked[0].criterion, send)]
+                    answer = call.judge.judge(item.item, asked[0].criterion, send)
+                    check_awaitable(call.judge, answer)
+                    verdicts = [await answer]
                 else:
                     criteria = [one.criterion for one in asked]
-                    verdicts = await call.judge.judge_group(item.item, criteria, send)
+                    answers = call.judge.judge_group(item.item, criteria, send)
+                    check_awaitable(call.judge, answers)
+                    verdicts = await answers
+                check_verdicts(call.judge, verdicts)
             except asyncio.CancelledError:
                 worker = asyncio.current_task()
                 if worker is None or worker.cancelling():
