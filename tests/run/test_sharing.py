@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -19,10 +20,17 @@ from hypothesis import strategies as st
 
 import rubricate
 from rubricate.errors import JournalError
-from rubricate.run.sending._accounts import Account, account_of
+from rubricate.run.sending._accounts import Account, account_of, forget_account
 from rubricate.run.sending._shares import INTERVAL, Pace, Report, exchange, fair_part, without
 from rubricate.run.sending._sharing import key_name
-from rubricate.run.sending._stores import Found, PostgresStore, SQLiteStore, StoreError, change
+from rubricate.run.sending._stores import (
+    Found,
+    PostgresStore,
+    SQLiteStore,
+    StoreError,
+    StoreLost,
+    change,
+)
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 INF = float("inf")
@@ -503,7 +511,9 @@ def test_what_a_killed_process_was_granted_counts_as_spent(tmp_path: Path):
     assert other.ask(0.6, 0.0, 0.5) == "spent"
     killed.leave(0.1)
     assert other.ask(0.6, 0.0, 0.2) == "granted"
-    account.forget()
+    account.close()
+    forget_account(tmp_path / "journal.sqlite")
+    account = account_of(tmp_path / "journal.sqlite", "r")
     assert account.part(1.0).ask(0.0, 0.0, 1.0) == "granted"
     account.close()
 
@@ -542,8 +552,56 @@ def test_grants_together_are_never_more_than_the_greatest_cost(steps):
 def test_an_account_that_cannot_be_read_is_none_where_nothing_was_spent(tmp_path: Path, value):
     account = account_of(tmp_path / "journal.sqlite")
     change(account.store, account.name, lambda before, now: (value, None))
-    with pytest.raises(StoreError, match="cannot be read; --fresh"):
+    with pytest.raises(StoreLost, match="cannot be read; --fresh"):
         account.part(1.0).ask(0.0, 0.0, 0.1)
-    account.forget()
+    account.close()
+    forget_account(tmp_path / "journal.sqlite")
+    account = account_of(tmp_path / "journal.sqlite")
     assert account.part(1.0).ask(0.0, 0.0, 0.1) == "granted"
+    account.close()
+
+
+def another_table(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE rubricate_limits (other TEXT)")
+
+
+DAMAGES = {
+    "no database": lambda path: path.write_bytes(b"no database " * 500),
+    "pages of nothing": lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 8000),
+    "a table of another form": another_table,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_what_was_spent_is_not_forgotten_where_its_file_is_damaged(tmp_path: Path, damage):
+    [(calls, end)] = shards(tmp_path / "run", "", "1/4")
+    assert calls > 0
+    path = tmp_path / "run" / "spending.sqlite"
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    damage(path)
+    content, begin = path.read_bytes(), time.monotonic()
+    [(calls, end)] = shards(tmp_path / "run", "", "2/4")
+    assert calls == 0
+    assert "what other processes of this run have spent" in end
+    assert "spending.sqlite: " in end
+    assert "remove it" in end
+    assert time.monotonic() - begin < 60.0  # it is not waited for, as for a store that is away
+    assert path.read_bytes()[100:] == content[100:]  # but for the header: nothing was written
+    path.unlink()
+    [(calls, end)] = shards(tmp_path / "run", "", "2/4")
+    assert calls > 0
+
+
+def test_what_was_spent_is_not_forgotten_where_its_file_is_removed_on_the_way(tmp_path: Path):
+    account = account_of(tmp_path / "journal.sqlite")
+    part = account.part(1.0)
+    assert part.ask(0.0, 0.0, 0.1) == "granted"
+    for path in tmp_path.glob("spending.sqlite*"):
+        path.unlink()
+    for _ in range(2):
+        with pytest.raises(StoreLost, match="it was removed"):
+            part.ask(0.1, 0.0, 0.1)
     account.close()

@@ -6,7 +6,6 @@ ended, are never more than the greatest cost. What a killed process was granted 
 
 from __future__ import annotations
 
-import logging
 import math
 import secrets
 import threading
@@ -22,12 +21,12 @@ from rubricate.run.sending._stores import (
     SQLiteStore,
     Store,
     StoreError,
+    StoreLost,
     change,
 )
 
 __all__ = ["Account", "Part", "account_of", "forget_account"]
 
-logger = logging.getLogger(__name__)
 ROUNDING = 1 + 1e-9
 FILE = "spending.sqlite"
 Answer = Literal["granted", "wait", "spent"]
@@ -45,11 +44,6 @@ class Account:
         self.name = f"spending {run}"
         self.store = store
         self.lock = threading.Lock()
-
-    def forget(self) -> None:
-        """Begin anew: nothing has been spent."""
-        with self.lock, suppress(StoreError):  # whoever opens the journal says what is wrong
-            change(self.store, self.name, lambda value, now: (None, None))
 
     def part(self, max_cost: float) -> Part:
         """What one process is granted of it."""
@@ -134,24 +128,29 @@ def account_of(journal: Place, name: str | None = None) -> Account:
         name: the account's. Default: that of the run, which its shards have in common.
     """
     if isinstance(journal, Path):
-        store: Store = SQLiteStore(journal.parent / FILE, logger.warning)
+        store: Store = SQLiteStore(journal.parent / FILE, keeps=True)
         return Account(store, name or "")
-    return Account(PostgresStore(journal.address), name or journal.run or "")
+    return Account(PostgresStore(journal.address, keeps=True), name or journal.run or "")
 
 
 def forget_account(journal: Place) -> None:
-    """Forget what the shards of a run have spent, if they have."""
-    if not isinstance(journal, Path) or (journal.parent / FILE).exists():
-        account = account_of(journal)
-        account.forget()
-        account.close()
+    """Forget what the shards of a run have spent, also where that cannot be read."""
+    if isinstance(journal, Path):
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):  # whoever opens it says what is wrong
+                journal.with_name(FILE + suffix).unlink(missing_ok=True)
+        return
+    account = account_of(journal)
+    with suppress(StoreError):  # whoever opens the journal says what is wrong
+        change(account.store, account.name, lambda value, now: (None, None))
+    account.close()
 
 
 def _read(value: bytes | None) -> tuple[float, dict[str, tuple[float, float]]]:
     """What processes have spent that have ended, and by process what it has and was granted.
 
     Raises:
-        StoreError: that cannot be read, which does not mean that nothing was spent.
+        StoreLost: that cannot be read, which does not mean that nothing was spent.
     """
     try:
         data = orjson.loads(value or b'{"gone": 0, "members": {}}')
@@ -164,7 +163,7 @@ def _read(value: bytes | None) -> tuple[float, dict[str, tuple[float, float]]]:
             return gone, members
     except (ValueError, TypeError, KeyError, AttributeError):  # not ours
         pass
-    raise StoreError("the account of what was spent cannot be read; --fresh begins another")
+    raise StoreLost("the account of what was spent cannot be read; --fresh begins another")
 
 
 def _written(gone: float, members: dict[str, tuple[float, float]]) -> bytes:

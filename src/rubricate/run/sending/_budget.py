@@ -130,7 +130,7 @@ class Spending:
         return self._spent + self._on_way + max(0.0, more) <= part.granted * ROUNDING
 
     async def _ask(self, part: Part, more: float, begin: float) -> None:
-        from rubricate.run.sending._stores import StoreError
+        from rubricate.run.sending._stores import StoreError, StoreLost
 
         now, ahead = time.monotonic(), self._ahead
         self._ahead = min(1e6, 2.0 * ahead) if now - self._asked < OFTEN else max(1.0, ahead / 2.0)
@@ -141,10 +141,10 @@ class Spending:
             )
         except StoreError as error:
             answer = "wait"
-            if now - begin >= self._patience:
+            if isinstance(error, StoreLost) or now - begin >= self._patience:
                 self.reached = (
                     "the greatest cost cannot be kept, because it is not known what other "
-                    f"processes of this run spend: {error}"
+                    f"processes of this run have spent: {error}"
                 )
         else:
             if answer == "spent" or (answer == "wait" and now - begin >= PATIENCE):

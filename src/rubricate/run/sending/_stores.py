@@ -61,6 +61,10 @@ class StoreError(Exception):
     """A store cannot be used now. The message says which, and why."""
 
 
+class StoreLost(StoreError):
+    """What was in a store cannot be read, now or later."""
+
+
 class Found(NamedTuple):
     """A value as it was found.
 
@@ -127,11 +131,20 @@ class SQLiteStore:
     Args:
         path: the file, made with its folder where it is not there.
         on_damage: told in words of a file that was replaced.
+        keeps: what is in it is durable, and a file that is damaged, or removed while it is in use,
+            is `StoreLost`.
     """
 
-    def __init__(self, path: Path, on_damage: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        on_damage: Callable[[str], None] = lambda text: None,
+        *,
+        keeps: bool = False,
+    ) -> None:
         self._path = path
         self._on_damage = on_damage
+        self._keeps = keeps
         self._database: sqlite3.Connection | None = None
         self._inode = 0
 
@@ -165,7 +178,7 @@ class SQLiteStore:
                 database.close()
 
     def anew(self) -> SQLiteStore:
-        return SQLiteStore(self._path, self._on_damage)
+        return SQLiteStore(self._path, self._on_damage, keeps=self._keeps)
 
     def _used(self, use: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -174,6 +187,10 @@ class SQLiteStore:
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
                     raise
+                if self._keeps:
+                    raise StoreLost(
+                        f"{self._path}: {error}; remove it to have nothing counted as spent"
+                    ) from None
                 self._replace(error)
                 return use(self._opened())
         except (sqlite3.Error, OSError) as error:
@@ -190,13 +207,15 @@ class SQLiteStore:
             self._check(found)
             if self._database is not None and found.st_ino == self._inode:
                 return self._database
+        if self._keeps and self._inode:
+            raise StoreLost(f"{self._path}: it was removed, or replaced, while it was in use")
         self.close()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         database = sqlite3.connect(
             self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
-            _set_up(database)
+            _set_up(database, keeps=self._keeps)
             self._path.chmod(0o600)
             self._inode = self._path.lstat().st_ino
         except BaseException:
@@ -227,10 +246,12 @@ class PostgresStore:
 
     Args:
         address: the database's.
+        keeps: what is written is durable.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, keeps: bool = False) -> None:
         self._address = address
+        self._keeps = keeps
         self._server: Server | None = None
         self._known: Any = None
 
@@ -263,7 +284,7 @@ class PostgresStore:
             server.close()
 
     def anew(self) -> PostgresStore:
-        return PostgresStore(self._address)
+        return PostgresStore(self._address, keeps=self._keeps)
 
     def _opened(self) -> Server:
         from rubricate.run.journal import Database, Server
@@ -275,7 +296,8 @@ class PostgresStore:
     def _used(self, statement: str, values: tuple[Any, ...]) -> Any:
         def execute(connection: Any) -> Any:
             if connection is not self._known:
-                connection.execute("SET synchronous_commit = off")
+                if not self._keeps:
+                    connection.execute("SET synchronous_commit = off")
                 connection.execute(TIDY, (LONG_UNUSED, UNUSED))
                 self._known = connection
             return connection.execute(statement.replace("?", "%s"), values)
@@ -293,16 +315,17 @@ def with_timeouts(address: str) -> str:
     return "&".join([address, *told]) if query >= 0 else f"{address}?{'&'.join(told)}"
 
 
-def _set_up(database: sqlite3.Connection) -> None:
+def _set_up(database: sqlite3.Connection, *, keeps: bool) -> None:
     from rubricate.run.journal import write_ahead
 
     write_ahead(database, PATIENCE)
-    database.execute("PRAGMA synchronous=OFF")
+    database.execute(f"PRAGMA synchronous={'FULL' if keeps else 'OFF'}")
     database.execute(TABLE)
+    if keeps:
+        return
     now = time.monotonic()
     database.execute(
-        "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?"
-        " AND name NOT LIKE 'spending %'",
+        "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?",
         (now - UNUSED, now + UNUSED),  # a clock that is far behind is another boot's
     )
 
