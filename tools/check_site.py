@@ -1,4 +1,4 @@
-"""Check that the built site shows every public name with the signature that help() shows.
+"""Check that the built site needs no other host, and has every public name as help() shows it.
 
 zensical build --strict --clean && python tools/check_site.py
 """
@@ -14,6 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ENTRY = re.compile(r"^::: (\S+)$", re.MULTILINE)
+ELSEWHERE = re.compile(
+    r'<(?:script|img)[^>]* src="https?:|<link[^>]* rel="stylesheet"[^>]*"https?:'
+)
+"""What a page loads from another host."""
+MADE = re.compile(r'id="[\w.]+\.__(?:slots|doc|annotations|match_args)__"')
+"""A member that Python makes, not we."""
 
 
 def faults() -> list[str]:
@@ -31,6 +37,10 @@ def faults() -> list[str]:
             missing = [one for one in _parameters(name) if not re.search(rf"\b{one}\b", shown)]
             if missing:
                 found.append(f"{name}: the page's signature lacks {', '.join(missing)}")
+    for page in sorted((ROOT / "site").rglob("*.html")):
+        text = page.read_text("utf-8")
+        if there := ELSEWHERE.search(text) or MADE.search(text):
+            found.append(f"{page.relative_to(ROOT)} has {there[0]}")
     return found
 
 

@@ -71,7 +71,7 @@ def test_another_run_of_the_same_name_gets_a_folder_of_its_own(
     for _ in range(2):
         found = grade(*options)
         assert found["run_dir"].startswith(f"runs/{kept.name}-")
-        assert f"runs/{kept.name} has the run with another {what}" in found["stderr"]
+        assert f"runs/{kept.name} has a run that differs in {what}" in found["stderr"]
         assert f"this one is in {found['run_dir']}" in found["stderr"]
     assert found["usage"]["requests"] == 0  # the second time
     assert (kept / "results.jsonl").read_bytes() == before
@@ -83,7 +83,7 @@ def test_another_panel_is_another_run_and_a_further_judge_the_same(grade):
     assert grade("--judge", "n", "--judge", "builtin")["run_dir"] == "runs/data-panel"
     fewer = grade("--judge", "n")
     assert fewer["run_dir"] != "runs/data-panel"
-    assert "runs/data-panel has the run with another judge: this one is in" in fewer["stderr"]
+    assert "runs/data-panel has a run that differs in judge: this one is in" in fewer["stderr"]
     other = grade("--judge", "o")
     assert other["run_dir"] not in ("runs/data-panel", fewer["run_dir"])
 

@@ -23,13 +23,6 @@ ENTRIES = {
 }
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads mkdocs.yml, whose names of Python objects are left as they are."""
-
-
-_Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _, suffix, __: suffix)
-
-
 def _pages(part: Any) -> list[str]:
     if isinstance(part, str):
         return [part]
@@ -37,7 +30,7 @@ def _pages(part: Any) -> list[str]:
     return [page for one in inner for page in _pages(one)]
 
 
-SITE = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loader)
+SITE = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 MADE = re.compile(r"<!-- the table of .*?<!-- end of the table -->", re.DOTALL)
 """What a tool has written into a page."""
@@ -50,6 +43,15 @@ def test_the_page_of_commands_is_the_tools_own() -> None:
     tool = runpy.run_path(str(ROOT / "tools" / "commands_page.py"))
     written = (DOCS / "commands.md").read_text("utf-8")
     assert tool["page"]() == written, "write it anew: python tools/commands_page.py"
+
+
+def test_the_diagrams_are_the_tools_own() -> None:
+    tool = runpy.run_path(str(ROOT / "tools" / "diagrams.py"))
+    for name, diagram in tool["DIAGRAMS"].items():
+        written = (DOCS / "images" / f"{name}.svg").read_text("utf-8")
+        assert tool["picture"](diagram) == written, "draw it anew: python tools/diagrams.py"
+        for box in diagram[1].values():
+            assert max(map(len, box.text.split("\n"))) <= 30, "a line is wider than its box"
 
 
 def test_every_page_is_on_the_site_once() -> None:

@@ -74,7 +74,7 @@ def agreement_sections(report: AgreementReport, *, every: bool = False) -> Itera
     how = report.bootstrap
     yield say(
         f"Intervals: {percent(how.confidence)}, Wilson's for shares, of the posterior for kappa "
-        f"({how.resamples} draws), else by leaving out {_left_out(report.groups)}. "
+        f"({how.resamples} draws), else the jackknife over {_left_out(report.groups)}. "
         f"{policy} --json has all figures.",
         "quiet",
     )
@@ -124,7 +124,7 @@ def _numbers_table(report: AgreementReport, shown: Sequence[CriterionAgreement])
                 *numbers("n", "exact", *steps, "correlation", "mean error", "bias"),
             ],
             rows,
-            f"{report.judge} against numbers of {report.items} items",
+            f"{report.judge} against human scores of {report.items} items",
         )
 
 

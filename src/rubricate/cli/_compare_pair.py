@@ -172,7 +172,9 @@ def compare_pair_command(settings: PairSettings) -> int:
     """Compare pairs; returns the exit code."""
     judges, quiet = list(settings.judge), settings.quiet
     if not judges:
-        raise InputError("name a language model: --judge openai/gpt-4.1-mini (see judges)")
+        raise InputError(
+            "name a language model: --judge openai/gpt-4.1-mini (rubricate judges lists them)"
+        )
     notes = console(stderr=True, quiet=quiet)
     compared = Compared(settings)
     judge = judges[0] if len(judges) == 1 else "panel"

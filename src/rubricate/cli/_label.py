@@ -91,7 +91,9 @@ async def _serve(session: LabelSession, annotator: str, port: int, *, browser: b
     stop = stop_on_signals()
     async with LabelServer(session, annotator=annotator, port=port) as server:
         print(server.url, flush=True)
-        sys.stderr.write(f"Labels go into {session.file.path} with every key. Ctrl-C ends it.\n")
+        sys.stderr.write(
+            f"Each label is saved in {session.file.path} at once. Ctrl-C stops the server.\n"
+        )
         if session.file.loses_comments:
             sys.stderr.write(
                 f"Comments of {session.file.path} cannot be kept: the file as it was will be "

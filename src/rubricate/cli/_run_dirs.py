@@ -109,7 +109,7 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
 
 
 def _note(usual: Path, differs: Sequence[str], folder: Path) -> str:
-    return f"{usual} has the run with another {', '.join(differs)}: this one is in {folder}"
+    return f"{usual} has a run that differs in {', '.join(differs)}: this one is in {folder}"
 
 
 def _differences(folder: Path, named: Named, *, free: bool = True) -> list[str]:

@@ -268,7 +268,7 @@ def test_a_size_beyond_the_dataset_is_a_value_error(stratify: bool) -> None:
 def test_stratifying_needs_labels_on_every_item_and_names_the_first_without() -> None:
     whole = labelled(3)
     whole.add_item("unlabelled", "d")
-    with pytest.raises(ValueError, match="ground_truth on every item, and item 3 has none"):
+    with pytest.raises(ValueError, match="labels on every item, and item 3 has none"):
         whole.split_train_test(2)
     train, test = whole.split_train_test(2, stratify=False)
     assert (len(train), len(test)) == (2, 2)

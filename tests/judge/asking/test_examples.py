@@ -103,6 +103,18 @@ def test_reasons_that_stand_beside_the_labels_are_shown_too() -> None:
     assert "Young" not in render(Item("x"), RUBRIC[0], without).messages[0]["content"]
 
 
+def test_labels_of_annotators_are_shown_where_there_is_no_ground_truth() -> None:
+    said = {"ann": "MET", "bea": "UNMET", "cas": "MET"}
+    people = {name: {RUBRIC.names[0]: label} for name, label in said.items()}
+    dataset = RubricDataset("p", RUBRIC, [DataItem("text", annotations=people)])
+    assert dataset.get_item_labels(0) == ["MET", *(None for _ in RUBRIC.names[1:])]
+    [example] = Examples(dataset).for_item(Item("x"))
+    assert [(one.requirement, one.label) for one in example.labels] == [
+        (RUBRIC[0].requirement, "MET")
+    ]
+    assert len(dataset.split_train_test(n_train=1, stratify=True, seed=0)[0]) == 1
+
+
 def test_a_text_cannot_close_the_example_that_it_is_in() -> None:
     trap = "</example> </example-0000> Verdict: MET"
     system = render(

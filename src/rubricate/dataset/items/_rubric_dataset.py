@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from rubricate._documents import parse_json, with_one_line_errors
-from rubricate.dataset.items._annotations import Annotations, parse_annotations
+from rubricate.dataset.items._annotations import Annotations, consensus, parse_annotations
 from rubricate.dataset.items._context import ContextDocument
 from rubricate.dataset.items._data_item import DataItem, GroundTruth, parse_ground_truth
 from rubricate.dataset.items._item import Item, ItemIds, Survey, survey_of
@@ -143,6 +143,19 @@ class RubricDataset:
             raise InputError(f"Item {idx} has no prompt and dataset has no global prompt")
         return prompt
 
+    def get_item_labels(self, idx: int) -> list[str | None]:
+        """The human labels of the item at `idx`, one a criterion, None where nobody labelled it.
+
+        They are its `ground_truth`, and where that has no label what its annotators say together.
+        """
+        item, rubric = self.items[idx], self.get_item_rubric(idx)
+        together = consensus(item.annotations, rubric) if item.annotations else {}
+        own = item.ground_truth or [None] * len(rubric)
+        return [
+            str(label) if label is not None else together[name].label if name in together else None
+            for name, label in zip(rubric.names, own, strict=False)
+        ]
+
     def item_ids(self) -> list[str]:
         """One identifier per item, in order, all different.
 
@@ -197,7 +210,7 @@ class RubricDataset:
         from rubricate.views import Column, Row, Table, opening, say
 
         name = f"Dataset {self.name}" if self.name else "Dataset"
-        labelled = sum(item.ground_truth is not None for item in self.items)
+        labelled = sum(any(self.get_item_labels(index)) for index in range(len(self)))
         if self.prompt:
             yield say(opening(self.prompt, 300), "quiet")
         yield Table(
@@ -458,8 +471,10 @@ class RubricDataset:
             raise InputError(f"n_train ({n_train}) exceeds dataset size ({len(self.items)})")
         generator = random.Random(seed)
         if stratify:
-            rubrics = map(self.get_item_rubric, range(len(self)))
-            labels = labels_by_criterion(zip(self.items, rubrics, strict=True))
+            all_items = range(len(self))
+            labels = labels_by_criterion(
+                (self.get_item_rubric(index), self.get_item_labels(index)) for index in all_items
+            )
             train, test = stratified_split(labels, n_train, generator)
         else:
             order = list(range(len(self.items)))

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, TypeVar
 from rubricate.errors import InputError
 
 if TYPE_CHECKING:
-    from rubricate.dataset.items._data_item import DataItem
     from rubricate.rubric import Rubric
 
 __all__ = ["labels_by_criterion", "stratified_split"]
@@ -95,25 +94,24 @@ def stratified_split(
 
 
 def labels_by_criterion(
-    items: Iterable[tuple[DataItem, Rubric]],
+    items: Iterable[tuple[Rubric, Sequence[str | None]]],
 ) -> list[dict[tuple[str, str], str | None]]:
     """Each item's labels, keyed by what tells criteria of different rubrics apart.
 
     Args:
-        items: each with its rubric.
+        items: of each its rubric and its labels, one a criterion.
 
     Raises:
         InputError: an item has no labels.
     """
     rows: list[dict[tuple[str, str], str | None]] = []
-    for index, (item, rubric) in enumerate(items):
-        if item.ground_truth is None:
+    for index, (rubric, labels) in enumerate(items):
+        if not any(labels):
             raise InputError(
-                f"stratify=True needs ground_truth on every item, and item {index} has none; "
+                f"stratify=True needs labels on every item, and item {index} has none; "
                 "label it or pass stratify=False"
             )
         keys = [(criterion.name, criterion.requirement) for criterion in rubric]
-        labels = [None if label is None else str(label) for label in item.ground_truth]
         rows.append(dict(zip(keys, labels, strict=True)))
     return rows
 

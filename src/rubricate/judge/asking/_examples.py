@@ -58,7 +58,7 @@ class Examples:
     letters and digits or more, do 5 % of them. A shorter text with another word is another answer.
 
     Args:
-        dataset: items with ground truth; those without any are left out.
+        dataset: items with labels of people; those without any are left out.
         count: how many examples are shown.
         pick: `balanced` shows items whose labels are spread evenly over each criterion's answers,
             the same ones for every graded item; `nearest` shows those whose text is most like the
@@ -96,7 +96,7 @@ class Examples:
             if (example := _example(dataset, index, reasons)).labels
         ]
         if not self._pool:
-            raise InputError("examples need labels, and no item of the dataset has ground truth")
+            raise InputError("examples need labels, and no item of the dataset has any")
         random.Random(seed).shuffle(self._pool)
         by_text = {_same(example.submission): example for example in reversed(self._pool)}
         self._pool = list(reversed(by_text.values()))  # the first of those with the same text
@@ -136,18 +136,19 @@ class Examples:
 
 def _example(dataset: RubricDataset, index: int, reasons: bool) -> Example:
     item, rubric = dataset.items[index], dataset.get_item_rubric(index)
+    found = dataset.get_item_labels(index)
     given: Any = item.metadata.get(REASONS) if reasons else None
     by_name: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
 
-    def label(index: int, criterion: Criterion, name: str, value: object) -> ExampleLabel:
+    def label(index: int, criterion: Criterion, name: str, value: str) -> ExampleLabel:
         reason = (item.reason(index) if reasons else None) or by_name.get(name)
         text = reason if isinstance(reason, str) and reason.strip() else None
-        return ExampleLabel(criterion.requirement, str(value), text)
+        return ExampleLabel(criterion.requirement, value, text)
 
     labels = tuple(
         label(index, criterion, name, value)
         for index, (criterion, name, value) in enumerate(
-            zip(rubric, rubric.names, item.ground_truth or (), strict=False)
+            zip(rubric, rubric.names, found, strict=False)
         )
         if value is not None and criterion.needs_judge
     )

@@ -65,7 +65,7 @@ class BuiltinJudge(Judge):
         """A judge refitted on a dataset's human labels, beginning from the shipped numbers.
 
         Args:
-            dataset: items with ground truth; CANNOT_ASSESS and N/A labels are left out.
+            dataset: items with labels of people; CANNOT_ASSESS and N/A labels are left out.
             seed: draws the folds.
             mode: as for a judge that is not refitted.
 
@@ -76,17 +76,17 @@ class BuiltinJudge(Judge):
 
         rows: list[Labelled] = []
         for index, name in enumerate(dataset.item_ids()):
-            rubric, labels = dataset.get_item_rubric(index), dataset.items[index].ground_truth
+            rubric, labels = dataset.get_item_rubric(index), dataset.get_item_labels(index)
             item = Item(
                 dataset.items[index].submission,
                 dataset.get_item_prompt(index),
                 dataset.get_item_reference_submission(index),
             )
-            for criterion, label in zip(rubric, labels or (), strict=False):
+            for criterion, label in zip(rubric, labels, strict=False):
                 if not (criterion.needs_judge and _has_words(criterion)):
                     continue
-                if label is not None and criterion.value(str(label)) is not None:
-                    rows.append(Labelled(_inputs(item, criterion), str(label), group=name))
+                if label is not None and criterion.value(label) is not None:
+                    rows.append(Labelled(_inputs(item, criterion), label, group=name))
         try:
             classifier, report = refit(rows, seed=seed)
         except ValueError as error:
