@@ -46,7 +46,7 @@ def test_the_same_command_goes_on_in_the_same_folder(grade, endpoint):
     for options in ([], ["--limit", "1"], ["--concurrency", "1"], ["--partial", "0.2"]):
         found = grade(*options)
         assert found["run_dir"] == "runs/data-m"
-        assert "another" not in found["stderr"]
+        assert "differs in" not in found["stderr"]
     assert len(endpoint.requests) == 2
 
 
@@ -93,14 +93,14 @@ def test_another_address_is_another_run(grade, tmp_path):
     with ScriptedEndpoint() as second:
         found = grade(url=second.url)
     assert found["run_dir"] != "runs/data-m"
-    assert "another address" in found["stderr"]
+    assert "differs in address" in found["stderr"]
 
 
 def test_other_data_of_the_same_name_is_another_run(grade, tmp_path):
     grade()
     write(tmp_path / "elsewhere/data.json", ITEMS[:1], words="Has several words")
     found = grade(data="elsewhere/data.json")
-    assert "another data" in found["stderr"]
+    assert "differs in data" in found["stderr"]
     assert grade(data="./data.json")["run_dir"] == "runs/data-m"
     assert grade(data=str(tmp_path / "data.json"))["run_dir"] == "runs/data-m"
 
@@ -124,7 +124,7 @@ def test_a_rubric_that_shares_no_criterion_is_another_run(grade, tmp_path):
     before = results(tmp_path / "runs/data-m")
     write(tmp_path / "data.json", style="Has style")
     found = grade()
-    assert "another rubric" in found["stderr"]
+    assert "differs in rubric" in found["stderr"]
     assert results(tmp_path / "runs/data-m") == before
     assert {name for _, name in results(tmp_path / found["run_dir"])} == {"style"}
 

@@ -131,7 +131,7 @@ def _numbers_table(report: AgreementReport, shown: Sequence[CriterionAgreement])
 def _beside(one: CriterionAgreement) -> Iterator[Paragraph]:
     """What a criterion's row has no room for: probabilities, what is undefined or not decided."""
     yield from _probabilities(one.name, one.calibration, one.auc)
-    yield from _reasons(one.name, one.agreement.figures)
+    yield from _reasons(one)
     if isinstance(one.agreement, ScoreAgreement) and one.agreement.levels:
         yield say(f"{one.name}: {_distribution(one.agreement)}")
     causes = dict(one.agreement.not_decided)
@@ -248,10 +248,13 @@ def _distribution(found: ScoreAgreement) -> str:
     return f"bias by people's step {steps}; earth mover's distance {apart}, KS {ks}"
 
 
-def _reasons(criterion: str, figures: Mapping[str, Estimate]) -> Iterator[Paragraph]:
+def _reasons(one: CriterionAgreement) -> Iterator[Paragraph]:
+    """Why figures of its row are undefined, under the names of their columns."""
+    figures = one.agreement.figures
+    shown = {"accuracy": one.accuracy, "kappa": one.kappa, "correlation": figures.get("pearson")}
     reasons: dict[str, list[str]] = {}
-    for name, estimate in figures.items():
-        if estimate.value is None and estimate.undefined is not None:
+    for name, estimate in shown.items():
+        if estimate is not None and estimate.value is None and estimate.undefined is not None:
             reasons.setdefault(estimate.undefined, []).append(name)
     for reason, names in reasons.items():
-        yield say(f"{criterion}: no {', '.join(names)}: {reason}")
+        yield say(f"{one.name}: no {', '.join(names)}: {reason}")

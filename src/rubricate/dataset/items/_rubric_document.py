@@ -81,7 +81,8 @@ def read_arguments(path: str | Path, rubric: Rubric | None) -> dict[str, Any]:
     if path.suffix.lower() in TABLE_SUFFIXES and path.exists():
         raise InputError(
             "a table is not a dataset file (.json, .yaml or .jsonl): read it with csv_dataset or "
-            "parquet_dataset, and RubricDataset.from_samples",
+            "parquet_dataset, and RubricDataset.from_samples; in the shell, rubricate label makes "
+            "one of a table",
             file=path,
         )
     text = read_text(path)
