@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from rubricate import InputError
-from rubricate.analysis import agreement_report, compare_runs, read_run
+from rubricate.analysis import agreement_report, compare_runs, read_certificate, read_run
 from rubricate.stats import agreement_of_counts, annotator_agreement, clustered_share
 
 KINDS = """
@@ -306,6 +306,38 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
     assert (done.returncode, "did you mean 'source'?" in done.stderr) == (1, True)
     with pytest.raises(InputError, match="no item has metadata 'long'"):
         agreement_report(run, groups="long")
+    done = rubricate("trust", "certify", "run", "--groups", "source", "--json")
+    certificate = json.loads(done.stdout)
+    assert (certificate["groups"], certificate["items"]) == ("source", 12)
+    of = certificate["criteria"][grouped["criteria"][0]["name"]]
+    assert (of["n"], of["clusters"]) == (12, 3)
+    assert of["figures"] == grouped["criteria"][0]["agreement"]["figures"]
+    told = [*read_certificate(tmp_path / "certificate.json").sections()]
+    assert told[-1].text.startswith("Intervals: 95%, by source.")
+    assert told[-2].text.startswith("Rough intervals, of fewer than 8 groups by source: ")
+    done = rubricate("trust", "certify", "run", "--groups", "sorce", "-o", "none.json")
+    assert (done.returncode, "did you mean 'source'?" in done.stderr) == (1, True)
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_a_cascades_promise_is_harder_to_keep_where_few_groups_stand_for_many_items(
+    tmp_path: Path, rubricate: Any, shipped_example: Any
+):
+    data = json.loads(Path(shipped_example("physics.json")).read_text())
+    for place, item in enumerate(data["items"]):
+        item["metadata"] = {"lesson": place % 4}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    rubricate("grade", "data.json", "--judge", "builtin", "--run-dir", "run", "-q")
+    command = ("trust", "cascade", "run", "--promise", "0.8")
+    plain = json.loads(rubricate(*command, "--json").stdout)
+    grouped = json.loads(rubricate(*command, "--groups", "lesson", "--json").stdout)
+    assert (plain["groups"], grouped["groups"]) == (None, "lesson")
+    assert plain["choice"]["chosen"]["coverage"]["value"] > 0.5
+    assert grouped["choice"]["chosen"] is None
+    shown = " ".join(rubricate(*command, "--groups", "lesson").stdout.split())
+    assert "Intervals: 95 %, by lesson." in shown
+    done = rubricate(*command, "--groups", "leson")
+    assert (done.returncode, "did you mean 'lesson'?" in done.stderr) == (1, True)
 
 
 def test_annotators_are_compared_with_the_judge_and_among_themselves(

@@ -16,6 +16,7 @@ from rubricate.analysis import agreement_report, compare_runs, read_run
 from rubricate.rubric import Group, ScoringRules
 from rubricate.run import ItemResult
 from rubricate.run.results import GroupFigures, TreeFigures
+from rubricate.stats import clustered_mean
 
 RULES = ScoringRules()
 
@@ -54,6 +55,20 @@ def test_every_group_has_its_mean_over_items_at_every_level() -> None:
     assert found["outer"].value == pytest.approx(sum(outer) / 2)
     assert (found["inner"].path, found["inner"].weight, found["inner"].n) == (["outer"], 2, 2)
     assert list(found) == ["outer", "inner"]
+
+
+def test_the_mean_of_a_group_has_an_interval_by_item() -> None:
+    draw = random.Random(1)
+    items: list[list[float | None]] = [
+        [draw.choice((0.0, 1.0)), draw.choice((0.0, 1.0)), draw.choice((0.0, 1.0, None)), 1.0]
+        for _ in range(12)
+    ]
+    for name, one in figures(tree(), items).items():
+        scores = [figures(tree(), [item])[name].value for item in items]
+        expected = clustered_mean(scores).mean.within(0, 1)
+        assert (one.low, one.high) == pytest.approx((expected.low, expected.high))
+    same = figures(tree(), [[1, 1, 1, 1]] * 3)["outer"]
+    assert (same.value, same.low, same.high) == (pytest.approx(5 / 6), None, None)
 
 
 @pytest.mark.parametrize("seed", range(8))

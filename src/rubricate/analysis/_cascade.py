@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
 from rubricate.errors import InputError
@@ -33,7 +34,7 @@ SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
 
 @dataclass(frozen=True, slots=True)
 class CascadePoint:
-    """What one threshold would do. Intervals are 95 %, by item (`stats.clustered_share`).
+    """What one threshold would do. Intervals are 95 %, by item or group (`stats.clustered_share`).
 
     Attributes:
         threshold: verdicts of this confidence and above stand; None where none would.
@@ -62,6 +63,7 @@ class CascadeReport(Report):
         confident: how many of those have a confidence.
         labelled: how many of those have a label, too.
         choice: the threshold chosen on the labels.
+        groups: the field of the metadata that says which items belong together; None for none.
         points: the one chosen, some others, all standing (threshold 0) and none (None).
     """
 
@@ -71,6 +73,7 @@ class CascadeReport(Report):
     confident: int
     labelled: int
     choice: ThresholdChoice
+    groups: str | None
     points: tuple[CascadePoint, ...]
 
     @property
@@ -99,7 +102,8 @@ class CascadeReport(Report):
         yield say(told, "strong")
         yield say(
             "Stand: verdicts with this confidence or more; the others go on. Intervals: 95 %, by "
-            "item. The promise is by fixed-sequence testing; it is for items like these.",
+            f"{self.groups or 'item'}. The promise is by fixed-sequence testing; it is for items "
+            "like these.",
             "quiet",
         )
 
@@ -131,6 +135,7 @@ def cascade_report(
     *,
     promise: float = 0.9,
     risk: float = 0.05,
+    groups: str | None = None,
     thresholds: Sequence[float] = (),
 ) -> CascadeReport:
     """Choose a threshold on labels, and say what it and others would do; asks nobody.
@@ -143,10 +148,13 @@ def cascade_report(
         then: the run of the judge that the others would go to, of the same items.
         promise: the agreement that verdicts that stand are to have; see `stats.choose_threshold`.
         risk: the probability of promising too much.
+        groups: a field of the items' metadata: verdicts on items of one value belong together.
+            Default: those on one item do.
         thresholds: others to show beside those of some coverages.
 
     Raises:
-        InputError: no labels, no confidence, or a cascade's own run.
+        InputError: no labels, no confidence, a cascade's own run, or an item lacks the field to
+            group by.
     """
     for one in (run, then):
         if one is not None and any(row.stage is not None for row in one.rows):
@@ -155,7 +163,8 @@ def cascade_report(
                 "the journal, and are not asked for again)",
                 file=one.path,
             )
-    pairs = _pairs(run, then)
+    pairs, group_of = _pairs(run, then), run.groups_by(groups)
+    members = [group_of[pair.item] for pair in pairs]
     if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):
         raise InputError(
             "this run has no human labels to choose a threshold on: grade a dataset that has them",
@@ -173,7 +182,7 @@ def cascade_report(
         [pair.agrees for pair in pairs],
         promise=promise,
         risk=risk,
-        groups=[pair.item for pair in pairs],
+        groups=members,
     )
     shown = {*thresholds, 0.0}
     if choice.chosen is not None:
@@ -190,8 +199,10 @@ def cascade_report(
         confident=len(ordered),
         labelled=choice.labelled,
         choice=choice,
+        groups=groups,
         points=tuple(
-            _point(pairs, threshold, then is not None) for threshold in (*sorted(shown), None)
+            _point(pairs, members, threshold, then is not None)
+            for threshold in (*sorted(shown), None)
         ),
     )
 
@@ -241,8 +252,9 @@ def _agrees(row: RowVerdict, labelled: RowVerdict, criterion: Criterion) -> bool
     return same(judge, human) if is_answer(judge) and is_answer(human) else None
 
 
-def _point(pairs: Sequence[CascadePair], threshold: float | None, has_next: bool) -> CascadePoint:
-    groups = [pair.item for pair in pairs]
+def _point(
+    pairs: Sequence[CascadePair], groups: Sequence[Any], threshold: float | None, has_next: bool
+) -> CascadePoint:
     cut = 2.0 if threshold is None else threshold
     found = threshold_point(
         [pair.confidence for pair in pairs],

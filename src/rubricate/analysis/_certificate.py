@@ -66,6 +66,8 @@ class CertifiedCriterion(_Figures):
 
     n: int
     """Pairs of a verdict and a label."""
+    clusters: int
+    """Items, or groups of them, that they come from."""
     not_decided: dict[str, int]
     """Pairs in which one did not decide, by cause."""
     sensitivity: CertifiedFigure | None
@@ -79,7 +81,7 @@ class CertifiedCriterion(_Figures):
 class Certificate(Report, _Figures):
     """What `rubricate trust certify` writes. The last field is a hash of all others."""
 
-    format: Literal["rubricate certificate 2"] = "rubricate certificate 2"
+    format: Literal["rubricate certificate 3"] = "rubricate certificate 3"
     created: str
     """When, in UTC."""
     rubricate_version: str
@@ -97,6 +99,8 @@ class Certificate(Report, _Figures):
     """What became of pairs in which one did not decide."""
     confidence: float
     """Of the intervals."""
+    groups: str | None
+    """The field of the metadata that says which items belong together; None for none."""
     criteria: dict[str, CertifiedCriterion]
     sha256: str = ""
 
@@ -142,12 +146,13 @@ class Certificate(Report, _Figures):
                 for name, one in self.criteria.items()
             ],
         )
-        few = few_text({name: one.n for name, one in self.criteria.items() if one.n > 1}, "items")
+        several = {name: one.clusters for name, one in self.criteria.items() if one.n > 1}
+        few = few_text(several, "items" if self.groups is None else f"groups by {self.groups}")
         if few is not None:
             yield say(few, "warning")
         yield say(
-            f"Intervals: {percent(self.confidence)}, by item. Pairs in which one did "
-            f"not decide: {self.undecided}.",
+            f"Intervals: {percent(self.confidence)}, by {self.groups or 'item'}. Pairs in which "
+            f"one did not decide: {self.undecided}.",
             "quiet",
         )
 
@@ -162,23 +167,29 @@ def _digest(data: Any) -> str:
 
 
 def certify(
-    run: FinishedRun, *, undecided: Undecided = "exclude", bootstrap: Bootstrap | None = None
+    run: FinishedRun,
+    *,
+    undecided: Undecided = "exclude",
+    groups: str | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> Certificate:
     """The certificate of a run's judge, prompt and rubric.
 
     Args:
         run: a finished run of a labelled dataset.
         undecided: what is done with abstentions and failures; see `label_agreement`.
+        groups: a field of the items' metadata: items of one value belong together, and intervals
+            are by it. Default: each item by itself.
         bootstrap: how its intervals are made. Default: 2,000 draws, seed 0.
 
     Raises:
-        InputError: the run has no labels, or ended early.
+        InputError: the run has no labels, or ended early, or an item lacks the field to group by.
     """
     if run.summary.get("stopped") is not None:
         raise InputError(
             "this run ended early: let it finish before it is certified", file=run.path
         )
-    report = agreement_report(run, undecided=undecided, bootstrap=bootstrap)
+    report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
     certificate = Certificate(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         rubricate_version=__version__,
@@ -190,6 +201,7 @@ def certify(
         items=report.items,
         undecided=report.undecided,
         confidence=report.bootstrap.confidence,
+        groups=groups,
         criteria=_criteria(report),
     )
     return certificate.model_copy(update={"sha256": certificate.digest()})
@@ -207,6 +219,7 @@ def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
         specificity = CertifiedFigure.of(found.by_label["UNMET"]["recall"])
     return CertifiedCriterion(
         n=found.n,
+        clusters=found.clusters,
         not_decided=dict(found.not_decided),
         sensitivity=sensitivity,
         specificity=specificity,
@@ -221,7 +234,7 @@ def read_certificate(path: str | Path) -> Certificate:
         InputError: it cannot be read, is none, or was changed since it was written.
     """
     data = parse_json(read_text(path), file=path)
-    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 2":
+    if not isinstance(data, Mapping) or data.get("format") != "rubricate certificate 3":
         raise InputError("not a certificate: rubricate trust certify writes one", file=path)
     try:
         certificate = Certificate.model_validate(data)

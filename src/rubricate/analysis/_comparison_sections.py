@@ -40,15 +40,16 @@ __all__ = [
 
 SHOWN_DIFFERENCES = 6
 
-OTHER_HEADINGS = ("bootstrap interval", "Wilcoxon", "exact McNemar", "detectable")
+OTHER_HEADINGS = ("bootstrap", "q", "Wilcoxon", "exact McNemar", "detectable")
 """What `other_texts` tells."""
 
 
-def other_texts(found: PairedComparison) -> tuple[str, str, str, str]:
+def other_texts(found: PairedComparison, q_value: float | None) -> tuple[str, ...]:
     """A difference by other ways: see `OTHER_HEADINGS`."""
     other = found.bootstrapped
     return (
         ends(other.low, other.high, sign=True) or NONE,
+        p_text(q_value),
         p_text(found.wilcoxon.p_value),
         NONE if found.mcnemar is None else p_text(found.mcnemar.p_value),
         figure(found.smallest_detectable or None, 3),
@@ -67,7 +68,7 @@ class ComparisonRow:
     p: str
     n: str
     flips: str
-    others: tuple[str, str, str, str]
+    others: tuple[str, ...]
     """By other ways: see `OTHER_HEADINGS`."""
 
 
@@ -94,7 +95,12 @@ def comparison_texts(found: RunComparison) -> ComparisonTexts:
 def _rows(found: RunComparison) -> list[ComparisonRow]:
 
     def row(
-        name: str, weight: float, values: PairedComparison, p: float | None, flips: int
+        name: str,
+        weight: float,
+        values: PairedComparison,
+        p: float | None,
+        q: float | None,
+        flips: int,
     ) -> ComparisonRow:
         return ComparisonRow(
             name,
@@ -105,13 +111,16 @@ def _rows(found: RunComparison) -> list[ComparisonRow]:
             p_text(p),
             str(values.n),
             str(flips),
-            other_texts(values),
+            other_texts(values, q),
         )
 
     score = found.score
     return [
-        row("score", 1.0, score, score.permutation.p_value, len(found.flips)),
-        *(row(one.name, one.weight, one.values, one.p_value, one.flips) for one in found.criteria),
+        row("score", 1.0, score, score.permutation.p_value, None, len(found.flips)),
+        *(
+            row(one.name, one.weight, one.values, one.p_value, one.q_value, one.flips)
+            for one in found.criteria
+        ),
     ]
 
 
@@ -138,8 +147,9 @@ def _method(found: RunComparison) -> str:
     score, by = found.score, found.groups or "item"
     text = (
         f"n: items on which both decided. Intervals: 95 %, t, by {by}. p: permutation test by {by}"
-        "; criteria corrected by Holm. Wilcoxon's and McNemar's p are not corrected, and take "
-        "items as independent. Detectable: the smallest difference found with a power of 0.8."
+        "; criteria corrected by Holm, q by Benjamini and Hochberg. Wilcoxon's and McNemar's p are "
+        "not corrected, and take items as independent. Detectable: the smallest difference found "
+        "with a power of 0.8."
     )
     if score.margin is None or score.not_worse is None:
         return text
@@ -166,7 +176,7 @@ def comparison_sections(found: RunComparison) -> Iterator[Section]:
         ],
         [Row(_cells(row), "" if place else "strong") for place, row in enumerate(texts.rows)],
         f"{found.b} (B) against {found.a} (A): {found.score.n} items scored in both",
-        apart=Apart("Other tests (p, not corrected)", len(OTHER_HEADINGS)),
+        apart=Apart("Other tests", len(OTHER_HEADINGS)),
     )
     yield from parts_tables(found)
     yield _changes("answers changed", found.flips)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rubricate.cli._options import JsonFigures, Output
+from rubricate.cli._options import Groups, JsonFigures, Output
 from rubricate.cli._printing import print_report
 
 __all__ = ["cascade"]
@@ -24,6 +24,7 @@ def cascade(
     risk: Annotated[
         float, typer.Option(help="The probability of promising too much that is accepted.")
     ] = 0.05,
+    groups: Groups = None,
     threshold: Annotated[
         list[float] | None,
         typer.Option(help="Show this threshold too; can be given several times."),
@@ -39,6 +40,7 @@ def cascade(
         None if then is None else read_run(then),
         promise=promise,
         risk=risk,
+        groups=groups,
         thresholds=threshold or [],
     )
     print_report(report, json_output, output)

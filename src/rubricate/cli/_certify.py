@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rubricate.cli._options import Undecided, undecided_policy
+from rubricate.cli._options import Groups, Undecided, undecided_policy
 
 __all__ = ["certify"]
 
@@ -18,6 +18,7 @@ def certify(
         Path, typer.Option("--output", "-o", help="Where to write the certificate.")
     ] = Path("certificate.json"),
     undecided: Undecided = "exclude",
+    groups: Groups = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
 ) -> int:
     """Write down how far judge, prompt and rubric agreed."""
@@ -27,7 +28,8 @@ def certify(
     from rubricate.analysis import certify as certified
     from rubricate.analysis import read_run
 
-    certificate = certified(read_run(run), undecided=undecided_policy(undecided))
+    policy = undecided_policy(undecided)
+    certificate = certified(read_run(run), undecided=policy, groups=groups)
     text = json.dumps(certificate.model_dump(mode="json"), indent=2)
     write_text(output, text + "\n")
     told = f"{certificate.judge} on {certificate.items} items, sha256 {certificate.sha256}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from rubricate.rubric import Group
 from rubricate.run.results._mean import BoundedMean, Mean
 from rubricate.run.results._summary_part import SummaryPart
-from rubricate.views import Column, Row, Table, figure, numbers, weight_text
+from rubricate.views import Column, Row, Table, ends, figure, numbers, weight_text
 
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
@@ -19,6 +20,8 @@ __all__ = ["GroupFigures", "TreeFigures", "TreeTally"]
 
 MOST_ROWS = 100
 """Groups that a table shows: of more, those of the first levels."""
+ROUNDING = 1e-12
+"""A spread so much smaller than the numbers is what is left of rounding: there is none."""
 INDENT = "\u00a0\u00a0"
 
 
@@ -34,6 +37,9 @@ class GroupFigures(BaseModel):
     """Among those that it stands with; None where it is not the same for all items."""
     value: float | None
     """Mean score of the items that have one for it."""
+    low: float | None = None
+    high: float | None = None
+    """Its 95 % interval of t, by item; None for none: of one item, or where all are the same."""
     lowest: float | None
     highest: float | None
     """The least and the most that it could be had the missing verdicts come."""
@@ -74,13 +80,14 @@ class TreeFigures(SummaryPart):
         """A row for each group, those within another behind it."""
         labelled = any(one.labelled for one in self.groups)
         people = ("by labels", "judge on these") if labelled else ()
-        columns = ("weight", "score", "lowest", "highest", "n", "without", *people)
+        columns = ("weight", "score", "95 %", "lowest", "highest", "n", "without", *people)
         rows = []
         for one in self._shown:
             cells = [
                 INDENT * len(one.path) + one.name,
                 weight_text(one.weight, None),
                 figure(one.value, 3),
+                ends(one.low, one.high) or "",
                 figure(one.lowest, 3),
                 figure(one.highest, 3),
                 str(one.n),
@@ -97,7 +104,8 @@ class _GroupTally:
         self.place = place
         self._name, self._path = group.name, path
         self._weights: set[float] = set()
-        self._score = BoundedMean()
+        self._score, self._squares = BoundedMean(), Mean()
+        self._raw = False
         self._of_judge, self._of_people = Mean(), Mean()
         self._items = 0
 
@@ -106,17 +114,22 @@ class _GroupTally:
         self._weights.add(weight)
         self._items += 1
         self._score.add(score)
+        self._squares.add(None if score.value is None else score.value**2)
+        self._raw |= item.scoring is not None and item.scoring.items == "raw"
         if human is not None and None not in (human.value, score.value):
             self._of_judge.add(score.value)
             self._of_people.add(human.value)
 
     def figures(self) -> GroupFigures:
         score = self._score
+        low, high = self._interval()
         return GroupFigures(
             name=self._name,
             path=list(self._path),
             weight=next(iter(self._weights)) if len(self._weights) == 1 else None,
             value=score.value,
+            low=low,
+            high=high,
             lowest=score.lowest,
             highest=score.highest,
             n=score.count,
@@ -125,6 +138,19 @@ class _GroupTally:
             judge_mean=self._of_judge.value,
             human_mean=self._of_people.value,
         )
+
+    def _interval(self) -> tuple[float, float] | tuple[None, None]:
+        n, mean, square = self._score.count, self._score.value, self._squares.value
+        if n < 2 or mean is None or square is None:
+            return None, None
+        variance = square - mean**2
+        if variance <= ROUNDING * square:
+            return None, None
+        from scipy.special import stdtrit  # loads long, and few runs have trees
+
+        half = float(stdtrit(n - 1, 0.975)) * sqrt(variance / (n - 1))
+        low, high = mean - half, mean + half
+        return (low, high) if self._raw else (max(0.0, low), min(1.0, high))
 
 
 class TreeTally:
