@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from pathlib import Path
 
 import orjson
@@ -245,6 +245,36 @@ def test_a_value_in_a_database_is_changed_by_one_at_a_time(postgres: str):
     change(store, "name", lambda value, now: (None, None))
     assert change(store, "name", added) == 1
     store.close()
+
+
+def test_a_database_that_was_away_is_used_again(own_postgres):
+    server = own_postgres()
+    store = PostgresStore(server.address())
+    change(store, "name", added)
+    server.stop("fast")
+    with pytest.raises(StoreError):
+        change(store, "name", added)
+    server.start()
+    assert change(store, "name", added) == 2
+    store.close()
+
+
+def test_a_process_that_stops_in_its_turn_is_in_the_others_way_for_a_second(postgres: str):
+    stopped, other = PostgresStore(postgres), PostgresStore(postgres)
+    change(stopped, "name", added)
+    turn = stopped.in_turn("name")
+    turn.__enter__()
+    found = stopped.read("name")
+    begin, count = time.monotonic(), None
+    while count is None:
+        with suppress(StoreError):  # it waits for its turn as long
+            count = change(other, "name", added)
+        assert time.monotonic() - begin < 60.0
+    with pytest.raises(StoreError, match="idle-in-transaction"):
+        stopped.write("name", found, b"late")
+    assert change(stopped, "name", added) == 3
+    for store in (stopped, other):
+        store.close()
 
 
 def test_a_database_that_is_not_there_is_told_before_anything_is_sent(make_dataset, endpoint):
@@ -534,6 +564,9 @@ def test_grants_together_are_never_more_than_the_greatest_cost(steps):
         def write(self, name: str, found: Found, value: bytes | None) -> bool:
             self.value = value
             return True
+
+        def in_turn(self, name: str) -> AbstractContextManager[None]:
+            return nullcontext()
 
     account = Account(Memory(), "r")  # type: ignore[arg-type]
     parts, spent, gone = [account.part(1.0) for _ in range(4)], [0.0] * 4, 0.0

@@ -160,10 +160,10 @@ class Server:
                     raise self._problem(error) from None
                 now = time.monotonic()
                 begin = now if begin is None else begin
+                self.close()
                 if now - begin >= self._patience or self._given_up.is_set():
                     raise self._problem(error, away=now - begin) from None
                 self.trouble = f"{self.place}: {_line(error)}; waiting for it"
-                self.close()
                 self._given_up.wait(min(wait, max(0.0, begin + self._patience - now)))
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:

@@ -1,18 +1,19 @@
 """Where processes keep what they share: values by name, each changed by one process at a time.
 
-A value is read, changed and written only if it is still what was read. Nobody holds a lock while it
-thinks, so that a process that is stopped or killed is in nobody's way.
+A value is read, changed and written only if it is still what was read. No process that is stopped
+or killed is in the others' way for longer than a second.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import sqlite3
 import stat
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -28,6 +29,8 @@ PATIENCE = 0.5
 """Seconds to wait for another process that writes."""
 TRIES = 50
 """How often a change is made anew that another process was quicker with."""
+LONGEST_TURN = 1000
+"""Milliseconds after which a database ends the turn of a process that has stopped."""
 TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
 UNUSED, LONG_UNUSED = 3600.0, 30 * 86_400.0
 """Seconds after which what nobody has changed is thrown away, and what says what was spent."""
@@ -92,6 +95,9 @@ class Store(Protocol):
     def write(self, name: str, found: Found, value: bytes | None) -> bool:
         """Write a value, or remove it (None); whether it was still what was found."""
 
+    def in_turn(self, name: str) -> AbstractContextManager[None]:
+        """What a value is read and written in, so that few find that another was quicker."""
+
     def close(self) -> None:
         """Let go of it. It is opened again when it is used."""
 
@@ -114,10 +120,11 @@ def change(
         StoreError: the store cannot be used.
     """
     for tries in range(TRIES):
-        found = store.read(name)
-        value, outcome = make(found.value, found.now)
-        if value == found.value or store.write(name, found, value):
-            return outcome
+        with store.in_turn(name):
+            found = store.read(name)
+            value, outcome = make(found.value, found.now)
+            if value == found.value or store.write(name, found, value):
+                return outcome
         time.sleep(random.uniform(0.0, 0.0005 * (tries + 1)))
     raise StoreError("others are always quicker")
 
@@ -170,6 +177,9 @@ class SQLiteStore:
             return cursor.rowcount == 1
 
         return self._used(write)
+
+    def in_turn(self, name: str) -> AbstractContextManager[None]:
+        return nullcontext()  # quick as it is; and who is stopped keeps no lock
 
     def close(self) -> None:
         database, self._database = self._database, None
@@ -269,6 +279,19 @@ class PostgresStore:
             cursor = self._used(WRITE, (value, found.now, name, found.version))
         return bool(cursor.rowcount == 1)
 
+    @contextmanager
+    def in_turn(self, name: str) -> Iterator[None]:
+        """One process after the other: between two questions over a network others are quicker."""
+        digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+        number = int.from_bytes(digest, "big", signed=True)
+        self._used(f"BEGIN; SELECT pg_advisory_xact_lock({number})", None)
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+        self._used("COMMIT", None)
+
     def check(self) -> None:
         """Find out whether it can be used, with an error for people.
 
@@ -293,11 +316,13 @@ class PostgresStore:
             self._server = Server(Database.shared(with_timeouts(self._address)), "cache")
         return self._server
 
-    def _used(self, statement: str, values: tuple[Any, ...]) -> Any:
+    def _used(self, statement: str, values: tuple[Any, ...] | None) -> Any:
         def execute(connection: Any) -> Any:
             if connection is not self._known:
                 if not self._keeps:
                     connection.execute("SET synchronous_commit = off")
+                for bound in ("lock_timeout", "idle_in_transaction_session_timeout"):
+                    connection.execute(f"SET {bound} = {LONGEST_TURN}")
                 connection.execute(TIDY, (LONG_UNUSED, UNUSED))
                 self._known = connection
             return connection.execute(statement.replace("?", "%s"), values)

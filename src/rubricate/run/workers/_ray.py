@@ -263,8 +263,8 @@ class Crew:
             except Exception as error:
                 with contextlib.suppress(Exception):
                     ray.shutdown()
-                if attempt == ATTEMPTS:
-                    text = " ".join(str(error).split())[:300]
+                text = _last_words(error)
+                if attempt == ATTEMPTS or "mismatch" in text:
                     at = "on this machine" if address is None else f"at {address}"
                     raise InputError(f"no workers {at}: Ray says: {text}") from None
         self._is_own = True
@@ -337,6 +337,16 @@ class Crew:
                 self._ray.kill(one)
             if self._is_own:
                 self._ray.shutdown()
+
+
+def _last_words(error: Exception) -> str:
+    """What Ray says of a connection that it does not make, in one line, and what to do."""
+    text = str(error)
+    text = text[text.rfind("\n", 0, text.rfind("Error: ")) + 1 :] if "Traceback" in text else text
+    text = " ".join(text.split())[:300]
+    if "mismatch" in text:
+        text += ": install the same versions of Ray and Python here and on every node"
+    return text
 
 
 def _silence() -> None:
