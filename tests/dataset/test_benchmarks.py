@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import rubricate
+from rubricate import RubricDataset
 from rubricate.dataset import FORMATS, TableColumns, format_of, open_benchmark
 from rubricate.errors import InputError
 
@@ -179,6 +181,29 @@ def test_a_rubric_of_numbered_lines_is_a_list_of_criteria(tmp_path):
         "It rhymes\n   throughout.",
     ]
     assert [one.tags for one in item.rubric] == [("Hard Rule",), ("Principle",)]
+
+
+def test_a_document_that_cannot_be_read_is_an_item_that_has_failed_where_errors_are_skipped(
+    tmp_path, endpoint
+):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "p1.pdf").write_bytes(b"%PDF-1.4 and no more")
+    (folder / "p2.md").write_text("See a doctor.")
+    second = {**HEALTH, "prompt_id": "p2"}
+    tasks = written(tmp_path, "hb.jsonl", HEALTH, second)
+    with pytest.raises(InputError, match=r"p1.pdf: cannot be .*; mend it, or let its item fail wi"):
+        open_benchmark(tasks, folder)
+    dataset = open_benchmark(tasks, folder, on_error="skip")
+    assert RubricDataset.from_dict(dataset.to_dict()) == dataset
+    result = rubricate.grade(dataset, "m", base_url=endpoint.url)
+    broken, read = result.items
+    assert {verdict.status for verdict in broken.criteria.values()} == {"failed"}
+    (cause,) = {verdict.error.message for verdict in broken.criteria.values()}
+    assert "p1.pdf: cannot be converted to text" in cause
+    assert broken.score.value is None
+    assert {verdict.status for verdict in read.criteria.values()} == {"judged"}
+    assert {request.submission for request in endpoint.requests} == {"See a doctor."}
 
 
 def test_texts_come_from_a_file_a_folder_or_a_mapping(tmp_path):

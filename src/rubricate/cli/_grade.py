@@ -73,7 +73,8 @@ class GradeSettings(GradingOptions, GateOptions, Shell):
     )
     on_error: Literal["raise", "skip"] = option(
         "raise",
-        "Rows of a table that do not fit: raise, or skip (left out, and listed).",
+        "Rows of a table that do not fit: raise, or skip (left out, and listed). Documents of "
+        "--submissions that cannot be read: raise, or skip (their verdicts are failed).",
         group="What is graded",
         written=Literal["raise", "skip"],
     )

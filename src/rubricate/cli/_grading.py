@@ -181,6 +181,7 @@ def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
             references=settings.references,
             format=format,
             columns=columns,
+            on_error=settings.on_error,
         )
     if settings.map is None and not is_table(settings.data):
         return rubric_dataset(settings.data, settings.rubric)

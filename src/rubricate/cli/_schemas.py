@@ -293,6 +293,7 @@ class DatasetItem(TypedDict):
     prompt: NotRequired[str | None]
     ground_truth: NotRequired[list[Any] | None]
     ground_truth_reasons: NotRequired[list[str | None] | None]
+    unreadable: NotRequired[str | None]
     annotations: NotRequired[dict[str, dict[str, Any]] | None]
     adjudications: NotRequired[dict[str, dict[str, str]] | None]
     reference_submission: NotRequired[str | None]

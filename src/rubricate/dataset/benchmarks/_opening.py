@@ -27,7 +27,15 @@ from rubricate.dataset.items import (
     read_document,
     text_of_chat,
 )
-from rubricate.dataset.samples import HF, Records, Source, located, parse_json_bytes
+from rubricate.dataset.samples import (
+    HF,
+    OnError,
+    Records,
+    Source,
+    check_on_error,
+    located,
+    parse_json_bytes,
+)
 from rubricate.errors import InputError
 
 __all__ = ["FORMATS", "format_of", "open_benchmark"]
@@ -62,6 +70,7 @@ def open_benchmark(
     references: str | Path | Mapping[str, str] | None = None,
     format: str | None = None,
     columns: TableColumns | None = None,
+    on_error: OnError = "raise",
 ) -> RubricDataset:
     """A benchmark's tasks with the texts that answer them, ready to be graded.
 
@@ -74,6 +83,8 @@ def open_benchmark(
         format: one of `FORMATS`. Default: that which the records fit.
         columns: which field is `id` and `submission`, where they have names that are not usual: of
             the file of submissions or, without one, of the tasks' own records.
+        on_error: `skip` takes a document of a folder that cannot be read as an item whose verdicts
+            have all failed, with the cause.
 
     Returns:
         A dataset of the tasks that have a text, each with its own rubric; `metadata` has the
@@ -88,11 +99,11 @@ def open_benchmark(
     found = _format(source, format)
     if found is RACE and references is None:
         raise InputError("is scored against references: name them (--references FILE)", file=source)
-    columns = columns or TableColumns()
+    columns, skips = columns or TableColumns(), check_on_error(on_error)
     tasks = {task.id: task for task in _tasks(source, found, columns)}
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
-        answers = _by_task(tasks, submissions, columns)
+        answers = _by_task(tasks, submissions, columns, skips=skips)
     if not any(answers.values()):
         raise InputError(
             "has tasks and no texts to grade: name them (--submissions FILE or FOLDER)"
@@ -100,7 +111,7 @@ def open_benchmark(
             else "no task has a text there",
             file=source,
         )
-    beside = {} if references is None else _by_task(tasks, references, columns)
+    beside = {} if references is None else _by_task(tasks, references, columns, skips=skips)
     items: list[DataItem] = []
     for task in tasks.values():
         items += [_item(task, answer) for answer in answers[task.id]]
@@ -183,7 +194,7 @@ Submissions = str | Path | Mapping[str, str]
 
 
 def _by_task(
-    tasks: Mapping[str, Task], given: Submissions, columns: TableColumns
+    tasks: Mapping[str, Task], given: Submissions, columns: TableColumns, *, skips: bool
 ) -> dict[str, list[Answer]]:
     """The texts of a file, a folder or by id, by the tasks that they answer.
 
@@ -194,7 +205,7 @@ def _by_task(
     if isinstance(given, Mapping):
         found = ((id, Answer("", text)) for id, text in given.items())
     elif user_path(given).is_dir():
-        found = _in_folder(user_path(given))
+        found = _in_folder(user_path(given), skips=skips)
     else:
         found = _in_file(str(given), columns)
     by_task: dict[str, list[Answer]] = {id: [] for id in tasks}
@@ -206,11 +217,17 @@ def _by_task(
     return by_task
 
 
-def _in_folder(folder: Path) -> Iterator[tuple[str, Answer]]:
-    """The documents of a folder, each named by its task's id."""
+def _in_folder(folder: Path, *, skips: bool) -> Iterator[tuple[str, Answer]]:
+    """The documents of a folder, each named by its task's id; what cannot be read as that."""
     with Converter() as converter:
         for id, path in documents_in(folder).items():
-            yield id, Answer("", read_document(path, converter=converter).text)
+            try:
+                yield id, Answer("", read_document(path, converter=converter).text)
+            except InputError as error:
+                if not skips:
+                    hint = "mend it, or let its item fail with --on-error skip (on_error)"
+                    raise InputError(f"{error.message}; {hint}", file=error.file) from None
+                yield id, Answer("", "", unreadable=str(error))
 
 
 def _in_file(data: str, columns: TableColumns) -> Iterator[tuple[str, Answer]]:
@@ -252,6 +269,7 @@ def _item(task: Task, answer: Answer, role: str = "") -> DataItem:
         id="/".join(filter(None, (task.id, answer.name, role))),
         prompt=task.prompt,
         metadata={**metadata, "role": role} if role else metadata,
+        unreadable=answer.unreadable,
     )
 
 

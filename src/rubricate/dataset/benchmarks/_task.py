@@ -44,12 +44,14 @@ class Answer:
         text: the text, or chat messages.
         labels: what people say of each criterion; None where nobody labelled it.
         metadata: what else its record has.
+        unreadable: why its text cannot be read, if it cannot.
     """
 
     name: str
     text: Any
     labels: GroundTruth | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

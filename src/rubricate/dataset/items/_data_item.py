@@ -65,6 +65,7 @@ class DataItem:
         context: documents that the submission rests on, such as retrieved passages: texts or
             `{title, text}`, which become `ContextDocument`.
         metadata: anything else worth keeping.
+        unreadable: why its text cannot be read; every verdict on it has then failed.
         extra: unknown keys of the file it came from; written back where they stood.
     """
 
@@ -83,6 +84,7 @@ class DataItem:
         default_factory=list
     )
     metadata: dict[str, Any] = field(default_factory=dict)
+    unreadable: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
 
@@ -173,6 +175,8 @@ class DataItem:
             data["context"] = [document.to_json() for document in self.context]
         if self.metadata:
             data["metadata"] = self.metadata
+        if self.unreadable is not None:
+            data["unreadable"] = self.unreadable
         return {**data, **self.extra}
 
     @classmethod

@@ -65,7 +65,6 @@ class Item:
         id: str,
         prompt: str,
         reference: str | None,
-        unreadable: str | None = None,
     ) -> Item:
         """An item of a dataset, with what the dataset adds to it."""
         return cls(
@@ -77,7 +76,7 @@ class Item:
             data,
             id,
             rubric,
-            unreadable,
+            data.unreadable,
         )
 
     def labels(self) -> dict[str, Verdict]:

@@ -118,6 +118,7 @@ class ResearchReports:
             label_of(criterion, one.human)
             for criterion, one in zip(task.rubric, task.criteria.values(), strict=True)
         ]
+        error = self.unreadable.get(report.id)
         item = DataItem(
             text,
             task.domain,
@@ -126,12 +127,9 @@ class ResearchReports:
             id=report.id,
             prompt=task.prompt,
             metadata=metadata,
+            unreadable=None if error is None else str(error),
         )
-        error = self.unreadable.get(report.id)
-        why = None if error is None else str(error)
-        return Item.of(
-            item, task.rubric, id=report.id, prompt=task.prompt, reference=None, unreadable=why
-        )
+        return Item.of(item, task.rubric, id=report.id, prompt=task.prompt, reference=None)
 
     def _text(self, report: ResearchReport, converter: Converter) -> str:
         """The report's text; empty where it cannot be read, which is tried once."""
