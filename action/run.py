@@ -1,4 +1,4 @@
-"""The steps of the GitHub Action: grade, compare, comment, and fail by the gate.
+"""The steps of the GitHub Action: grade, compare, comment, and fail by the thresholds.
 
 Everything comes by the environment, as `action.yml` sets it and as GitHub's runner does; nothing
 passes a shell. Texts from outside (submissions, reasons, names of files) reach the log, where no
@@ -44,11 +44,11 @@ def main() -> int:
         compared = rubricate("compare", baseline, run_dir, "-o", str(report), *worse)
     if not report.exists():
         rubricate("show", run_dir, "-o", str(report), quiet=True)
-    gate = summary.get("quality_gate") or {}
+    reached = summary.get("thresholds") or {}
     score = (summary.get("score") or {}).get("mean")
     append("GITHUB_OUTPUT", f"run-dir={one_line(run_dir)}\n")
     append("GITHUB_OUTPUT", f"score={'' if score is None else float(score)}\n")
-    append("GITHUB_OUTPUT", f"outcome={one_line(str(gate.get('outcome', '')))}\n")
+    append("GITHUB_OUTPUT", f"outcome={one_line(str(reached.get('outcome', '')))}\n")
     if report.exists():
         text = told(report.read_text("utf-8"), summary)
         append("GITHUB_STEP_SUMMARY", text)
@@ -101,8 +101,8 @@ def rubricate(*arguments: str, quiet: bool = False) -> int:
 
 
 def told(report: str, summary: dict[str, Any]) -> str:
-    """The report as a comment: what the gate says first, and nothing in it that GitHub links."""
-    checks = (summary.get("quality_gate") or {}).get("checks", ())
+    """The report as a comment: the thresholds first, and nothing in it that GitHub links."""
+    checks = (summary.get("thresholds") or {}).get("checks", ())
     lines = [f"- {check_text(check)}\n" for check in checks]
     head = f"{''.join(lines)}\n" if lines else ""
     text = unlinked(f"{head}{report}")

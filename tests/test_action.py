@@ -151,7 +151,7 @@ def test_a_run_is_commented_once_and_the_next_one_writes_the_comment_anew(
     assert all(one["body"].endswith("mine") for one in github.comments[:130])
 
 
-def test_the_gate_fails_the_step_and_says_so_in_the_outputs(act: Act, tmp_path: Path):
+def test_a_missed_threshold_fails_the_step_and_says_so_in_the_outputs(act: Act, tmp_path: Path):
     assert act(fail_under="0.99").returncode == 6
     assert "outcome=below\n" in (tmp_path / "output").read_text()
     assert act(fail_if_lower_bound_under="0").returncode == 0

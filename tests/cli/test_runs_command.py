@@ -44,10 +44,10 @@ def test_each_run_is_listed_with_its_figures_the_oldest_first(runs: Path, rubric
     assert plain["score"]["value"] == summary["score"]["mean"]
     assert plain["accuracy"] == summary["agreement"]["accuracy"]
     assert plain["labels"] == 4
-    assert (gated["quality_gate"], gated["judge"]) == ("below", "m")
+    assert (gated["thresholds"], gated["judge"]) == ("below", "m")
     shown = rubricate("runs").stdout
     assert shown.index("plain") < shown.index("exp/gated")
-    assert "gate below" in shown
+    assert "below threshold" in shown
 
 
 def test_the_interval_is_that_of_the_items_scores(runs: Path):

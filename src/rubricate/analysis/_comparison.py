@@ -31,7 +31,7 @@ from rubricate.views import Paragraph, Report, Section, Words, figure, notes, p_
 
 __all__ = ["CriterionComparison", "Flip", "PartComparison", "RunComparison", "compare_runs"]
 
-GateOutcome = Literal["passed", "worse", "not covered"]
+Outcome = Literal["passed", "worse", "not covered"]
 SHOWN_NAMES = 5
 
 
@@ -148,7 +148,7 @@ class RunComparison(Report):
         difference = self.score.difference.value
         return difference is not None and difference < -by - 1e-12
 
-    def gate(
+    def against(
         self, by: float, least: float
     ) -> tuple[Literal["passed", "worse", "not covered"], str]:
         """Whether B may pass, and why, in words.

@@ -62,7 +62,7 @@ class ListedRun:
         labels: pairs of a verdict and a label that these are of.
         cost: US dollars that the judgements took, those of earlier runs of the folder included;
             None where it is not known.
-        quality_gate: the outcome of the quality gate, if there was one.
+        thresholds: what became of its thresholds, if there were any.
         problem: why it ended early, or cannot be read.
     """
 
@@ -79,7 +79,7 @@ class ListedRun:
     kappa: float | None = None
     labels: int = 0
     cost: float | None = None
-    quality_gate: str | None = None
+    thresholds: str | None = None
     problem: str | None = None
 
 
@@ -132,9 +132,9 @@ def _row(one: ListedRun, labelled: bool) -> Row:
     state: str = one.state
     if state == "complete" and one.failed:
         state = f"{one.failed} failed"
-    if one.quality_gate not in (None, "passed"):
-        gate = f"gate {one.quality_gate}"
-        state = gate if state == "complete" else f"{state}, {gate}"
+    if one.thresholds not in (None, "passed"):
+        missed = "below threshold" if one.thresholds == "below" else "threshold undecided"
+        state = missed if state == "complete" else f"{state}, {missed}"
     known = one.dataset is not None or one.judge is not None
     judge = one.judge or NONE
     return Row(
@@ -219,7 +219,7 @@ def _listed(path: Path, name: str) -> ListedRun:
         kappa=None if agreement is None else agreement.kappa,
         labels=0 if agreement is None else agreement.n,
         cost=None if None in costs else sum(filter(None, costs)),
-        quality_gate=None if summary.quality_gate is None else summary.quality_gate.outcome,
+        thresholds=None if summary.thresholds is None else summary.thresholds.outcome,
         problem=summary.stopped,
     )
 

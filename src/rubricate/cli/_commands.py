@@ -29,7 +29,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "runs": "List runs, the oldest first: dataset, judge, score with interval, agreement, cost, "
     "state.",
     "report": "Write a run as one HTML page: figures, plots, every verdict.",
-    "compare": "Compare two runs: the difference, how sure, what flipped. A gate for CI, too.",
+    "compare": "Compare two runs: the difference, how sure, what flipped. Fails a build, too.",
     "label": "Label a dataset by hand, blind, on a page of this machine.",
     "export": "Write a run's verdicts as a table for other programs.",
     "compare-pair": "Ask which of two submissions is better, in both orders.\n\n"

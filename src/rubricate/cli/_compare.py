@@ -49,7 +49,7 @@ def compare(
     output: Output = None,
     json_output: JsonFigures = False,
 ) -> int:
-    """Compare two runs: the difference, how sure, what flipped. A gate for CI, too."""
+    """Compare two runs: the difference, how sure, what flipped. Fails a build, too."""
     if fail_if_worse is not None and not 0 <= fail_if_worse < 1:
         raise InputError(
             "--fail-if-worse is a difference of mean scores, which are from 0 to 1: give a number "
@@ -70,6 +70,6 @@ def compare(
     print_report(found, json_output, output)
     if fail_if_worse is None:
         return 0
-    outcome, text = found.gate(fail_if_worse, least)
+    outcome, text = found.against(fail_if_worse, least)
     sys.stderr.write(text + "\n")
     return EXIT_CODES[outcome]

@@ -21,7 +21,7 @@ from rubricate.cli._from_settings import (
     read,
     written_options,
 )
-from rubricate.cli._quality_gate import GateOptions
+from rubricate.cli._thresholds import ThresholdOptions
 from rubricate.errors import InputError
 from rubricate.options import GradingOptions
 from rubricate.settings import option, options_of
@@ -31,7 +31,7 @@ __all__ = ["GradeSettings", "grade", "load_settings"]
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
 
-class GradeSettings(GradingOptions, GateOptions, Shell):
+class GradeSettings(GradingOptions, ThresholdOptions, Shell):
     """Everything that `rubricate grade` can be told. A settings file has the same names."""
 
     data: str | None = option(

@@ -18,9 +18,9 @@ from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._grade import GradeSettings
 from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
 from rubricate.cli._progress import ProgressView
-from rubricate.cli._quality_gate import check_criteria, code_of_gate, gate_of
 from rubricate.cli._run_dirs import RunDir, criteria_of, place_of, run_dir_for
 from rubricate.cli._signals import stop_on_signals
+from rubricate.cli._thresholds import check_criteria, code_of_thresholds, thresholds_of
 from rubricate.dataset import (
     ItemTable,
     RubricDataset,
@@ -108,8 +108,8 @@ def graded(settings: GradeSettings) -> int:
         run_dir = shard_folder(run_dir, options.part)
     if certificate is not None:
         summary = _checked(summary, certificate, settings, run_dir)
-    if gate := gate_of(settings, summary):
-        summary = summary.model_copy(update={"quality_gate": gate})
+    if reached := thresholds_of(settings, summary):
+        summary = summary.model_copy(update={"thresholds": reached})
         RunFolder(run_dir).write_summary(summary.to_dict())
     _show(summary, settings)
     if options.part is not None and not summary.stopped:
@@ -128,7 +128,8 @@ def graded(settings: GradeSettings) -> int:
         interrupted=summary.stopped == INTERRUPTED,
         failed=summary.verdicts["failed"],
     )
-    code = code_of_gate(code, gate)
+    is_told = not settings.json_output and not settings.quiet
+    code = code_of_thresholds(code, reached, is_told=is_told)
     if code or summary.certificate is None or summary.certificate.holds:
         return code
     what = "; ".join(summary.certificate.differences)

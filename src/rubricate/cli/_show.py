@@ -11,13 +11,13 @@ from rubricate._terminal import NARROWEST
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._options import JsonOutput, Output
 from rubricate.cli._printing import print_json, print_report, write_report
-from rubricate.cli._quality_gate import GateOptions, code_of_gate, gate_of
+from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
 from rubricate.errors import InputError
 from rubricate.settings import options_of
 
 __all__ = ["show"]
 
-GATE = options_of(GateOptions)
+THRESHOLDS = options_of(ThresholdOptions)
 
 
 def show(
@@ -50,9 +50,9 @@ def show(
             "--prompt", help="What was sent for them, to the letter, and every reply as it came."
         ),
     ] = False,
-    fail_under: Annotated[str | None, typer.Option(help=GATE["fail_under"].help)] = None,
+    fail_under: Annotated[str | None, typer.Option(help=THRESHOLDS["fail_under"].help)] = None,
     fail_if_lower_bound_under: Annotated[
-        str | None, typer.Option(help=GATE["fail_if_lower_bound_under"].help)
+        str | None, typer.Option(help=THRESHOLDS["fail_if_lower_bound_under"].help)
     ] = None,
     output: Output = None,
     json_output: JsonOutput = False,
@@ -60,7 +60,9 @@ def show(
     """Show a run's summary again, or some of its verdicts."""
     if prompt and not (item or criterion or failed or disagreements):
         raise InputError("--prompt is of some verdicts: pick them with --item, --criterion, ...")
-    gates = GateOptions(fail_under=fail_under, fail_if_lower_bound_under=fail_if_lower_bound_under)
+    given = ThresholdOptions(
+        fail_under=fail_under, fail_if_lower_bound_under=fail_if_lower_bound_under
+    )
     from rubricate.analysis import (
         Selection,
         conversation_lines,
@@ -74,12 +76,12 @@ def show(
     summary = read_summary(found)
     picks = item or criterion or failed or disagreements
     is_kept = (run / REPORT_NAME).exists()
-    gate = gate_of(gates, summary)
-    if gate is not None and (picks or is_kept):
+    reached = thresholds_of(given, summary)
+    if reached is not None and (picks or is_kept):
         what = "this is a comparison or an attack" if is_kept else "leave out what picks verdicts"
         raise InputError(f"--fail-under and --fail-if-lower-bound-under are of a run: {what}")
-    if gate is not None:
-        summary = summary.model_copy(update={"quality_gate": gate})
+    if reached is not None:
+        summary = summary.model_copy(update={"thresholds": reached})
     if by:
         if picks:
             raise InputError("--by is of the whole run: leave out what picks verdicts")
@@ -101,7 +103,8 @@ def show(
                 print(line)
     else:
         print_report(summary, json_output, output)
-    return code_of_gate(ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE, gate)
+    code = ExitCode.SOME_FAILED if summary.verdicts["failed"] else ExitCode.FINE
+    return code_of_thresholds(code, reached, is_told=not json_output)
 
 
 def _print_kept(run: Path, json_output: bool, output: Path | None) -> None:

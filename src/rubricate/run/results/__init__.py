@@ -63,12 +63,6 @@ if TYPE_CHECKING:
         noted_run,
         other_run,
     )
-    from rubricate.run.results._quality_gate import (
-        GateCheck,
-        QualityGate,
-        Thresholds,
-        quality_gate,
-    )
     from rubricate.run.results._results import (
         ItemResult,
         Outcome,
@@ -90,6 +84,12 @@ if TYPE_CHECKING:
         UsageFigures,
     )
     from rubricate.run.results._tallies import Tallies, as_declared
+    from rubricate.run.results._thresholds import (
+        ThresholdCheck,
+        ThresholdOutcome,
+        Thresholds,
+        check_thresholds,
+    )
     from rubricate.run.results._tree_scores import GroupFigures, TreeFigures
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -112,7 +112,6 @@ __all__ = [
     "DocumentFigures",
     "DocumentWork",
     "FieldScores",
-    "GateCheck",
     "GateFigures",
     "GroupFigures",
     "GroupScore",
@@ -123,7 +122,6 @@ __all__ = [
     "OpenStorage",
     "Outcome",
     "PairCounts",
-    "QualityGate",
     "ResultsFile",
     "RunFolder",
     "RunIdentity",
@@ -133,6 +131,8 @@ __all__ = [
     "Stratum",
     "Summary",
     "Tallies",
+    "ThresholdCheck",
+    "ThresholdOutcome",
     "Thresholds",
     "TreeFigures",
     "UsageFigures",
@@ -141,6 +141,7 @@ __all__ = [
     "answers_of",
     "as_declared",
     "cache_place",
+    "check_thresholds",
     "differs_from_label",
     "group_table",
     "has_answers",
@@ -158,7 +159,6 @@ __all__ = [
     "noted_run",
     "number_of",
     "other_run",
-    "quality_gate",
     "result_lines",
     "same",
     "scores_by_tag",

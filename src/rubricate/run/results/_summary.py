@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, model_serializer
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer
 
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._documents import DocumentFigures
 from rubricate.run.results._gates import GateFigures
-from rubricate.run.results._quality_gate import QualityGate
 from rubricate.run.results._summary_part import SummaryPart
+from rubricate.run.results._thresholds import ThresholdOutcome
 from rubricate.run.results._tree_scores import TreeFigures
 from rubricate.views import Report
 
@@ -293,13 +293,15 @@ class Summary(Report, _Figures):
     """What a calibration did, if one was given."""
     certificate: CertificateFigures | None = None
     """How the run compares with a certificate, if one was given."""
-    quality_gate: QualityGate | None = None
+    thresholds: ThresholdOutcome | None = Field(
+        default=None, validation_alias=AliasChoices("thresholds", "quality_gate")
+    )
     """Whether its figures reach the thresholds that were given; not there where none were."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_declared(self, handler: Any) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
-        for name in ("scoring", "gates", "tree", "quality_gate"):
+        for name in ("scoring", "gates", "tree", "thresholds"):
             if data.get(name) is None:
                 data.pop(name, None)
         for one in data.get("criteria", ()):

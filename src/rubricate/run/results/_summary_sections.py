@@ -71,9 +71,9 @@ def summary_sections(summary: Summary) -> Iterator[Section]:
         yield from (say(line, "warning") for line in advice(summary.errors))
     if summary.certificate is not None:
         yield _certificate(summary.certificate)
-    if summary.quality_gate is not None:
-        passed = summary.quality_gate.outcome == "passed"
-        yield say(str(summary.quality_gate), "" if passed else "alarm")
+    if summary.thresholds is not None:
+        passed = summary.thresholds.outcome == "passed"
+        yield say(str(summary.thresholds), "" if passed else "alarm")
     if summary.note is not None:
         yield say(summary.note, "quiet")
 

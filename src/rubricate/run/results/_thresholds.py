@@ -1,4 +1,4 @@
-"""A quality gate: thresholds that a run's figures must reach, and whether they do.
+"""The thresholds that a run's figures must reach, and whether they do.
 
 A verdict that failed is no reason to pass. A figure with failures in it passes only where its lower
 bound reaches the threshold too; it is below only where its upper bound is; else it is undecided.
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rubricate.rubric import Criterion
     from rubricate.run.results._summary import CriterionFigures, Summary
 
-__all__ = ["GateCheck", "QualityGate", "Thresholds", "quality_gate"]
+__all__ = ["ThresholdCheck", "ThresholdOutcome", "Thresholds", "check_thresholds"]
 
-GateOutcome = Literal["passed", "below", "undecided"]
-GateFigure = Literal["mean", "lower bound"]
+Outcome = Literal["passed", "below", "undecided"]
+Figure = Literal["mean", "lower bound"]
 TOLERANCE = 1e-9
 """What a mean may be below its threshold: it is a sum of floats."""
 _NAMED = re.compile(r"(?P<name>.+?)=(?P<number>\s*[-+.0-9eE]+\s*)(?:,|$)", re.DOTALL)
@@ -142,12 +142,12 @@ class _Figures(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
 
-class GateCheck(_Figures):
+class ThresholdCheck(_Figures):
     """One figure with its threshold."""
 
     criterion: str | None
     """None for the score."""
-    figure: GateFigure
+    figure: Figure
     """The mean of what was judged, or the least that it could be had the missing verdicts come."""
     threshold: float
     value: float | None
@@ -157,7 +157,7 @@ class GateCheck(_Figures):
     lowest: float | None
     highest: float | None
     """The least and the most that the mean could be had the missing verdicts come."""
-    outcome: GateOutcome
+    outcome: Outcome
 
     def __str__(self) -> str:
         name = "score" if self.criterion is None else self.criterion
@@ -188,22 +188,22 @@ def _told(value: float | None, threshold: float) -> str:
     return repr(value)
 
 
-class QualityGate(_Figures):
+class ThresholdOutcome(_Figures):
     """What became of all thresholds."""
 
-    outcome: GateOutcome
+    outcome: Outcome
     """`passed` if all are reached, `below` if a figure is below its threshold, else `undecided`."""
-    checks: list[GateCheck]
+    checks: list[ThresholdCheck]
 
     def __str__(self) -> str:
         told = [one for one in self.checks if one.outcome != "passed"] or self.checks
-        word = {"passed": "passed", "below": "failed", "undecided": "undecided"}[self.outcome]
-        return f"Quality gate {word}: {'; '.join(map(str, told))}"
+        word = {"passed": "reached", "below": "missed", "undecided": "undecided"}[self.outcome]
+        return f"Thresholds {word}: {'; '.join(map(str, told))}"
 
 
-def quality_gate(
+def check_thresholds(
     summary: Summary, *, mean: Thresholds | None = None, lower_bound: Thresholds | None = None
-) -> QualityGate:
+) -> ThresholdOutcome:
     """Whether a run's figures reach their thresholds.
 
     Args:
@@ -217,7 +217,7 @@ def quality_gate(
     """
     checks = []
     figures = {one.name: one for one in summary.criteria}
-    given: Mapping[GateFigure, Thresholds | None] = {"mean": mean, "lower bound": lower_bound}
+    given: Mapping[Figure, Thresholds | None] = {"mean": mean, "lower bound": lower_bound}
     for kind, thresholds in given.items():
         if thresholds is None:
             continue
@@ -231,10 +231,10 @@ def quality_gate(
             one = figures[name]
             checks.append(_check(name, kind, threshold, _ends(one), one.failed))
     outcomes = {one.outcome for one in checks}
-    outcome: GateOutcome = "passed"
+    outcome: Outcome = "passed"
     if outcomes - {"passed"}:
         outcome = "below" if "below" in outcomes else "undecided"
-    return QualityGate(outcome=outcome, checks=checks)
+    return ThresholdOutcome(outcome=outcome, checks=checks)
 
 
 def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float | None]:
@@ -249,15 +249,15 @@ def _ends(figures: CriterionFigures) -> tuple[float | None, float | None, float 
 
 def _check(
     criterion: str | None,
-    figure: GateFigure,
+    figure: Figure,
     threshold: float,
     ends: tuple[float | None, float | None, float | None],
     failed: int,
-) -> GateCheck:
+) -> ThresholdCheck:
     mean, lowest, highest = ends
     value = mean if figure == "mean" else lowest
     least = threshold - TOLERANCE
-    outcome: GateOutcome
+    outcome: Outcome
     if mean is None or value is None:
         outcome = "undecided"
     elif figure == "lower bound" or not failed:
@@ -268,7 +268,7 @@ def _check(
         outcome = "below"
     else:
         outcome = "undecided"
-    return GateCheck(
+    return ThresholdCheck(
         criterion=criterion,
         figure=figure,
         threshold=threshold,

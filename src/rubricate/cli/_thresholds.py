@@ -1,4 +1,4 @@
-"""The quality gate of a run: its options, and how a command ends by it."""
+"""The thresholds of a run: its options, and how a command ends by it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rubricate.settings import Settings, option, options_of
 
 if TYPE_CHECKING:
     from rubricate.rubric import Criterion
-    from rubricate.run.results import QualityGate, Summary, Thresholds
+    from rubricate.run.results import Summary, ThresholdOutcome, Thresholds
 
-__all__ = ["GateOptions", "check_criteria", "code_of_gate", "gate_of"]
+__all__ = ["ThresholdOptions", "check_criteria", "code_of_thresholds", "thresholds_of"]
 
 
-class GateOptions(Settings):
+class ThresholdOptions(Settings):
     """Thresholds that a run must reach."""
 
     fail_under: float | str | None = option(
@@ -43,14 +43,14 @@ class GateOptions(Settings):
             _thresholds(name, getattr(self, name))
 
 
-def check_criteria(options: GateOptions, criteria: Iterable[Criterion]) -> None:
+def check_criteria(options: ThresholdOptions, criteria: Iterable[Criterion]) -> None:
     """Check that the thresholds are of criteria that there are, and for which more is better.
 
     Raises:
         InputError: one is not.
     """
     known = list(criteria)
-    for name in options_of(GateOptions):
+    for name in options_of(ThresholdOptions):
         thresholds = _thresholds(name, getattr(options, name))
         if thresholds is not None:
             try:
@@ -68,31 +68,33 @@ def _thresholds(name: str, given: float | str | None) -> Thresholds | None:
         raise error.within((name,)) from None
 
 
-def gate_of(options: GateOptions, summary: Summary) -> QualityGate | None:
+def thresholds_of(options: ThresholdOptions, summary: Summary) -> ThresholdOutcome | None:
     """What became of the thresholds; None where none was given.
 
     Raises:
         InputError: a criterion is not there, or is a penalty criterion.
     """
-    from rubricate.run.results import quality_gate
+    from rubricate.run.results import check_thresholds
 
     if options.fail_under is None and options.fail_if_lower_bound_under is None:
         return None
-    return quality_gate(
+    return check_thresholds(
         summary,
         mean=_thresholds("fail_under", options.fail_under),
         lower_bound=_thresholds("fail_if_lower_bound_under", options.fail_if_lower_bound_under),
     )
 
 
-def code_of_gate(code: int, gate: QualityGate | None) -> int:
-    """The exit code of a run with a gate; why it does not pass goes to stderr.
+def code_of_thresholds(code: int, found: ThresholdOutcome | None, *, is_told: bool) -> int:
+    """The exit code of a run with thresholds; why they are not reached goes to stderr.
 
-    A run that could not go on or was interrupted keeps its code.
+    A run that could not go on or was interrupted keeps its code. `is_told` says that the summary
+    has been printed, which has it already.
     """
-    if gate is None or gate.outcome == "passed":
+    if found is None or found.outcome == "passed":
         return code
-    sys.stderr.write(f"{one_line(str(gate))}.\n")
+    if not is_told:
+        sys.stderr.write(f"{one_line(str(found))}.\n")
     if code not in (ExitCode.FINE, ExitCode.SOME_FAILED):
         return code
-    return ExitCode.BELOW if gate.outcome == "below" else ExitCode.UNDECIDED
+    return ExitCode.BELOW if found.outcome == "below" else ExitCode.UNDECIDED
