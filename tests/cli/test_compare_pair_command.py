@@ -69,6 +69,9 @@ def test_two_columns_of_a_table_and_two_tables_are_compared(compare, tmp_path):
     done = compare("both.jsonl", "--columns", "old,new", "--map", "prompt=q", "--json")
     report = json.loads(done.stdout)
     assert [one["outcome"] for one in report["results"]] == ["second", "tie"]
+    assert "prompt" not in done.stderr
+    told = "No column of both.jsonl is the prompt: the judge does not see the task. Name it: --map"
+    assert told in compare("both.jsonl", "--columns", "old,new").stderr
     for name, text in (("a", GOOD), ("b", BAD)):
         (tmp_path / f"{name}.json").write_text(json.dumps([{"id": "x", "submission": text}]))
     report = json.loads(compare("a.json", "b.json", "--json").stdout)

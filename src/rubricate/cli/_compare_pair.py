@@ -18,7 +18,7 @@ from rubricate.cli._judging import print_estimate, print_judged, shared_places
 from rubricate.cli._progress import ProgressView
 from rubricate.cli._run_dirs import place_of, run_dir_for
 from rubricate.comparing import PAIRS_NAME, PairOptions, estimate_pair, stream_of_pairs
-from rubricate.dataset import Gradable, TableColumns, is_table, open_items
+from rubricate.dataset import Gradable, ItemTable, TableColumns, is_table, open_items
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.rubric import Rubric
@@ -193,6 +193,12 @@ def compare_pair_command(settings: PairSettings) -> int:
         found = estimate_pair(first, second, **by_name(options))
         print_estimate(found, settings.json_output, pairs=found.items // 2)
         return 0
+    if isinstance(first, ItemTable) and not any(item.prompt for item in first.to_grade(1)):
+        notes.print(
+            f"No column of {settings.first} is the prompt: the judge does not see the task. "
+            "Name it: --map prompt=COLUMN",
+            soft_wrap=True,
+        )
     view, stop = ProgressView(notes), asyncio.Event()
     options = replace(options, on_progress=chosen.begin(view.update, quiet=quiet))
     stream = stream_of_pairs(first, second, options, stop)

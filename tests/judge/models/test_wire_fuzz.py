@@ -296,6 +296,22 @@ def test_a_named_difference_is_there(loop: asyncio.AbstractEventLoop, name: str)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 16])
+def test_what_stands_behind_the_body_does_not_replace_a_header(
+    loop: asyncio.AbstractEventLoop, size: int
+):
+    content = OK + b"Retry-After: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n"
+    content += b"Retry-After: 9000\r\nX-RateLimit-Remaining-Requests: 0\r\n\r\n"
+    connection = _Connection(loop)
+    connection.connection_made(Transport())
+    answer = connection.ask(b"", 60.0)
+    for at in range(0, len(content), size):
+        connection.data_received(content[at : at + size])
+    connection.end()
+    assert answer.result().body == b"ab"
+    assert answer.result().headers == {"retry-after": "2", "transfer-encoding": "chunked"}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 16])
 def test_a_connection_on_which_more_comes_than_was_asked_is_not_used_again(
     loop: asyncio.AbstractEventLoop, size: int
 ):

@@ -323,7 +323,8 @@ class _Connection(asyncio.Protocol):
             self.keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        if not self._has_headers:  # what stands behind the body says nothing of the answer
+            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self._has_headers = True
