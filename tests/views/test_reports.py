@@ -24,7 +24,7 @@ from rubricate.analysis import (
     variance_report,
 )
 from rubricate.stats import Bootstrap
-from rubricate.views import Change, Changes, Report, say
+from rubricate.views import Change, Changes, Column, Report, Row, Table, as_text, numbers, say
 
 HOSTILE = "<script>alert(1)</script> | **a** & b"
 """A criterion's name, which every report shows."""
@@ -163,3 +163,17 @@ def test_a_document_says_its_title_once(reports, name):
     report = reports[name]()
     assert f"**{report.title}**" not in report.to_markdown().splitlines()
     assert f"<caption>{report.title}</caption>" not in report.to_html()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_table_breaks_no_name_and_leaves_out_no_column(width: int):
+    headings = ["criterion", "abstained", "accuracy", "stratified kappa", "with verdict", "n"]
+    columns = [Column("name", is_text=True), *numbers(*headings)]
+    rows = [Row([f"{name} principle", *map(str, range(100, 106))]) for name in ("no", "energy")]
+    text = as_text(lambda: [Table(columns, rows, "Title")], width)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    for word in ("abstained", "accuracy", "stratified", "kappa", "with", "verdict", "principle"):
+        assert word in words
+    assert all(words.count(str(number)) == 2 for number in range(100, 106))
+    assert words.count("Title") == 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -28,6 +29,10 @@ from rubricate.views._sections import (
 
 __all__ = ["OnTerminal", "as_text"]
 
+GAP = 2
+"""Spaces beside each column."""
+LONGEST_WORD = 24
+"""Characters of a word that is not broken."""
 SHOWN_CHANGES = 20
 """Changes of a kind that are shown; all are in the other forms."""
 _STYLES: dict[Tone, str] = {
@@ -55,7 +60,10 @@ class OnTerminal:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for section in self._sections():
-            yield from _shown(section)
+            if isinstance(section, Table):
+                yield from _tables(section, console, options)
+            else:
+                yield from _shown(section)
 
 
 def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
@@ -72,11 +80,9 @@ def as_text(sections: Callable[[], Iterable[Section]], width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
-def _shown(section: Section) -> Iterator[RenderableType]:
+def _shown(section: Paragraph | Facts | Passage | Changes) -> Iterator[RenderableType]:
     if isinstance(section, Paragraph):
         yield _words(section.parts)
-    elif isinstance(section, Table):
-        yield from _tables(section)
     elif isinstance(section, Facts):
         yield _facts(section)
     elif isinstance(section, Passage):
@@ -89,17 +95,69 @@ def _words(parts: Sequence[Words]) -> Text:
     return Text.assemble(*((part.text, _STYLES[part.tone]) for part in parts))
 
 
-def _tables(table: Table) -> Iterator[RichTable]:
-    """The table; what is apart is a second one, which has the names of the rows, too."""
-    if table.apart is None:
-        yield _table(table, table.title, range(len(table.columns)))
-        return
-    cut = len(table.columns) - table.apart.columns
-    yield _table(table, table.title, range(cut))
-    yield _table(table, table.apart.title, [0, *range(cut, len(table.columns))])
+def _tables(table: Table, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
+    """The table; what is apart is a second one, which has the names of the rows, too.
+
+    No word is broken as long as a line has room for two columns: columns for which there is no
+    room are in a further table with the names of the rows.
+    """
+    parts = [(table.title, [*range(len(table.columns))])]
+    if table.apart is not None:
+        cut = len(table.columns) - table.apart.columns
+        parts = [
+            (table.title, [*range(cut)]),
+            (table.apart.title, [0, *range(cut, cut + table.apart.columns)]),
+        ]
+    for title, which in parts:
+        if table.wide:
+            yield _table(table, title, dict.fromkeys(which))
+            continue
+        for number, widths in enumerate(_fitted(table, which, console, options)):
+            yield _table(table, None if number else title, widths)
 
 
-def _table(table: Table, title: str | None, which: Sequence[int]) -> RichTable:
+def _fitted(
+    table: Table, which: Sequence[int], console: Console, options: ConsoleOptions
+) -> Iterator[dict[int, int | None]]:
+    """How wide each column is, for as many tables as there must be."""
+    room = options.max_width + 1  # there is one space less behind the last column
+    sizes = {place: _size(table, place, console, options) for place in which}
+    names, *others = which
+    left = others
+    while True:
+        taken = [names]
+        for place in left:
+            if sum(sizes[one].minimum + GAP for one in (*taken, place)) > room and taken != [names]:
+                break
+            taken.append(place)
+        widths = {place: sizes[place].maximum for place in taken}
+        for least in ({place: sizes[place].minimum for place in taken}, dict.fromkeys(taken, 1)):
+            while sum(widths.values()) + GAP * len(taken) > room:
+                wide = [place for place in taken if widths[place] > least[place]]
+                if not wide:
+                    break
+                widths[max(wide, key=widths.__getitem__)] -= 1
+        yield dict(widths)
+        left = left[len(taken) - 1 :]
+        if not left:
+            return
+
+
+def _size(table: Table, place: int, console: Console, options: ConsoleOptions) -> Measurement:
+    """How wide a column must be for its words, and how wide it may be for its lines."""
+    column = table.columns[place]
+    cells = [_cell(row.cells[place], column) for row in (*table.rows, *table.totals)]
+    sizes = [Measurement.get(console, options, cell) for cell in (Text(column.heading), *cells)]
+    least = max(min(one.minimum, LONGEST_WORD) for one in sizes)
+    most = max(one.maximum for one in sizes)
+    if column.most is not None:
+        least, most = min(least, column.most), min(most, column.most)
+    if column.least is not None:
+        least, most = max(least, column.least), max(most, column.least)
+    return Measurement(least, most)
+
+
+def _table(table: Table, title: str | None, widths: Mapping[int, int | None]) -> RichTable:
     found = RichTable(
         title=title,
         title_justify="left",
@@ -109,21 +167,22 @@ def _table(table: Table, title: str | None, which: Sequence[int]) -> RichTable:
         padding=(0, 1, 0, 0),
         expand=table.wide,
     )
-    for place in which:
+    for place, width in widths.items():
         column = table.columns[place]
         found.add_column(
             column.heading,
             justify="left" if column.is_text else "right",
             overflow="fold",
             style=_STYLES[column.tone],
+            width=width,
             min_width=column.least,
             max_width=column.most,
             ratio=column.share,
         )
-    _add(found, table.rows, table.columns, which)
+    _add(found, table.rows, table.columns, [*widths])
     if table.totals:
         found.add_section()
-        _add(found, table.totals, table.columns, which)
+        _add(found, table.totals, table.columns, [*widths])
     return found
 
 
