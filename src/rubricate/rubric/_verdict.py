@@ -112,6 +112,17 @@ class Usage:
             self.seconds - other.seconds,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """It as JSON values. orjson takes ten times as long for a dataclass as for a dictionary."""
+        return {
+            "requests": self.requests,
+            "input_tokens": self.input_tokens,
+            "cached_tokens": self.cached_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "seconds": self.seconds,
+        }
+
     @staticmethod
     def total(usages: Iterable[Usage]) -> Usage:
         """The sum of usages; that of none is what takes nothing."""

@@ -47,7 +47,7 @@ how many times as many are begun to find a prompt that is answered; and how many
 earlier run wait for the others at most."""
 ROUNDS = 16
 """Rounds of the loop in which a request to an address that is near is connected and written."""
-BREATH = 0.01
+BREATH = 0.05
 """Seconds after which signals and the screen are let in beside judges that never wait."""
 CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
 

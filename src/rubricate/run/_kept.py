@@ -58,7 +58,7 @@ def _record(completion: Completion) -> dict[str, Any]:
         "status": "completed",
         "text": completion.text,
         "probabilities": None if probabilities is None else dict(probabilities),
-        "usage": completion.usage,
+        "usage": completion.usage.to_dict(),
     }
     seldom = {"cut_off": completion.cut_off, "unusable": completion.unusable}
     return record | {name: value for name, value in seldom.items() if value}

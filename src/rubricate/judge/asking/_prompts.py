@@ -65,9 +65,10 @@ def render(
     system, material = prefix(item, False, examples, fenced)
     text, schema = suffix(criterion, order)
     return Request(
-        (Message(role="system", content=system), Message(role="user", content=material + text)),
+        ({"role": "system", "content": system}, {"role": "user", "content": material + text}),
         schema,
-        shared=material,
+        True,
+        material,
     )
 
 

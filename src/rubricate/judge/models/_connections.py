@@ -222,7 +222,7 @@ class _Connection(asyncio.Protocol):
         self.is_open = self.keeps = False
         self.idle_since = 0.0
         self._loop = loop
-        self._parser: Any = None
+        self._parser = httptools.HttpResponseParser(self)
         self._answer: asyncio.Future[Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._late_at = 0.0
@@ -235,7 +235,6 @@ class _Connection(asyncio.Protocol):
 
     def ask(self, request: bytes, seconds: float) -> asyncio.Future[Answer]:
         """Send a request; what is awaited is its answer, or a `TimeoutError` in so many seconds."""
-        self._parser = httptools.HttpResponseParser(self)
         self._headers, self._body = {}, []
         self._came = 0
         self._has_headers = self.keeps = False

@@ -316,12 +316,13 @@ class HTTPModel(Model):
             usage,
             quota(headers),
             probabilities,
-            cut_off=is_too_long(reason),
-            structured=structured,
-            elsewhere=elsewhere,
-            unusable=self._without_keys(unusable),
-            model=model if isinstance(model, str) else "",
-            finish_reason=reason,
+            is_too_long(reason),
+            None,
+            structured,
+            elsewhere,
+            self._without_keys(unusable),
+            model if isinstance(model, str) else "",
+            reason,
         )
 
     def price(self, usage: Usage) -> float | None:

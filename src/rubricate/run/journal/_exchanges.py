@@ -95,30 +95,29 @@ class Exchange:
         return found
 
 
+class _Names(dict[str, str]):
+    """The hashes of texts; it forgets all of them when it has as many as it may."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def __missing__(self, text: str) -> str:
+        if len(self) >= self._most:
+            self.clear()
+        name = self[text] = _hashed(text)
+        return name
+
+
 class TextNames:
-    """Gives texts their hashes, and holds those of texts that come again and again."""
+    """The hashes of texts that come again and again.
+
+    Attributes:
+        texts: those of texts that are short, or come for many items.
+        materials: those of texts that all of an item's requests share.
+    """
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._materials: dict[str, str] = {}
-
-    def of_material(self, text: str) -> str:
-        """The hash of a text that all of an item's requests share."""
-        return _name_in(self._materials, text, MATERIALS)
-
-    def of(self, text: str) -> str:
-        """The hash of a text that is short, or comes for many items."""
-        return _name_in(self._texts, text, TEXTS)
-
-
-def _name_in(names: dict[str, str], text: str, most: int) -> str:
-    name = names.get(text)
-    if name is None:
-        name = _hashed(text)
-        if len(names) >= most:
-            names.clear()
-        names[text] = name
-    return name
+        self.texts, self.materials = _Names(TEXTS), _Names(MATERIALS)
 
 
 class Transcript:
@@ -179,18 +178,18 @@ class Transcript:
             role, content = message["role"], message["content"]
             if shared and role == "user" and content.startswith(shared):
                 rest = content[len(shared) :]
-                texts[name := names.of_material(shared)] = shared
-                texts[other := names.of(rest)] = rest
+                texts[name := names.materials[shared]] = shared
+                texts[other := names.texts[rest]] = rest
                 found.append([role, name, other])
                 shared = ""
                 continue
             if role == "assistant":
                 content, left_out = _bounded(content)
                 if left_out:
-                    found.append([role, name := names.of(content), left_out])
+                    found.append([role, name := names.texts[content], left_out])
                     texts[name] = content
                     continue
-            texts[name := names.of(content)] = content
+            texts[name := names.texts[content]] = content
             found.append([role, name])
         return found
 

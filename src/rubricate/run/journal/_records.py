@@ -41,7 +41,7 @@ def verdict_record(verdict: Verdict) -> dict[str, Any]:
         "status": verdict.status,
         "label": verdict.label,
         "reason": verdict.reason,
-        "usage": verdict.usage,
+        "usage": verdict.usage.to_dict(),
         "judge": verdict.judge,
     }
     if verdict.probability is not None:

@@ -377,7 +377,7 @@ def _said_beside(verdict: Verdict) -> dict[str, Any]:
         "probability": verdict.probability,
         "reason": verdict.reason,
         "evidence": verdict.evidence,
-        "usage": verdict.usage,
+        "usage": verdict.usage.to_dict(),
         "error": verdict.error,
         "judge": verdict.judge,
         "order": verdict.order,
