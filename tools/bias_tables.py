@@ -8,6 +8,7 @@ corrections do to such biases, and nothing about how biased any model is.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import random
@@ -58,7 +59,7 @@ def dataset() -> tuple[RubricDataset, list[bool]]:
 
 def judge(place_bias: float, liking: float, *, logprobs: bool) -> PythonModel:
     """A script that knows the probability, but for its biases."""
-    chance = random.Random(1)
+    times: dict[str, Iterator[int]] = collections.defaultdict(itertools.count)
 
     def answer(messages: Any) -> Any:
         material, _, question = messages[1]["content"].partition("Criterion:")
@@ -74,6 +75,8 @@ def judge(place_bias: float, liking: float, *, logprobs: bool) -> PythonModel:
             best = max(weights, key=lambda label: weights[label])
             return {"reason": "by script", "evidence": [], "verdict": best}
         shares = {token: weights[label] / total for token, label in listed}
+        text = messages[1]["content"]
+        chance = random.Random(f"{next(times[text])} {text}")  # whatever order requests come in
         drawn = chance.choices([*shares], [*shares.values()])[0]
         return Completion(drawn, probabilities=shares if logprobs else None)
 

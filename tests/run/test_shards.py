@@ -93,6 +93,9 @@ def test_a_shard_without_items_ends_well(make_dataset, tmp_path, rubricate, writ
         for k in range(1, 10)
     ]
     assert codes == [0] * 9
+    summaries = [json.loads(path.read_text()) for path in tmp_path.glob("run/*/summary.json")]
+    assert 0 in {found["items"] for found in summaries}
+    assert {found["judge"] for found in summaries} == {"builtin"}
 
 
 @pytest.mark.parametrize("kind", JOURNALS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,11 @@ import pytest
 from test_fault_matrix import fault_matrix
 from test_workers import lines, summary
 
+from rubricate import InputError
+from rubricate.judge import named_judge
+from rubricate.options import GradingOptions
+from rubricate.run.workers import _ray
+from rubricate.run.workers._worker import Job
 from rubricate.testing import Rule, ScriptedEndpoint
 
 pytest.importorskip("ray")
@@ -105,7 +111,8 @@ def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
 
 SCRIPT = """
 import os, sys
-import rubricate
+from rubricate.judge import named_judge
+from rubricate.options import GradingOptions
 from rubricate import Criterion, Rubric, RubricDataset
 
 def judge(messages):
@@ -132,3 +139,19 @@ def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
     )
     assert done.stdout == "[('i7', 'worker')]\n", done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("mode", ["", "token"])
+def test_a_cluster_that_refuses_says_what_to_do_about_its_token(monkeypatch, mode):
+    def init(**options: Any) -> None:
+        raise ConnectionError("Failed to connect")
+
+    monkeypatch.setattr("ray.init", init)
+    monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        workers = f"127.0.0.1:{server.getsockname()[1]}"
+        options: Any = GradingOptions(run_dir="x", workers=workers)
+        crew = _ray.Crew(Job(named_judge("builtin"), options, Path("x")))
+        with pytest.raises(InputError, match="Ray says: Failed to connect") as raised:
+            crew._connect()
+    assert ("set RAY_AUTH_MODE=token" in str(raised.value)) == (not mode)

@@ -223,8 +223,10 @@ def test_one_label_throughout_has_accuracy_but_no_kappa():
 def test_unusable_labels_are_refused_in_one_line():
     with pytest.raises(InputError, match="judge has 1, human has 2"):
         label_agreement(["A"], ["A", "B"])
-    with pytest.raises(InputError, match="'C' is not one of the labels: A, B"):
+    with pytest.raises(InputError, match=r"^judge: 'C' is not one of the labels: A, B"):
         label_agreement(["C"], ["A"], labels=["A", "B"])
+    with pytest.raises(InputError, match=r"^human: 'C' is not one of the labels: A, B"):
+        label_agreement(["A"], ["C"], labels=["A", "B"])
     with pytest.raises(InputError, match="without an order"):
         label_agreement(["A"], ["A"], ordered=True, undecided="wrong")
 

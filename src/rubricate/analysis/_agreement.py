@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rubricate.analysis._agreement_sections import agreement_sections, few_text
 from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
 from rubricate.analysis._discrimination import DecisionRules, Discrimination, discrimination_of
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import LABELS_GO, FinishedRun, RowVerdict
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement, Rubric
 from rubricate.run.results import (
@@ -222,7 +222,7 @@ def agreement_report(
     labelled = [row for row in run.rows if row.human_label is not None]
     if not labelled:
         raise InputError(
-            "this run has no human labels to compare with: grade a dataset that has them",
+            f"this run has no human labels to compare with: {LABELS_GO}",
             file=run.path,
         )
     group_of = run.groups_by(groups)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from rubricate.analysis._finished import FinishedRun, RowVerdict
+from rubricate.analysis._finished import LABELS_GO, FinishedRun, RowVerdict
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion
 from rubricate.run.results import answer, human_status, is_answer, level_of, same
@@ -167,7 +167,7 @@ def cascade_report(
     members = [group_of[pair.item] for pair in pairs]
     if not any(pair.agrees is not None or pair.next_agrees is not None for pair in pairs):
         raise InputError(
-            "this run has no human labels to choose a threshold on: grade a dataset that has them",
+            f"this run has no human labels to choose a threshold on: {LABELS_GO}",
             file=run.path,
         )
     sure = [pair.confidence for pair in pairs]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rubricate.analysis._result import Result
 
 __all__ = [
+    "LABELS_GO",
     "LOW_CONFIDENCE",
     "FinishedItem",
     "FinishedRun",
@@ -51,6 +52,11 @@ __all__ = [
 
 
 WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
+LABELS_GO = (
+    "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "
+    "(docs/datasets.md), or make them with rubricate label; then grade again"
+)
+"""What to do about a run without labels."""
 AT_ONCE = 1 << 20
 """Bytes that are counted through together."""
 LOW_CONFIDENCE = 0.75

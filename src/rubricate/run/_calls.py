@@ -161,7 +161,8 @@ class Stages:
                 "require others wait for settled verdicts: give the judges' weights as numbers"
             )
         asks = plan.asked > 0
-        self.name = judge.name if asks or judge.voters else CODE.name
+        computed = plan.items and not asks
+        self.name = CODE.name if computed and not judge.voters else judge.name
         self._asks = asks
         self._declared = plan.scoring
         self._judge = judge

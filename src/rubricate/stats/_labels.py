@@ -264,7 +264,8 @@ def _names(
     unknown = in_order(found - set(names) - extra)
     if unknown:
         known = ", ".join(brief(name).strip("'") for name in names)
-        raise InputError(f"'{unknown[0]}' is not one of the labels: {known}")
+        whose = "judge" if any(given == unknown[0] for given, _ in kept) else "human"
+        raise InputError(f"{whose}: '{unknown[0]}' is not one of the labels: {known}")
     return names + in_order(found - set(names)) or [""]
 
 

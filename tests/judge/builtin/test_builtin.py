@@ -424,7 +424,7 @@ def test_a_refit_on_options_learns_from_their_labels():
     ids=["few", "none", "one class", "no label"],
 )
 def test_labels_that_cannot_be_fitted_are_refused_in_one_line(chosen, message):
-    with pytest.raises(ValueError, match=message) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         refit(chosen)
     assert "\n" not in str(caught.value)
 
@@ -474,7 +474,7 @@ def test_the_shipped_file_is_what_its_classifier_writes(judge):
 def test_weights_of_other_features_are_refused(judge):
     data = json.loads(judge.to_json())
     del data["features"][FEATURE_NAMES[0]]
-    with pytest.raises(ValueError, match="other features or rules"):
+    with pytest.raises(InputError, match="other features or rules"):
         Classifier.from_json(json.dumps(data))
 
 

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 
+from rubricate.errors import InputError
 from rubricate.judge.builtin._features import FEATURE_NAMES, Lexicon, Match, compare, target
 from rubricate.judge.builtin._inputs import (
     Classification,
@@ -95,11 +96,11 @@ class Classifier:
 
     @classmethod
     def from_json(cls, text: str) -> Classifier:
-        """Read what `to_json` wrote. ValueError if it was fitted on other features than these."""
+        """Read what `to_json` wrote. InputError if it was fitted on other features than these."""
         data = json.loads(text)
         features = data["features"]
         if tuple(features) != FEATURE_NAMES or data.get("rules") != RULES:
-            raise ValueError(
+            raise InputError(
                 "these weights are of other features or rules than this version has; "
                 "fit them again with rubricate.judge.builtin.refit or tools/train_builtin.py"
             )

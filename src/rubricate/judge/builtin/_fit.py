@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rubricate.errors import InputError
 from rubricate.judge.builtin._classifier import (
     Classifier,
     is_contradiction,
@@ -97,18 +98,18 @@ def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitRe
         seed: draws the folds of the report.
 
     Raises:
-        ValueError: the rows that can be judged are fewer than ten, or all of one class.
+        InputError: the rows that can be judged are fewer than ten, or all of one class.
     """
     base = Classifier.load()
     examples = examine(rows, base)
     free = examples.free
     if free.sum() < LEAST_ROWS:
-        raise ValueError(
+        raise InputError(
             f"fitting needs at least {LEAST_ROWS} labelled judgements that the built-in judge can "
             f"see, got {int(free.sum())}: label more, or use the shipped weights"
         )
     if examples.targets[free].min() == examples.targets[free].max():
-        raise ValueError(
+        raise InputError(
             "every label is of one class: add judgements with the other label, "
             "or use the shipped weights"
         )
@@ -329,19 +330,19 @@ def _likelihood(rows: Sequence[tuple[float, list[float], int]], spread: float) -
 def goal_of(row: Labelled) -> float | None:
     """1 for MET or the best option, 0 for the others, None for an N/A option.
 
-    ValueError for a label that is none.
+    InputError for a label that is none.
     """
     options = row.inputs.options
     if not options:
         if row.label not in ("MET", "UNMET"):
-            raise ValueError(f"label {row.label!r} of a binary criterion: give MET or UNMET")
+            raise InputError(f"label {row.label!r} of a binary criterion: give MET or UNMET")
         return float(row.label == "MET")
     for option in options:
         if option.label == row.label:
             best = max(other.value or 0.0 for other in options if not other.na)
             return None if option.na else float((option.value or 0.0) == best)
     labels = ", ".join(option.label for option in options)
-    raise ValueError(f"label {row.label!r} is no option: give one of {labels}")
+    raise InputError(f"label {row.label!r} is no option: give one of {labels}")
 
 
 def _rounded(value: float) -> float:

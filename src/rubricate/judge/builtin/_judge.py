@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
 from rubricate.dataset import Item, RubricDataset
-from rubricate.errors import InputError
 from rubricate.judge._judge import Judge
 from rubricate.judge.asking import Mode
 from rubricate.judge.builtin._classifier import Classifier
@@ -87,10 +86,7 @@ class BuiltinJudge(Judge):
                     continue
                 if label is not None and criterion.value(label) is not None:
                     rows.append(Labelled(_inputs(item, criterion), label, group=name))
-        try:
-            classifier, report = refit(rows, seed=seed)
-        except ValueError as error:
-            raise InputError(str(error)) from None
+        classifier, report = refit(rows, seed=seed)
         return cls(classifier, report, mode=mode)
 
     def key(self, item: Item, criterion: Criterion) -> str:

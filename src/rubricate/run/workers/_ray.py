@@ -266,8 +266,17 @@ class Crew:
                 text = _last_words(error)
                 if attempt == ATTEMPTS or "mismatch" in text:
                     at = "on this machine" if address is None else f"at {address}"
-                    raise InputError(f"no workers {at}: Ray says: {text}") from None
+                    raise InputError(f"no workers {at}: Ray says: {text}{self._token()}") from None
         self._is_own = True
+
+    def _token(self) -> str:
+        """What to do where a cluster may ask for a token; Ray says of one only that it failed."""
+        if self._fleet.address is None or os.environ.get("RAY_AUTH_MODE") == "token":
+            return ""
+        return (
+            "; if the cluster asks for a token, set RAY_AUTH_MODE=token, and have the head's "
+            "~/.ray/auth_token here and on every node"
+        )
 
     def _room(self) -> int:
         """How many workers are begun.
