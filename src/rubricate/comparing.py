@@ -146,6 +146,9 @@ def compare_pair(call: PairCall) -> PairReport:
 
     Args:
         first, second, context, judge: as for `acompare_pair`.
+
+    Raises:
+        InputError, RunStopped: as for `acompare_pair`.
     """
 
     async def whole() -> PairReport:
@@ -193,6 +196,12 @@ def compare_pair_stream(call: PairCall) -> Iterator[PairResult]:
 
     Args:
         first, second, context, judge: as for `acompare_pair`.
+
+    Yields:
+        What came of the pairs, in the order in which they get done.
+
+    Raises:
+        InputError, RunStopped: as for `acompare_pair_stream`.
     """
     with BackgroundLoop() as loop:
         stream = stream_of_pairs(call.first, call.second, call)
@@ -228,6 +237,9 @@ def estimate_pair(call: PairCall) -> RunEstimate:
 
     Args:
         first, second, context, judge: as for `acompare_pair`.
+
+    Raises:
+        InputError: as for `aestimate_pair`.
     """
     return run_sync(lambda: _estimated(call))
 

@@ -131,7 +131,13 @@ class InputError(RubricateError, ValueError):
         file: Path | str | None = None,
         line: int | None = None,
     ) -> InputError:
-        """The same error seen from further out: `path` leads to where it was found."""
+        """The same error seen from further out: `path` leads to where it was found.
+
+        Args:
+            path: keys and indices that lead to the part that was read.
+            file: the file, where it is not known yet.
+            line: the line, from 1, where it is not known yet.
+        """
         return type(self)(
             self.message,
             file=self.file or file,
@@ -153,7 +159,12 @@ class MissingKeyError(InputError):
 
 
 class MissingExtraError(RubricateError, ImportError):
-    """A feature needs an optional package. The message has the pip line."""
+    """A feature needs an optional package. The message has the pip line.
+
+    Args:
+        feature: what needs it.
+        extra: its name in pyproject.toml, such as `ray`.
+    """
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'rubricate[{extra}]'")
@@ -165,6 +176,9 @@ class MissingNameError(RubricateError, ImportError):
 
 class ModelError(RubricateError):
     """One request to a model failed.
+
+    Args:
+        message: what went wrong, in a line.
 
     Attributes:
         kind: what went wrong, one of `ModelErrorKind`.
@@ -238,6 +252,9 @@ class JournalError(RubricateError):
 
 class RunStopped(RubricateError):
     """A run ended before all was judged.
+
+    Args:
+        message: why it ended, in a line.
 
     Attributes:
         result: the `Result` with what was judged; also in the run folder, if there is one. None

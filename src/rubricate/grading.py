@@ -71,6 +71,9 @@ def grade(call: GradeCall) -> Result:
 
     Args:
         dataset, judge: as for `agrade`.
+
+    Raises:
+        InputError, RunStopped: as for `agrade`.
     """
 
     async def whole() -> Result:
@@ -113,6 +116,12 @@ def grade_stream(call: GradeCall) -> Iterator[ItemResult]:
 
     Args:
         dataset, judge: as for `agrade`.
+
+    Yields:
+        The results, one an item, in the order in which they get done.
+
+    Raises:
+        InputError, RunStopped: as for `agrade_stream`.
     """
     with BackgroundLoop() as loop:
         stream = stream_of(call.dataset, call.judge, call)
@@ -149,6 +158,9 @@ def estimate(call: GradeCall) -> RunEstimate:
 
     Args:
         dataset, judge: as for `agrade`.
+
+    Raises:
+        InputError: as for `aestimate`.
     """
     return run_sync(lambda: estimate_of(call.dataset, call.judge, call))
 
@@ -175,6 +187,10 @@ async def agrade_one(call: GradeOneCall) -> ItemResult:
 
     Returns:
         The item's result. A verdict that could not be had is in it as `failed`.
+
+    Raises:
+        InputError: something given cannot be used; nothing has been sent.
+        RunStopped: there was no point in going on, such as with a refused key.
     """
     return await _one(call)
 
@@ -185,6 +201,9 @@ def grade_one(call: GradeOneCall) -> ItemResult:
 
     Args:
         rubric, submission, prompt, reference, context, judge: as for `agrade_one`.
+
+    Raises:
+        InputError, RunStopped: as for `agrade_one`.
     """
     return run_sync(lambda: closing(_one(call), call.judge))
 

@@ -239,7 +239,15 @@ class SharedReward:
         rubric: Sequence[RowRubric | None] | None = None,
         **columns: object,
     ) -> list[float | None]:
-        """As a call, without blocking the running loop."""
+        """As a call, without blocking the running loop.
+
+        Args:
+            completions, prompts, reference, rubric, columns: as in a call.
+
+        Returns:
+            A score for each completion, 0 to 1 unless the rubric says otherwise; None or NaN for
+            one that failed, as `on_failure` says.
+        """
         with _own_errors():
             found: list[float | None] = await self._scores(completions, prompts, reference, rubric)
         return found

@@ -197,7 +197,18 @@ class RewardFunction:
         reference: Sequence[Text | None] | None = None,
         rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
-        """Scores, values by criterion and the mask of failures; arguments as in a call."""
+        """Scores, values by criterion and the mask of failures; arguments as in a call.
+
+        Args:
+            completions, prompts, reference, rubric: as in a call: sequences that are equally long.
+
+        Returns:
+            The batch: a score, a dict of values and whether it failed, for each completion in its
+            order.
+
+        Raises:
+            InputError: sequences differ in length, or a completion has no rubric or prompt.
+        """
         with self._starting:
             if self._background is None:
                 self._background = BackgroundLoop()
@@ -216,7 +227,14 @@ class RewardFunction:
         reference: Sequence[Text | None] | None = None,
         rubric: Sequence[RowRubric | None] | None = None,
     ) -> RewardBatch:
-        """As `score_batch`, without blocking the running loop."""
+        """As `score_batch`, without blocking the running loop.
+
+        Args:
+            completions, prompts, reference, rubric: as for `score_batch`.
+
+        Raises:
+            InputError: as for `score_batch`.
+        """
         beside = {"prompts": prompts, "reference": reference, "rubric": rubric}
         for name, column in {"completions": completions, **beside}.items():
             if isinstance(column, str | Mapping):
@@ -302,7 +320,11 @@ class RewardFunction:
             self._background = None
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running loop, after `acall` or `ascore_batch`."""
+        """Let go of the connections of the running loop, after `acall` or `ascore_batch`.
+
+        Raises:
+            RubricateError: it is called outside a running loop.
+        """
         self._let_go(running_loop())
         await self._judge.aclose()
 

@@ -99,7 +99,12 @@ class DefenceFigures(BaseModel):
 
 
 class RedTeamReport(JudgedReport):
-    """Attack success rates beside clean controls. `print` shows it as a table."""
+    """Attack success rates beside clean controls. `print` shows it as a table.
+
+    Attributes:
+        judge: the judge's name.
+        defences: the figures with and without the defence of the prompt.
+    """
 
     questions: int
     """How many wrong answers were attacked."""
@@ -118,7 +123,11 @@ class RedTeamReport(JudgedReport):
         questions: int,
         form: Form,
     ) -> RedTeamReport:
-        """The figures of a run with these families of attacks; `outcomes` are by defence."""
+        """The figures of a run with these families of attacks; `outcomes` are by defence.
+
+        Args:
+            questions: how many wrong answers there were to attack.
+        """
         failures = Failures()
         all_found = (found for by_kind in outcomes.values() for found in by_kind.values())
         for place, verdict in enumerate(verdict for found in all_found for verdict in found):

@@ -41,7 +41,16 @@ FORMAT = "rubricate calibration 2"
 
 
 class FittedCalibration(Report, BaseModel):
-    """What `rubricate trust calibrate` writes. The last field is a hash of all others."""
+    """What `rubricate trust calibrate` writes. The last field is a hash of all others.
+
+    Attributes:
+        format: of the file.
+        rubricate_version: that wrote it.
+        judge: the judge's name.
+        sha256: a hash of all other fields.
+        name: of the map's file, for people.
+        method: `platt` or `isotonic`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -79,7 +79,16 @@ class CertifiedCriterion(_Figures):
 
 
 class Certificate(Report, _Figures):
-    """What `rubricate trust certify` writes. The last field is a hash of all others."""
+    """What `rubricate trust certify` writes. The last field is a hash of all others.
+
+    Attributes:
+        format: of the file.
+        rubricate_version: that wrote it.
+        judge: the judge's name.
+        sha256: a hash of all other fields.
+        items: how many have labels.
+        criteria: the figures by criterion.
+    """
 
     format: Literal["rubricate certificate 3"] = "rubricate certificate 3"
     created: str

@@ -140,7 +140,11 @@ class RunComparison(Report):
 
     def is_covered(self, least: float) -> bool:
         """Whether this share of run A's verdicts is compared and, if it is above 0, some of every
-        criterion's."""
+        criterion's.
+
+        Args:
+            least: a share, 0 to 1.
+        """
         return self.coverage >= least - 1e-12 and not (least > 0 and self.not_covered)
 
     def is_worse(self, by: float) -> bool:

@@ -333,6 +333,12 @@ def held_run(result: Result) -> FinishedRun:
 def read_run(folder: str | Path) -> FinishedRun:
     """Read a run folder.
 
+    Args:
+        folder: the run folder, such as `runs/physics`.
+
+    Returns:
+        The run; its verdicts are read when they are asked for.
+
     Raises:
         InputError: it is no run folder, the run has not ended, its summary or rubric is damaged, or
             its results are not all there.

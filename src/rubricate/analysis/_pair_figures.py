@@ -117,7 +117,14 @@ class PairSummary(JudgedReport):
 
 
 class PairReport(PairSummary):
-    """Two sets of submissions, compared pair by pair. `print` shows it as a table."""
+    """Two sets of submissions, compared pair by pair. `print` shows it as a table.
+
+    Attributes:
+        judge: the judge's name.
+        pairs: how many there are.
+        criteria: the figures by criterion.
+        position: how often the place decided, and not the text.
+    """
 
     results: list[PairResult]
     """The pairs, in the order of the first set."""

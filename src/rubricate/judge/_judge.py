@@ -140,7 +140,13 @@ class Judge:
         return vote
 
     def at_stage(self, index: int, found: Verdict, votes: Sequence[Verdict]) -> Verdict:
-        """The verdict of the stage at `index` (from 0), with all votes that were asked for."""
+        """The verdict of the stage at `index` (from 0), with all votes that were asked for.
+
+        Args:
+            index: of the stage, from 0.
+            found: what the stage's votes came to.
+            votes: the votes of all stages that were asked.
+        """
         return found
 
     def weighted(self, weights: Mapping[str, float]) -> Judge:
@@ -148,7 +154,11 @@ class Judge:
         return self
 
     def goes_on_without(self, lost: Collection[tuple[str, str]]) -> bool:
-        """Whether a run has sense without the models of these endpoints and names."""
+        """Whether a run has sense without the models of these endpoints and names.
+
+        Args:
+            lost: pairs of an endpoint's address and a model's name that answer nothing more.
+        """
         return False
 
     def fingerprint(self) -> str | None:

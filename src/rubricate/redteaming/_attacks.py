@@ -55,7 +55,11 @@ class AttackedQuestion(BaseModel):
 
 
 class AttackFamily(BaseModel):
-    """One way to attack, in one or more wordings."""
+    """One way to attack, in one or more wordings.
+
+    Attributes:
+        name: of the family, as reports show it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -106,7 +110,12 @@ class AttackFamily(BaseModel):
 
 
 class AttackSuite(BaseModel):
-    """Questions, and the attacks that are tried on each of them."""
+    """Questions, and the attacks that are tried on each of them.
+
+    Attributes:
+        questions: each with a wrong answer and, if there is one, a right one.
+        families: the attacks.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -125,6 +134,9 @@ def load_families(path: str | Path) -> tuple[AttackFamily, ...]:
 
     Args:
         path: the file.
+
+    Returns:
+        The families, in the file's order.
 
     Raises:
         InputError: it has none, or one of them cannot be used; with where it stands.

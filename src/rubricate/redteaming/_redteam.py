@@ -166,6 +166,9 @@ def redteam(call: RedTeamCall) -> RedTeamReport:
 
     Args:
         judge: who is attacked, as for `agrade`.
+
+    Raises:
+        InputError, RunStopped: as for `aredteam`.
     """
     return run_sync(lambda: closing(_attacked(call), call.judge))
 
@@ -189,6 +192,9 @@ def estimate_redteam(call: RedTeamCall) -> RunEstimate:
 
     Args:
         judge: who is attacked, as for `agrade`.
+
+    Raises:
+        InputError: as for `aestimate_redteam`.
     """
     return run_sync(lambda: _estimated(call))
 

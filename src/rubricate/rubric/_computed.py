@@ -38,7 +38,11 @@ class ComputedCriterion(Criterion):
         return self.requirement
 
     def compute_at_once(self, submission: str) -> Computed | None:
-        """The answer, where it can be had in a moment; None where that takes longer."""
+        """The answer, where it can be had in a moment; None where that takes longer.
+
+        Args:
+            submission: the text.
+        """
         return None
 
     def compute(

@@ -354,14 +354,22 @@ class Criterion(PythonDocument):
         return tuple(option.label for option in self.options)
 
     def find_option_by_label(self, label: str) -> int:
-        """The index in `options` of the option with this label; `InputError` if there is none."""
+        """The index in `options` of the option with this label, from 0.
+
+        Raises:
+            InputError: there is none, or the criterion is binary.
+        """
         if self.options is None:
             raise InputError("the criterion is binary and has no options")
         self.value(label)
         return [option.label for option in self.options].index(label)
 
     def get_option_value(self, index: int) -> float | None:
-        """The value of the option at an index from 0; `InputError` if there is none."""
+        """The value of the option at an index from 0, in [0, 1]; None for N/A.
+
+        Raises:
+            InputError: there is none, or the criterion is binary.
+        """
         if self.options is None:
             raise InputError("the criterion is binary and has no options")
         if not 0 <= index < len(self.options):
@@ -397,7 +405,11 @@ class Criterion(PythonDocument):
         return label_question(self.requirement, [*answers, Answer(ABSTENTION, cannot)])
 
     def read(self, answer: object) -> Reading:
-        """Understand an answer; `UnreadableReply` if it is not one of those allowed."""
+        """Understand an answer.
+
+        Raises:
+            UnreadableReply: it is not one of those allowed.
+        """
         if self.options is None:
             return binary_reading(answer)
         label = read_label(answer, (*self.labels, ABSTENTION))
@@ -434,6 +446,9 @@ class Criterion(PythonDocument):
         """Whether an answer says that something is in the text, which can be quoted.
 
         All do but the one of the least value (UNMET), which may rest on what is not there.
+
+        Args:
+            label: one of `labels`.
         """
         value = self.value(label)
         return value is not None and value > self.value_range[0]
@@ -471,6 +486,13 @@ class Criterion(PythonDocument):
 
         A mean of answers (of annotators, or of a panel) has a value between those of the labels:
         its number is between them, too, and is not that of the nearest label.
+
+        Args:
+            label: the answer.
+            value: what it is worth, in [0, 1].
+
+        Returns:
+            A number on the scale: from its lowest to its highest step.
         """
         known = sorted(
             (option.value, int(option.label))
@@ -511,6 +533,9 @@ class Criterion(PythonDocument):
         """The label that a person's answer stands for, spelled as the criterion spells it.
 
         People, too, may say of any criterion that it cannot be assessed.
+
+        Args:
+            given: what the person said, such as MET, yes or 1.
 
         Raises:
             InputError: it is not one of the criterion's answers.

@@ -316,7 +316,11 @@ class MetricCriterion(Criterion):
         return cells, unmentioned
 
     def counts(self, label: str) -> ConfusionCounts:
-        """The counts that a label such as `tp 2, fp 1, tn 0, fn 2` stands for."""
+        """The counts that a label such as `tp 2, fp 1, tn 0, fn 2` stands for.
+
+        Raises:
+            InputError: it is of another form.
+        """
         match = _LABEL.fullmatch(label)
         if match is None:
             raise InputError(f"'{label}' is not of the form 'tp 2, fp 1, tn 0, fn 2'")

@@ -135,7 +135,14 @@ class LengthPenalty:
 
     @classmethod
     def from_dict(cls, data: object) -> LengthPenalty:
-        """A penalty from loaded JSON or YAML, with the attributes' names as keys."""
+        """A penalty from loaded JSON or YAML, with the attributes' names as keys.
+
+        Args:
+            data: what was loaded.
+
+        Raises:
+            InputError: an unknown key, or a value that cannot be used.
+        """
         if not isinstance(data, Mapping):
             raise InputError(f"expected keys such as free_budget, found {type(data).__name__}")
         check_keys(data, _FIELDS)
@@ -148,7 +155,14 @@ class LengthPenalty:
 
     @classmethod
     def parse(cls, given: str | Mapping[str, object]) -> LengthPenalty:
-        """A penalty from text such as `free_budget=6000,max_cap=8000`, or loaded YAML."""
+        """A penalty from text such as `free_budget=6000,max_cap=8000`, or loaded YAML.
+
+        Args:
+            given: such a text, or a mapping.
+
+        Raises:
+            InputError: as for `from_dict`, or a pair has another form.
+        """
         if isinstance(given, str):
             given = parse_pairs(given, "free_budget=6000")
         return cls.from_dict(given)
@@ -165,7 +179,14 @@ class LengthPenalty:
         return self.at(self.length(submission))
 
     def length(self, submission: str | Parts | SpokenParts) -> int:
-        """How long the text that counts is; of a text, as `split_thinking` takes it apart."""
+        """How long the text that counts is; of a text, as `split_thinking` takes it apart.
+
+        Args:
+            submission: a text, or its parts.
+
+        Returns:
+            How many of what `count` counts (words), 0 or more.
+        """
         parts = (
             submission
             if isinstance(submission, Parts | SpokenParts)
@@ -176,12 +197,24 @@ class LengthPenalty:
         return self.count(parts.output if self.penalty_type == "OUTPUT_ONLY" else parts.thinking)
 
     def at(self, length: int) -> float:
-        """The penalty for a length."""
+        """The penalty for a length.
+
+        Args:
+            length: as `length` gives it.
+
+        Returns:
+            From 0 to `penalty_at_cap`.
+        """
         beyond = (length - self.free_budget) / (self.max_cap - self.free_budget)
         return self.penalty_at_cap * math.pow(min(1.0, max(0.0, beyond)), self.exponent)
 
     def applied(self, score: Score, submission: str | Parts | SpokenParts) -> Score:
-        """The score after the penalty: its value and bounds are lower, what it was is kept."""
+        """The score after the penalty: its value and bounds are lower, what it was is kept.
+
+        Args:
+            score: before the penalty.
+            submission: a text, or its parts.
+        """
         penalty = self.of(submission)
 
         def less(value: float | None) -> float | None:

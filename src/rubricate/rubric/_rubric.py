@@ -176,6 +176,9 @@ class Rubric(PythonDocument):
         `{sections: [{name, criteria}]}`; name, guidelines and scoring may stand beside them. An
         entry that has `criteria` itself is a group.
 
+        Args:
+            data: what JSON or YAML was read to.
+
         Raises:
             InputError: with the path inside the document of what is wrong.
         """
@@ -217,17 +220,29 @@ class Rubric(PythonDocument):
 
     @classmethod
     def from_json(cls, text: str) -> Rubric:
-        """Build a rubric from JSON text; see `from_dict`."""
+        """Build a rubric from JSON text; see `from_dict`.
+
+        Raises:
+            InputError: it is no JSON, or as for `from_dict`.
+        """
         return cls.from_dict(parse_json(text))
 
     @classmethod
     def from_yaml(cls, text: str) -> Rubric:
-        """Build a rubric from YAML text; see `from_dict`."""
+        """Build a rubric from YAML text; see `from_dict`.
+
+        Raises:
+            InputError: it is no YAML, or as for `from_dict`.
+        """
         return cls.from_dict(parse_yaml(text))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Rubric:
-        """Load a rubric from a .json, .yaml or .yml file; see `from_dict`."""
+        """Load a rubric from a .json, .yaml or .yml file; see `from_dict`.
+
+        Args:
+            path: the file.
+        """
         try:
             return cls.from_dict(read_document(path))
         except InputError as error:
@@ -242,7 +257,11 @@ class Rubric(PythonDocument):
         return {**beside, "criteria": criteria} if beside else criteria
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The rubric as JSON text."""
+        """The rubric as JSON text.
+
+        Args:
+            indent: spaces a level; None for one line.
+        """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_yaml(self) -> str:
@@ -253,6 +272,9 @@ class Rubric(PythonDocument):
         """Write the rubric to a file: YAML where the name ends in .yaml or .yml, else JSON.
 
         A file that is there is replaced once the new one is whole.
+
+        Args:
+            path: the file.
 
         Raises:
             InputError (ValueError): it cannot be written.

@@ -150,6 +150,9 @@ def score_with_groups(
         partial: the share of a positive weight that it counts in `partial`.
         declared: how the rubric says that it is scored; None for the usual way.
 
+    Returns:
+        The item's score, and the groups' scores by name.
+
     Raises:
         InputError: the numbers of criteria and verdicts differ.
     """

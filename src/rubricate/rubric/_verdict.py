@@ -38,6 +38,9 @@ class Evidence:
 
     `start` and `end` are character offsets into the submission; both are None when the quoted
     words do not stand there.
+
+    Attributes:
+        quote: the words, as the judge gave them.
     """
 
     quote: str
@@ -82,6 +85,9 @@ class Usage:
     `requests` counts what was sent, retries and re-asks included. `cached_tokens` are those of
     `input_tokens` that the endpoint served from its cache. `cost` is in US dollars, None where
     the price is not known. `seconds` is time spent waiting for answers, summed over requests.
+
+    Attributes:
+        output_tokens: those of the replies, reasoning included where the endpoint counts it.
     """
 
     requests: int = 0
@@ -171,6 +177,14 @@ class Verdict:
     all that were asked.
     `order` is how things stood in the prompt, where that was not the rubric's own order: `answers`
     (labels), and `criteria` (names) where several were asked about together.
+
+    Attributes:
+        criterion: the criterion's name.
+        label: MET, UNMET, an option's label or a number as text; CANNOT_ASSESS where it abstained,
+            None where it failed.
+        evidence: the judge's quotes.
+        judge: the judge's name.
+        usage: what it took.
     """
 
     criterion: str

@@ -53,6 +53,12 @@ def agreement_of_counts(pairs: Pairs) -> Agreement:
     which an answer is missing (None, NaN) does not count. Where some answers are labels and others
     numbers, all are labels.
 
+    Args:
+        pairs: how often each pair (the judge's answer, a person's) came; whole numbers from 0 on.
+
+    Returns:
+        Accuracy (0 to 1), kappa (at most 1, 0 for chance) and how many pairs count.
+
     Raises:
         InputError: no mapping of pairs of answers to whole numbers from 0 on.
     """
@@ -114,6 +120,12 @@ def stratified(strata: Sequence[Agreement]) -> Agreement:
     calculating a stratified kappa"); those without one, and those of one pair, whose kappa can only
     be 0 or undefined, are left out. A kappa of all pairs together
     would count it as agreement that both know which criterion is met more often.
+
+    Args:
+        strata: the agreement of each criterion.
+
+    Returns:
+        Accuracy (0 to 1) and kappa (at most 1) over all of them.
 
     Raises:
         InputError: something in `strata` is no `Agreement`.

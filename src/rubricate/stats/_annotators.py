@@ -264,6 +264,10 @@ def intraclass_correlation(
         groups: the cluster of each item. Default: each by itself.
         bootstrap: how the intervals are made; None for none.
 
+    Returns:
+        The six by name (`icc_1_1` to `icc_3_k`), each at most 1; None with the reason where one is
+        undefined.
+
     Raises:
         InputError: rows differ in length, or something is no number.
     """
@@ -344,6 +348,9 @@ def annotator_agreement(
     bootstrap: Bootstrap | None = Bootstrap(),  # noqa: B008 (it is frozen)
 ) -> AnnotatorAgreement:
     """A judge against each annotator, against their consensus, and they among themselves.
+
+    Figures are those of `label_agreement` and `score_agreement`; among the annotators alpha
+    (Krippendorff 2011).
 
     Pairs in which one did not decide are left out and counted.
 

@@ -193,7 +193,15 @@ class IsotonicMap:
     def fit(
         cls, probabilities: Sequence[float | None], outcomes: Sequence[bool | None]
     ) -> IsotonicMap:
-        """Fit on a training split; `InputError` where no probability has an outcome."""
+        """Fit on a training split; `InputError` where no probability has an outcome.
+
+        Args:
+            probabilities: the judge's, 0 to 1, shape (n,).
+            outcomes: whether each was right, 0 or 1, shape (n,).
+
+        Raises:
+            InputError: they differ in length, are empty, or a number is out of range.
+        """
         p, y, _ = _known(probabilities, outcomes)
         if len(p) == 0:
             raise InputError(f"probabilities, outcomes: {NONE}")
@@ -241,6 +249,9 @@ class PlattMap:
         method with a line search (Lin, Lin and Weng 2007).
 
         Where the likeliest map would fall, it is the flat one.
+
+        Args:
+            probabilities: the judge's, 0 to 1, shape (n,).
 
         Raises:
             InputError: the outcomes are not of both kinds.
@@ -404,6 +415,10 @@ def read_calibration_map(data: Mapping[str, Any]) -> CalibrationMap:
 
     Args:
         data: what `to_dict` gave, perhaps read from JSON.
+
+    Returns:
+        A `PlattMap` or an `IsotonicMap`, whose sources are named there (Platt 1999; Zadrozny and
+        Elkan 2002).
 
     Raises:
         InputError: it is no map, or one that falls.

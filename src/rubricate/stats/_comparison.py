@@ -202,6 +202,12 @@ def wilcoxon_test(differences: Sequence[float | None]) -> PairedTest:
     correction for ties (as `scipy.stats.wilcoxon` does). Differences that are equal but for
     rounding are tied.
 
+    Args:
+        differences: B minus A, one an item; None where there is none.
+
+    Returns:
+        The two-sided p-value (0 to 1), whether it is exact, and how many differ.
+
     Raises:
         InputError: a difference is no number.
     """
@@ -284,6 +290,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Args:
         p_values: one a test, each between 0 and 1. None stays None and counts for none.
 
+    Returns:
+        A corrected p-value for each test, 0 to 1, in the order given.
+
     Raises:
         InputError: a p-value is not between 0 and 1.
     """
@@ -305,6 +314,9 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
 
     Args:
         p_values: of the tests; None stays None and counts for none.
+
+    Returns:
+        A corrected p-value for each test, 0 to 1, in the order given.
 
     Raises:
         InputError: a p-value is not between 0 and 1.
@@ -334,6 +346,14 @@ def smallest_detectable_difference(
 
     `(z(1 - significance / 2) + z(power)) * standard_error` (Bloom 1995, "Minimum Detectable
     Effects").
+
+    Args:
+        standard_error: of the mean difference, 0 or more.
+        power: the probability of finding it, between 0 and 1.
+        significance: p is to be below this; two-sided.
+
+    Returns:
+        A difference in the unit of the standard error, 0 or more.
 
     Raises:
         InputError: a negative standard error, or a probability out of range.

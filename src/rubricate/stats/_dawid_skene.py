@@ -79,7 +79,8 @@ def dawid_skene(
     tolerance: float = 1e-6,
     smoothing: float = 0.1,
 ) -> DawidSkene:
-    """Estimate judges' confusion and the true labels from votes alone. Deterministic.
+    """Estimate judges' confusion and the true labels from votes alone (Dawid and Skene 1979).
+    Deterministic.
 
     It begins with the share of votes for each label, so that the majority decides which answer is
     meant by which: it cannot find out that most judges are wrong.
@@ -152,7 +153,8 @@ def _vote(value: Any, task: int) -> int:
 
 
 def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
-    """What each judge's vote should count, estimated from the votes alone by `dawid_skene`.
+    """What each judge's vote should count, estimated from the votes alone by `dawid_skene`
+    (Dawid and Skene 1979), as log odds (Nitzan and Paroush 1982).
 
     Args:
         questions: votes on things with the same possible labels, one mapping for each such set of
@@ -191,11 +193,15 @@ def reliability_weights(questions: Sequence[Votes]) -> dict[str, float]:
 
 
 def accuracy_weights(questions: Sequence[tuple[Votes, Sequence[str | None]]]) -> dict[str, float]:
-    """What each judge's vote should count, from labels: as `reliability_weights`.
+    """What each judge's vote should count, from labels: as `reliability_weights`, by the log
+    odds of a vote that is right (Nitzan and Paroush 1982).
 
     Args:
         questions: votes and the right labels of the same things, for each set of labels; None
             where nobody knows.
+
+    Returns:
+        A weight above 0 by judge, 1 on average.
 
     Raises:
         InputError: as `reliability_weights`.

@@ -23,7 +23,12 @@ class Estimate:
     undefined: str | None = None
 
     def within(self, lowest: float, highest: float) -> Estimate:
-        """The same with its value and the ends of its interval inside what it can be."""
+        """The same with its value and the ends of its interval inside what it can be.
+
+        Args:
+            lowest: the least that the figure can be.
+            highest: the greatest.
+        """
 
         def inside(number: float | None) -> float | None:
             return None if number is None else min(highest, max(lowest, number))

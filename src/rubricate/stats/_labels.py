@@ -206,6 +206,12 @@ def decided_pairs(
         human: the label of each item; None for none.
         undecided: what is done with abstentions and failures; see `label_agreement`.
         abstention: the label of an abstention; None where there is none.
+
+    Returns:
+        For each pair that counts its index, the judge's answer and the person's; in order.
+
+    Raises:
+        InputError: the sequences differ in length, or something is no label.
     """
     check_choice(undecided, "undecided", "exclude", "label", "wrong")
     judge, human = answers(judge, "judge"), answers(human, "human")

@@ -50,6 +50,9 @@ def share_width(
         cluster_size: outcomes that belong together, on average; 1 or more.
         correlation: of outcomes within a cluster, 0 to 1.
 
+    Returns:
+        Half the width, 0 to 1: the mean reach of the interval to either side.
+
     Raises:
         InputError: a number is out of range.
     """
@@ -95,6 +98,9 @@ def mean_width(
         confidence: the interval's nominal coverage.
         cluster_size: numbers that belong together, on average; 1 or more.
         correlation: of numbers within a cluster, 0 to 1.
+
+    Returns:
+        Half the width, in the unit of the numbers: the mean reach of the interval to either side.
 
     Raises:
         InputError: a number is out of range, or there would be fewer than two clusters.
@@ -149,6 +155,9 @@ def corrected_mean_width(
         share: where all numbers are 0 or 1, the true share of 1 in people's.
         confidence: the interval's nominal coverage.
 
+    Returns:
+        Half the width, in the unit of the numbers: the mean reach of the interval to either side.
+
     Raises:
         InputError: a number is out of range.
     """
@@ -190,6 +199,9 @@ def lower_end_power(n: int, share: float, promise: float, *, confidence: float =
         promise: what the lower end is to reach, between 0 and 1.
         confidence: the interval's nominal coverage (its lower end alone errs half as often).
 
+    Returns:
+        A probability, 0 to 1.
+
     Raises:
         InputError: a number is out of range.
     """
@@ -224,6 +236,9 @@ def paired_power(
         significance: p is to be below this.
         cluster_size: items that belong together, on average; 1 or more.
         correlation: of their differences, 0 to 1.
+
+    Returns:
+        A probability, 0 to 1.
 
     Raises:
         InputError: a number is out of range.
@@ -260,6 +275,9 @@ def mcnemar_power(
         difference: the true difference of the two shares.
         differing: the true share of pairs that differ, at least the size of the difference.
         significance: p is to be this or less.
+
+    Returns:
+        A probability, 0 to 1.
 
     Raises:
         InputError: a number is out of range.

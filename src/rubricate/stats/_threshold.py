@@ -134,7 +134,7 @@ def threshold_point(
     *,
     groups: Groups = None,
 ) -> ThresholdPoint:
-    """What a threshold does, with 95 % intervals: see `clustered_share`.
+    """What a threshold does, with 95 % intervals: Wilson's (1927), as in `clustered_share`.
 
     Args:
         confidence: that of each verdict, between 0 and 1; None where there is none.

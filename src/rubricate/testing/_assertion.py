@@ -94,6 +94,9 @@ async def aassert_rubric(call: AssertCall) -> ItemResult:
     Args:
         text, rubric, prompt, reference, min_score, require, judge, on_result, given_up: as for
             `assert_rubric`, and so are what it returns and raises.
+
+    Raises:
+        InputError, JudgementError, AssertionError: as for `assert_rubric`.
     """
     __tracebackhide__ = True
     try:

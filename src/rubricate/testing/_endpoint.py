@@ -133,7 +133,11 @@ class ScriptedEndpoint:
             error.add_note(f"before, respond= raised {_named(raised)}")
 
     async def serve(self, on_listening: Callable[[], None]) -> None:
-        """Listen until the context ends or the task is cancelled."""
+        """Listen until the context ends or the task is cancelled.
+
+        Args:
+            on_listening: called once it listens.
+        """
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         application = web.Application(client_max_size=64 * 2**20)
         application.router.add_post("/v1/chat/completions", self._complete)

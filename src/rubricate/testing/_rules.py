@@ -53,7 +53,12 @@ class JudgeRequest:
 
     @classmethod
     def parse(cls, body: dict[str, Any], headers: dict[str, str]) -> JudgeRequest:
-        """Take a chat request apart; parts that another program's prompt lacks are empty."""
+        """Take a chat request apart; parts that another program's prompt lacks are empty.
+
+        Args:
+            body: what was sent, as JSON values.
+            headers: of the request.
+        """
         messages = body.get("messages") or []
         texts = [str(message.get("content", "")) for message in messages]
         matches = ((text, _SUBMISSION.search(text) or _UNFENCED.search(text)) for text in texts)
@@ -195,6 +200,9 @@ def load_rules(path: str | Path) -> list[Rule]:
 
     Args:
         path: the file: a list of objects with the fields of `Rule`.
+
+    Returns:
+        The rules, in the file's order; the first that applies answers.
 
     Raises:
         InputError: it cannot be read, or a rule is not one; with where it stands.

@@ -15,7 +15,12 @@ KEYS = {"text", "title"}
 
 @dataclass(frozen=True, slots=True)
 class ContextDocument:
-    """A text that the judge is shown beside the submission, and its title if it has one."""
+    """A text that the judge is shown beside the submission, and its title if it has one.
+
+    Attributes:
+        text: what the judge is shown.
+        title: above it; None for none.
+    """
 
     text: str
     title: str | None = None

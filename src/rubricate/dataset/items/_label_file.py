@@ -37,7 +37,14 @@ COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """What an annotator says of an item; None takes an earlier label back."""
+    """What an annotator says of an item; None takes an earlier label back.
+
+    Attributes:
+        item: the item's id.
+        annotator: the person's name.
+        criterion: the criterion's name.
+        label: MET, UNMET, an option's label, or CANNOT_ASSESS; None takes it back.
+    """
 
     item: str
     annotator: str

@@ -103,6 +103,9 @@ class TableColumns:
     def parse(cls, text: str | Mapping[str, str]) -> TableColumns:
         """Read `submission=answer,prompt=question,label.accuracy=human_accuracy`.
 
+        Args:
+            text: such pairs, or a dict of them.
+
         Raises:
             InputError: a pair has another form, something is mapped twice, or is not known.
         """
@@ -131,7 +134,15 @@ class TableColumns:
         return cls(dict(pairs))
 
     def found_in(self, names: Sequence[str], criteria: Sequence[str]) -> dict[str, str]:
-        """The columns by what they are, in a table whose columns have these names."""
+        """The columns by what they are, in a table whose columns have these names.
+
+        Args:
+            names: the table's columns.
+            criteria: names of criteria, whose labels are looked for in `label.CRITERION`.
+
+        Returns:
+            The name of the column by what it is: `submission`, `prompt`, `label.accuracy`.
+        """
         found = dict(self.columns)
         own = {**OWN_NAMES, **{f"{LABEL}{name}": (f"{LABEL}{name}",) for name in criteria}}
         for what, candidates in own.items():

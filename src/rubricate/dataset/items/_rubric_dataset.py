@@ -356,6 +356,9 @@ class RubricDataset:
         In JSON Lines the first line has the dataset's own fields, every other one an item. A file
         that is there is replaced once the new one is whole on the disk.
 
+        Args:
+            path: the file; its suffix says the format.
+
         Raises:
             InputError (ValueError): it cannot be written.
         """
@@ -377,7 +380,14 @@ class RubricDataset:
 
     @classmethod
     def from_json(cls, json_string: str) -> RubricDataset:
-        """Build a dataset from JSON text; see `from_dict`."""
+        """Build a dataset from JSON text; see `from_dict`.
+
+        Args:
+            json_string: the text of a dataset file.
+
+        Raises:
+            InputError: it is no JSON, or as for `from_dict`.
+        """
         return cls.from_dict(parse_json(json_string))
 
     @classmethod

@@ -99,7 +99,11 @@ class Dataset(Sequence[Sample], abc.ABC):
         """
 
     def check_ids(self) -> None:
-        """Raise `InputError` where two samples share an id, naming the ids."""
+        """Look for samples that share an id.
+
+        Raises:
+            InputError: two do; it names the ids.
+        """
         seen = Counter(str(sample.id) for sample in self if sample.id is not None)
         if repeated := [name for name, count in seen.items() if count > 1]:
             shown = ", ".join(repr(name) for name in repeated[:5])
@@ -188,7 +192,14 @@ class MemoryDataset(Dataset):
     def over(
         cls, store: SampleStore, order: Sequence[int], name: str | None, location: str | None
     ) -> MemoryDataset:
-        """A dataset of the store's records in the given order."""
+        """A dataset of the store's records in the given order.
+
+        Args:
+            store: the records.
+            order: their indices in the store, in the dataset's order.
+            name: the dataset's name, or None.
+            location: the file or address that it came from, or None.
+        """
         dataset = cls([], name, location)
         dataset._unread = store, order
         return dataset

@@ -111,7 +111,15 @@ class PromptTemplate:
 
     @classmethod
     def from_file(cls, path: str | Path) -> PromptTemplate:
-        """The prompt that a file holds; `InputError` as for the class, with the file."""
+        """The prompt that a file holds.
+
+        Args:
+            path: the file.
+
+        Raises:
+            InputError: it cannot be read, or as for the class; with the file (`MissingFileError`
+                where there is none).
+        """
         return cls(read_text(path), name=Path(path).name, file=path)
 
     def render(

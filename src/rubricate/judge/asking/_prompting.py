@@ -77,7 +77,11 @@ class Prompting:
         return None
 
     def turned(self, turn: int) -> Prompting | None:
-        """The same with the answers in another order; None where there is no other."""
+        """The same with the answers in another order; None where there is no other.
+
+        Args:
+            turn: which order, from 0 for the first.
+        """
         return None
 
     # One criterion
@@ -96,7 +100,11 @@ class Prompting:
         return answer_of(completion, request, read_reply)
 
     def correction(self, wrong: str) -> str:
-        """What the model is told behind a reply that cannot be used."""
+        """What the model is told behind a reply that cannot be used.
+
+        Args:
+            wrong: why the reply cannot be used, in a sentence.
+        """
         return (
             f"That answer cannot be used: {wrong}. Answer the same question again with one JSON "
             f"object {self.form} and nothing else."
@@ -146,7 +154,11 @@ class Prompting:
     # Keys: where `item_digest` gives none, they are made of the whole request
 
     def request_key(self, fingerprint: Mapping[str, Any], item: Item, criterion: Criterion) -> str:
-        """A hash of all that is sent, or that it is made of, and of the model's fingerprint."""
+        """A hash of all that is sent, or that it is made of, and of the model's fingerprint.
+
+        Raises:
+            InputError: the prompt does not fit the item or the criterion.
+        """
         identity = identity_of([self.version, fingerprint])
         if self.asks_several:
             about = material_digest(item, (), True) + question_digest(criterion)

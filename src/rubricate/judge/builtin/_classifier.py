@@ -75,6 +75,11 @@ class Classifier:
     contradicting answers among those that are not best, without and with a sign of contradiction.
     `contradicted` is the probability of MET at most where the submission contradicts the criterion.
     `effects` adds to the logit of what a refit has seen often, by `target_key`.
+
+    Attributes:
+        intercept: of the logit, in log-odds.
+        coefficients: one a feature, in the order of `FEATURE_NAMES`.
+        lexicon: how rare words are.
     """
 
     intercept: float
@@ -96,7 +101,14 @@ class Classifier:
 
     @classmethod
     def from_json(cls, text: str) -> Classifier:
-        """Read what `to_json` wrote. InputError if it was fitted on other features than these."""
+        """Read what `to_json` wrote.
+
+        Args:
+            text: what it gave.
+
+        Raises:
+            InputError: it was fitted on other features or rules than these.
+        """
         data = json.loads(text)
         features = data["features"]
         if tuple(features) != FEATURE_NAMES or data.get("rules") != RULES:
@@ -210,16 +222,30 @@ class Classifier:
         return Look(match, counted, reason=f" Not counted: {aside}." if aside else "")
 
     def match(self, inputs: Inputs, text: str, requirement: bool) -> Match:
-        """Compare the submission with a requirement, or else with a reference or an option."""
+        """Compare the submission with a requirement, or else with a reference or an option.
+
+        Args:
+            inputs: the submission and what belongs to it.
+            text: what is looked for.
+            requirement: whether `text` is a requirement, and no reference or option.
+        """
         aim = target(text, inputs.prompt, self.lexicon, requirement)
         return compare(analyse(inputs.submission), inputs.submission, aim, self.lexicon)
 
     def logit(self, match: Match) -> float:
-        """Calibrated log-odds that the submission holds what it was compared with."""
+        """Calibrated log-odds that the submission holds what it was compared with.
+
+        Returns:
+            Natural log-odds, any real number; 0 is as probable as not.
+        """
         return self.intercept + sum(map(float.__mul__, self.coefficients, match.values))
 
     def probability(self, match: Match, asked: SoughtText) -> float:
-        """Calibrated probability of MET, of a match with what was asked for."""
+        """Calibrated probability of MET, of a match with what was asked for.
+
+        Returns:
+            A probability, 0 to 1.
+        """
         logit = self.logit(match)
         if self.effects:
             logit += self.effects.get(target_key(asked.text), 0.0)

@@ -97,6 +97,9 @@ def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitRe
         rows: texts with their labels: "MET" and "UNMET", or options' labels.
         seed: draws the folds of the report.
 
+    Returns:
+        The classifier, and the report on it, whose figures are out of fold.
+
     Raises:
         InputError: the rows that can be judged are fewer than ten, or all of one class.
     """

@@ -15,7 +15,13 @@ from rubricate.judge.builtin._text import LONG_TEXT, Text, analyse, stem
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a multi-choice criterion; `value` is in [0, 1], or None where it has none."""
+    """One option of a multi-choice criterion; `value` is in [0, 1], or None where it has none.
+
+    Attributes:
+        label: its name.
+        description: what it stands for, or None.
+        na: whether it says that the criterion does not apply.
+    """
 
     label: str
     value: float | None
@@ -25,7 +31,16 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """One judgement to make. Without options the criterion is binary: MET or UNMET."""
+    """One judgement to make. Without options the criterion is binary: MET or UNMET.
+
+    Attributes:
+        submission: the text that is judged.
+        requirement: of the criterion.
+        prompt: the task; its words do not count.
+        reference: an exemplary response, or None.
+        options: of a multi-choice criterion.
+        ordinal: whether the options are in order.
+    """
 
     submission: str
     requirement: str
@@ -55,7 +70,13 @@ class Classification:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A judgement with the label that a person gave. Rows of one `group` never straddle a fold."""
+    """A judgement with the label that a person gave. Rows of one `group` never straddle a fold.
+
+    Attributes:
+        inputs: the judgement.
+        label: MET or UNMET, or an option's label.
+        group: what it belongs to, such as an item.
+    """
 
     inputs: Inputs
     label: str

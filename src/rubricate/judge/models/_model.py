@@ -146,7 +146,11 @@ class Model:
         raise NotImplementedError(f"{type(self).__name__} has no complete")
 
     async def aclose(self) -> None:
-        """Let go of connections. The model can be used again afterwards."""
+        """Let go of connections. The model can be used again afterwards.
+
+        Raises:
+            RubricateError: it is called outside a running loop.
+        """
 
     def parameters(self, request: Request) -> Mapping[str, Any]:
         """What is sent beside the messages (`temperature`, `max_tokens`, ...), for traces."""

@@ -111,6 +111,10 @@ class ItemResult:
 
         `author` is the model that wrote the submission; `keys` are those of the journal by
         criterion name and voter.
+
+        Args:
+            criteria: the verdicts by criterion.
+            index: the item's place in the dataset, from 0.
         """
         rubric, names, data = item.rubric, item.rubric.names, item.data
         labels = item.labels()
@@ -160,7 +164,17 @@ class ItemResult:
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
     ) -> ItemResult:
-        """An item of which there are only verdicts, such as those of a file of results."""
+        """An item of which there are only verdicts, such as those of a file of results.
+
+        Args:
+            id: the item's.
+            rubric: by which it is scored.
+            verdicts: by criterion.
+            rules: how it is scored.
+            index: its place, from 0.
+            metadata: of the item.
+            tags: of the item.
+        """
         found, groups = rules.score_with_groups(
             rubric.tree, [verdicts[one] for one in rubric.names]
         )
