@@ -1010,6 +1010,14 @@ def test_what_says_nothing_to_the_judge_in_use_is_refused(make_dataset, judge: A
     rubricate.grade(make_dataset(1), judge, temperature=0.0, timeout=120.0)
 
 
+def test_a_temperature_is_refused_where_the_mode_has_its_own(make_dataset, endpoint):
+    options: Any = {"base_url": endpoint.url, "mode": "probability"}
+    with pytest.raises(InputError, match="in probability mode it is always 1"):
+        rubricate.grade(make_dataset(1), "m", temperature=0.7, **options)
+    assert endpoint.requests == []
+    rubricate.grade(make_dataset(1), "m", temperature=1.0, **options)
+
+
 @pytest.mark.parametrize(
     ("judge", "name", "value"),
     [

@@ -429,6 +429,9 @@ def test_what_a_worker_takes_is_read_from_text():
     for wrong in ("", "num_gpus", "num_gpus=-1", "a=1,,b=2"):
         with pytest.raises(InputError, match="worker_resources must be like"):
             resources_of(wrong)
+    for wrong, right in {"gpu=1": "num_gpus", "GPU=1": "num_gpus", "num_cpu=2": "num_cpus"}.items():
+        with pytest.raises(InputError, match=f"it is {right}, not"):
+            resources_of(wrong)
 
 
 def numbered(texts: str) -> list[Numbered]:

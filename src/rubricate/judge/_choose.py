@@ -58,6 +58,11 @@ def named_judge(
             return _builtin(chosen, asking)
         refuse_unheard(Asking, asking, OTHERS, f"a {type(chosen).__name__} is taken as it is")
         return chosen
+    if asking.mode == "probability" and endpoint.temperature not in {None, 0.0, 1.0}:
+        raise InputError(
+            f"temperature {endpoint.temperature:g} is for explained mode: in probability mode it "
+            "is always 1"
+        )
     if asking.judge_prompt is not None:
         from rubricate.judge.asking import PromptTemplate, Templated
 

@@ -95,5 +95,8 @@ def resources_of(given: str | None) -> dict[str, float]:
                 f"worker_resources must be like num_gpus=1 or num_cpus=0.5,num_gpus=1; found "
                 f"{given!r}"
             )
+        meant = written[1].lower().removeprefix("num_").removesuffix("s")
+        if meant in ("cpu", "gpu") and written[1] != f"num_{meant}s":
+            raise InputError(f"worker_resources: it is num_{meant}s, not {written[1]}")
         found[written[1]] = float(written[2])
     return found
