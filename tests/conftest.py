@@ -7,6 +7,7 @@ import gc
 import importlib.util
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -23,7 +24,7 @@ from cluster import _started, ray_cluster  # noqa: F401 (fixtures)
 from hypothesis import settings
 from postgres import own_postgres, pooled, postgres, postgres_server  # noqa: F401 (fixtures)
 
-from rubricate.cli import main
+from rubricate.cli import _progress, main
 from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint
 
@@ -167,7 +168,7 @@ def run_here() -> Command:
 
     The arguments, exit code and both outputs are the command's (`together`: both in one, in the
     order in which they came); environment, folder and modules of the folder are as before when it
-    ends.
+    ends. On a busy machine no lines of progress come between.
     """
 
     def run(
@@ -179,6 +180,7 @@ def run_here() -> Command:
             mock.patch.dict(os.environ, {**PLAIN, **variables}),
             mock.patch.object(sys, "argv", given),
             mock.patch.object(sys, "path", [*sys.path]),
+            mock.patch.object(_progress, "LINE_INTERVAL", math.inf),
             contextlib.chdir(folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(out if together else err),

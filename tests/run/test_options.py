@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -313,7 +314,8 @@ def test_option_share_limits_leaves_other_processes_their_part(make_dataset, end
 
     model, other = HTTPModel("m", base_url=endpoint.url), Report(math.inf)
     path = user_cache_path("rubricate") / f"limits-{socket.gethostname()}.sqlite"
-    change(SQLiteStore(path), key_name(model.endpoint, model.account or ""), told)
+    with closing(SQLiteStore(path)) as store:
+        change(store, key_name(model.endpoint, model.account or ""), told)
     with pytest.raises(RunStopped, match="greatest time"):
         rubricate.grade(
             make_dataset(2),

@@ -29,7 +29,7 @@ HOSTILE: dict[str, Any] = {
     "some NaN": [1, NAN, 0],
     "some None": [None, 1, 0],
     "NA": [pd.NA, 1, 0],
-    "NaT": [pd.NaT, np.datetime64("NaT"), 1],
+    "NaT": [pd.NaT, np.datetime64("NaT", "s"), 1],
     "mixed": [1, "MET", 0],
     "mixed with None": ["MET", None, 0.5],
     "huge": [1e200, -1e200, 1e300],

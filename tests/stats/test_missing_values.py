@@ -42,7 +42,7 @@ from rubricate.stats import (
 )
 
 NAN = math.nan
-MISSING = [NAN, pd.NA, pd.NaT, np.float64("nan"), np.datetime64("NaT"), Decimal("NaN")]
+MISSING = [NAN, pd.NA, pd.NaT, np.float64("nan"), np.datetime64("NaT", "s"), Decimal("NaN")]
 QUICK = Bootstrap(resamples=50)
 RATINGS = [
     [1, 1, 2, None],
