@@ -237,6 +237,29 @@ def test_a_worker_that_cannot_begin_is_told_of_and_the_others_go_on(
     )  # all but two blocks
 
 
+def test_workers_without_room_are_told_of_and_the_others_go_on(tmp_path, monkeypatch, caplog):
+    async def ready(self: LocalMember) -> Facts:
+        if LocalMember.begun:
+            await asyncio.Event().wait()
+        return await begin(self)
+
+    async def grade(self: LocalMember, items: list[Item]) -> Report:
+        while "not there yet" not in caplog.text:  # noqa: ASYNC110 (logging tells no event)
+            await asyncio.sleep(0.01)
+        return await judge(self, items)
+
+    begin, judge = LocalMember.ready, LocalMember.grade
+    monkeypatch.setattr(LocalMember, "ready", ready)
+    monkeypatch.setattr(LocalMember, "grade", grade)
+    monkeypatch.setattr(_driving, "ROOM", 0.1)
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "workers": 3, "run_dir": tmp_path}
+        result = rubricate.grade(dataset_of([f"text {n}" for n in range(20)]), "m", **run)
+    assert (result.calls, result.failed) == (40, 0)
+    assert "2 of 3 workers are not there yet" in caplog.text
+    assert caplog.text.count("not there yet") == 1
+
+
 def test_a_run_that_ends_while_a_worker_is_started_again_leaves_nothing_behind(
     tmp_path, monkeypatch, caplog
 ):

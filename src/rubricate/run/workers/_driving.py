@@ -33,6 +33,8 @@ __all__ = ["Driving", "driving"]
 logger = logging.getLogger(__name__)
 LANES = 2
 """Blocks that a worker is at: the second fills the places that the end of the first leaves free."""
+ROOM = 10.0
+"""Seconds after which it is said that workers are not there yet."""
 TICK = 1.0
 """Seconds between looks at how far the workers are."""
 SOME = 16
@@ -390,7 +392,19 @@ class Driving(Execution):
         self._on_sent()
         watching = asyncio.create_task(self._watch())
         stack.callback(watching.cancel)
+        missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
+        stack.callback(missing.cancel)
         stack.push_async_callback(self._end_joining)
+
+    def _tell_missing(self) -> None:
+        """Say that workers wait for room, or take long to start."""
+        missing, count = len(self._joining), len(self._crew.members) if self._crew else 0
+        if missing:
+            self._warn(
+                f"{missing} of {count} workers are not there yet: the cluster has no room for them "
+                "now, or takes long to start them; they are waited for"
+                f"{', and the others judge' if missing < count else ''}"
+            )
 
     async def _end_joining(self) -> None:
         """Wait for no worker any more, nor for one that has died and is started again."""

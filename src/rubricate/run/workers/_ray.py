@@ -266,7 +266,8 @@ class Crew:
                 text = _last_words(error)
                 if attempt == ATTEMPTS or "mismatch" in text:
                     at = "on this machine" if address is None else f"at {address}"
-                    raise InputError(f"no workers {at}: Ray says: {text}{self._token()}") from None
+                    hint = "" if "mismatch" in text else self._token()
+                    raise InputError(f"no workers {at}: Ray says: {text}{hint}") from None
         self._is_own = True
 
     def _token(self) -> str:
