@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,35 +93,45 @@ Act = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def act(tmp_path: Path, github: GitHub, write_dataset: Any) -> Act:
-    """Run the action's script with inputs, for pull request 7."""
+def told(tmp_path: Path, github: GitHub, write_dataset: Any) -> Callable[..., dict[str, str]]:
+    """The environment of the action's script with inputs, for pull request 7."""
     write_dataset()
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}))
 
-    def run(**inputs: str) -> subprocess.CompletedProcess[str]:
+    def environment(**inputs: str) -> dict[str, str]:
         defaults = {
             name: str(one["default"])
             for name, one in ACTION["inputs"].items()
             if "${{" not in str(one.get("default", "${{"))
         }
-        told = {**defaults, "data": "data.json", "token": TOKEN}
-        told |= {name.replace("_", "-"): value for name, value in inputs.items()}
+        given = {**defaults, "data": "data.json", "token": TOKEN}
+        given |= {name.replace("_", "-"): value for name, value in inputs.items()}
+        return {
+            **{k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")},
+            **{f"INPUT_{k.upper().replace('-', '_')}": v for k, v in given.items()},
+            "GITHUB_API_URL": github.address,
+            "GITHUB_REPOSITORY": "owner/name",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            "RUBRICATE_CACHE": "",
+            "HOME": str(tmp_path),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
+
+    return environment
+
+
+@pytest.fixture
+def act_in_processes(tmp_path: Path, told: Callable[..., dict[str, str]]) -> Act:
+    """Run the action's script, and what it runs, in processes of their own."""
+
+    def run(**inputs: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-P", str(SCRIPT)],
             cwd=tmp_path,
-            env={
-                **{k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")},
-                **{f"INPUT_{k.upper().replace('-', '_')}": v for k, v in told.items()},
-                "GITHUB_API_URL": github.address,
-                "GITHUB_REPOSITORY": "owner/name",
-                "GITHUB_EVENT_PATH": str(event),
-                "GITHUB_OUTPUT": str(tmp_path / "output"),
-                "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-                "RUBRICATE_CACHE": "",
-                "HOME": str(tmp_path),
-                "XDG_CACHE_HOME": str(tmp_path / "cache"),
-            },
+            env=told(**inputs),
             capture_output=True,
             text=True,
             timeout=120,
@@ -129,14 +141,46 @@ def act(tmp_path: Path, github: GitHub, write_dataset: Any) -> Act:
     return run
 
 
+@pytest.fixture
+def act(
+    tmp_path: Path,
+    told: Callable[..., dict[str, str]],
+    run_here: Callable[..., subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Act:
+    """The same in this process."""
+
+    def command(given: list[str], *, stdout: int | None, check: bool) -> Any:
+        assert given[:4] == [sys.executable, "-P", "-m", "rubricate"]
+        done = run_here(tmp_path, *given[4:])
+        sys.stdout.write("" if stdout else done.stdout)
+        sys.stderr.write(done.stderr)
+        return done
+
+    def run(**inputs: str) -> subprocess.CompletedProcess[str]:
+        script = runpy.run_path(str(SCRIPT))["main"]
+        processes = SimpleNamespace(run=command, DEVNULL=subprocess.DEVNULL)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "environ", told(**inputs))
+            patch.chdir(tmp_path)
+            patch.setitem(script.__globals__, "subprocess", processes)
+            capsys.readouterr()
+            code = script()
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess([], code, shown.out, shown.err)
+
+    return run
+
+
 def test_a_run_is_commented_once_and_the_next_one_writes_the_comment_anew(
-    act: Act, github: GitHub, tmp_path: Path
+    act: Act, act_in_processes: Act, github: GitHub, tmp_path: Path
 ):
     github.comments = [  # of people, one of whom copies the mark
         {"id": n, "user": {"type": "User"}, "body": "<!-- rubricate data.json -->\nmine"}
         for n in range(1, 131)
     ]
-    done = act()
+    done = act_in_processes()
     assert done.returncode == 0, done.stdout + done.stderr
     (own,) = [one for one in github.comments if one["user"]["type"] == "Bot"]
     assert own["body"].startswith("<!-- rubricate data.json -->\n# Summary of light")
@@ -212,7 +256,7 @@ def test_without_a_pull_request_nothing_is_asked(act: Act, github: GitHub, tmp_p
 
 
 def test_text_from_outside_mentions_nobody_links_nowhere_and_commands_nothing(
-    act: Act, github: GitHub, write_dataset: Any, tmp_path: Path
+    act_in_processes: Act, github: GitHub, write_dataset: Any, tmp_path: Path
 ):
     hostile = "::add-mask::x\n@everyone fixes #1 https://evil.example www.evil.example <img src=x>"
     rubric = [{"name": hostile, "weight": 1.0, "requirement": "r"}]
@@ -220,7 +264,7 @@ def test_text_from_outside_mentions_nobody_links_nowhere_and_commands_nothing(
     path = write_dataset(rubric=rubric, items=items)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"name": hostile}))
     (tmp_path / "rubricate.py").write_text("raise SystemExit('a module of the repository')")
-    done = act(data="data.json")
+    done = act_in_processes(data="data.json")
     assert done.returncode in (0, 2), done.stdout + done.stderr
     body = github.comments[0]["body"]
     assert "everyone" in body
@@ -235,8 +279,6 @@ def test_text_from_outside_mentions_nobody_links_nowhere_and_commands_nothing(
 
 
 def test_a_long_comment_is_cut_at_a_line(monkeypatch: pytest.MonkeyPatch):
-    import runpy
-
     told = runpy.run_path(str(SCRIPT))["told"]
     text = told("| a |\n" * 50_000, {})
     assert len(text) < 65_536
