@@ -27,7 +27,12 @@ from rubricate.analysis import (
     RunList,
     VarianceReport,
 )
-from rubricate.dialects.researchrubrics import AxisFailures, ReportFigures
+from rubricate.dialects.researchrubrics import (
+    AxisFailures,
+    HumanAgreement,
+    ReportFigures,
+    SystemDifference,
+)
 from rubricate.report import ReportPage
 from rubricate.rubric import (
     Criterion,
@@ -54,6 +59,8 @@ __all__ = ["SCHEMAS", "schema_of"]
 Schema = dict[str, Any]
 TEXT: Schema = {"type": ["string", "null"]}
 NAMES: Schema = {"type": "array", "items": {"type": "string"}}
+FOR_TYPES = {one.__name__: one for one in (Estimate, LabelAgreement, PairedComparison)}
+"""What classes of the other rooms import for their types alone."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -174,29 +181,6 @@ class Replayed(TypedDict):
     panels: list[ReplayedPanel]
 
 
-class SystemsCompared(TypedDict):
-    """Two systems on the tasks that both have a report on."""
-
-    a: str
-    b: str
-    comparison: PairedComparison
-    one_sided: int
-
-
-class ReportsAgreement(TypedDict):
-    """How far the verdicts on reports agree with people's."""
-
-    name: str
-    classes: int
-    tasks: int
-    agreement: LabelAgreement
-    macro_f1: Estimate
-    macro_f1_zero: float | None
-    macro_f1_by_task: float | None
-    macro_f1_zero_by_task: float | None
-    pooled_kappa: Estimate
-
-
 class ReportsFigures(TypedDict):
     """The figures of graded reports."""
 
@@ -206,8 +190,8 @@ class ReportsFigures(TypedDict):
     domains: list[GroupScore]
     systems: list[GroupScore]
     failures: list[AxisFailures]
-    differences: list[SystemsCompared]
-    agreement: list[ReportsAgreement]
+    differences: list[SystemDifference]
+    agreement: list[HumanAgreement]
 
 
 class ReportsGraded(ReportsFigures):
@@ -314,7 +298,13 @@ class DatasetFile(TypedDict):
 
 def _written(kind: Any) -> Callable[[], Schema]:
     """That of what a class writes."""
-    return lambda: TypeAdapter(kind).json_schema(mode="serialization")
+
+    def made() -> Schema:
+        adapter = TypeAdapter[Any](kind)
+        adapter.rebuild(_types_namespace=FOR_TYPES)
+        return adapter.json_schema(mode="serialization")
+
+    return made
 
 
 def _read(kind: Any, **more: Schema) -> Callable[[], Schema]:
