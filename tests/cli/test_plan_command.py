@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset
 from rubricate.analysis import plan_report, read_run
+from rubricate.analysis._plan import _narrow_enough
 from rubricate.stats import (
     choose_threshold,
     clustered_mean,
@@ -292,3 +294,15 @@ def test_where_no_number_is_enough_it_says_so():
     found = plan_report("mean", spread=0.3, half_width=0.0001)
     assert found.answers[0].items is None
     assert "not with 1000000 items" in str(found)
+
+
+@pytest.mark.parametrize("power", [0.3, 0.5, 1.3, 2.5])
+def test_a_simulated_plan_reaches_its_width_however_fast_the_width_falls(power: float):
+    def at(n: int, simulations: int) -> Any:
+        return SimpleNamespace(half_width=0.5 * (20 / n) ** power)
+
+    design: Any = SimpleNamespace(at=at, least=2)
+    n = _narrow_enough(design, 0.1, 250)
+    assert n is not None
+    assert n == pytest.approx(20 * 5 ** (1 / power), rel=0.04)
+    assert _narrow_enough(design, 1e-9, 250) is None
