@@ -118,3 +118,35 @@ def test_a_recorded_verdict_that_is_none_of_the_answers_is_failed(rubricate, wri
     judged = {j["name"]: j["votes"] for j in json.loads(done.stdout)["judges"]}
     assert judged["a"]["judged"] == judged["a"]["failed"] == 1
     assert judged["b"]["failed"] == 2
+
+
+def test_recorded_answers_that_are_unknown_are_named(rubricate, write_dataset):
+    items = [
+        {
+            "id": f"item-{number}",
+            "submission": f"a {number}",
+            "description": "",
+            "ground_truth": ["MET", "UNMET"],
+            "metadata": {"votes": {"a": {"speed": "PASS", "boasting": "MET", "sped": "MET"}}},
+        }
+        for number in range(2)
+    ]
+    path = write_dataset(items=items)
+    shown = " ".join(rubricate("trust", "replay", path).stdout.split())
+    assert (
+        "No labels of their criteria, counted as failed: 'PASS' of a for speed (2 times, first in "
+        "item item-0)"
+    ) in shown
+    assert "that the rubric does not have, not counted: 'MET' of a for sped (2 times" in shown
+    unknown = json.loads(rubricate("trust", "replay", path, "--json").stdout)["unknown"]
+    assert [(one["criterion"], one["known"]) for one in unknown] == [
+        ("speed", True),
+        ("sped", False),
+    ]
+
+
+def test_votes_that_are_all_known_have_no_such_line(rubricate, shipped_example):
+    found = json.loads(
+        rubricate("trust", "replay", shipped_example("physics.json"), "--json").stdout
+    )
+    assert found["unknown"] == []

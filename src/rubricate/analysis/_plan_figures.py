@@ -239,7 +239,8 @@ def _labels(figure: PlannedFigure, options: PlanOptions, run: FinishedRun | None
     bootstrap = Bootstrap(RESAMPLES, options.confidence)
     if figure == "kappa":
         judge, human = [pair.judge for pair in kept], [pair.human for pair in kept]
-        of = [pair.stratum for pair in kept]
+        number = {stratum: place for place, stratum in enumerate(strata)}
+        of = [number[pair.stratum] for pair in kept]  # whole numbers are looked up sooner
 
         def measure(places: Integers, groups: list[int]) -> Estimate:
             at = places.tolist()

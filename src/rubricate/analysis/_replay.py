@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from rubricate.judge import UnknownVote
 from rubricate.run.results import AgreementFigures, Summary
-from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers
+from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
 
 __all__ = ["ReplayReport"]
+
+NAMED = 3
+"""Unknown answers that are named; --json has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +23,13 @@ class ReplayReport(Report):
     Attributes:
         majority: the summary of a panel whose votes count alike.
         weighted: that of the same judges with weights learnt from their votes.
+        unknown: recorded answers that are none of their criterion's, which count as failed, and
+            those on criteria that the rubric lacks, which count for nothing.
     """
 
     majority: Summary
     weighted: Summary
+    unknown: tuple[UnknownVote, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         pairs = zip(self.majority.judges, self.weighted.judges, strict=True)
@@ -40,6 +47,7 @@ class ReplayReport(Report):
                 | _agreement(summary.agreement)
                 for name, summary in (("majority", self.majority), ("reliability", self.weighted))
             ],
+            "unknown": [asdict(one) for one in self.unknown],
         }
 
     @property
@@ -62,6 +70,21 @@ class ReplayReport(Report):
             totals.append(Row(cells, "strong"))
         columns = [Column("judge", is_text=True), *numbers(*headings, most=10)]
         yield Table(columns, rows, self.title, totals)
+        for known, told in (
+            (True, "No labels of their criteria, counted as failed"),
+            (False, "On criteria that the rubric does not have, not counted"),
+        ):
+            votes = [one for one in self.unknown if one.known is known]
+            if votes:
+                more = f" and {len(votes) - NAMED} more" if len(votes) > NAMED else ""
+                yield say(f"{told}: {'; '.join(map(_vote, votes[:NAMED]))}{more}", "warning")
+
+
+def _vote(one: UnknownVote) -> str:
+    return (
+        f"'{one.label}' of {one.judge} for {one.criterion} ({one.count} times, first in item "
+        f"{one.item})"
+    )
 
 
 def _agreement(found: AgreementFigures | None) -> dict[str, Any]:

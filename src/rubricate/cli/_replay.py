@@ -31,7 +31,7 @@ def replay(
     from rubricate.analysis import ReplayReport
     from rubricate.dataset import RubricDataset
     from rubricate.grading import grade
-    from rubricate.judge import Panel, recorded_judges
+    from rubricate.judge import Panel, recorded_judges, unknown_votes
 
     dataset = RubricDataset.from_file(data)
     try:
@@ -40,7 +40,8 @@ def replay(
         weighted = grade(dataset, Panel(chosen, weights="reliability")).summary()
     except InputError as error:
         raise error.within(file=data) from None
-    print_report(ReplayReport(majority, weighted), json_output, output)
+    unknown = tuple(unknown_votes(dataset, chosen))
+    print_report(ReplayReport(majority, weighted, unknown), json_output, output)
     return 0
 
 

@@ -38,7 +38,12 @@ if TYPE_CHECKING:
     from rubricate.judge._panel import Panel
     from rubricate.judge._parts import PartKeeper, keyed
     from rubricate.judge._people import ESCALATED, LABEL_SUFFIXES, People
-    from rubricate.judge._recorded import RecordedJudge, recorded_judges
+    from rubricate.judge._recorded import (
+        RecordedJudge,
+        UnknownVote,
+        recorded_judges,
+        unknown_votes,
+    )
     from rubricate.judge.asking import (
         ABSTAINED,
         ASKED_AGAIN,
@@ -152,6 +157,7 @@ __all__ = [
     "Send",
     "Stage",
     "Templated",
+    "UnknownVote",
     "Voting",
     "Weights",
     "answer_of",
@@ -179,5 +185,6 @@ __all__ = [
     "refuse_repetition",
     "split_document",
     "status_error",
+    "unknown_votes",
     "without_leading_reasoning",
 ]

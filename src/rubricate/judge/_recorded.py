@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -14,7 +15,7 @@ from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Verdict
 
-__all__ = ["RecordedJudge", "recorded_judges"]
+__all__ = ["RecordedJudge", "UnknownVote", "recorded_judges", "unknown_votes"]
 
 VOTES = "votes"
 """The key of an item's metadata that holds verdicts: `{judge: {criterion: label}}`."""
@@ -67,6 +68,49 @@ def recorded_judges(dataset: RubricDataset) -> list[RecordedJudge]:
             "{votes: {JUDGE: {CRITERION: LABEL}}}"
         )
     return [RecordedJudge(name) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownVote:
+    """A recorded answer that is none of its criterion's, or on a criterion that the rubric lacks.
+
+    Attributes:
+        judge, criterion, label: whose it is, on what, and what it says.
+        known: whether the rubric has the criterion.
+        count: on how many items it stands.
+        item: the first of these.
+    """
+
+    judge: str
+    criterion: str
+    label: str
+    known: bool
+    count: int
+    item: str
+
+
+def unknown_votes(dataset: RubricDataset, judges: Sequence[RecordedJudge]) -> list[UnknownVote]:
+    """The answers recorded for these judges that count for nothing, in the order of the items."""
+    found: dict[tuple[str, str, str, bool], list[str]] = {}
+    for item in dataset.to_grade():
+        criteria, votes = item.rubric.by_name, _votes(item.data)
+        for judge in judges:
+            given = votes.get(judge.name)
+            for name, label in given.items() if isinstance(given, Mapping) else ():
+                criterion = criteria.get(name)
+                if label is None or (criterion is not None and _is_answer(criterion, label)):
+                    continue
+                what = judge.name, str(name), str(label), criterion is not None
+                found.setdefault(what, []).append(item.id)
+    return [UnknownVote(*what, len(items), items[0]) for what, items in found.items()]
+
+
+def _is_answer(criterion: Criterion, label: Any) -> bool:
+    try:
+        criterion.verdict(label)
+    except InputError:
+        return False
+    return True
 
 
 def _votes(item: DataItem) -> Mapping[str, Any]:

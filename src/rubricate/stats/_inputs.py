@@ -101,6 +101,10 @@ def same_length(**sequences: Any) -> int:
     return next(iter(lengths.values()))
 
 
+PLAIN = frozenset({str, int, bool})
+"""Types of which every value is a label."""
+
+
 def answers(values: Any, name: str) -> list[Any]:
     """Labels, or numbers that are taken as such, as a list: None where one is missing.
 
@@ -108,10 +112,10 @@ def answers(values: Any, name: str) -> list[Any]:
         InputError: it is no list, or something in it can be no label.
     """
     found: list[Any] = []
-    for index, value in enumerate(listed(values, name)):
-        if type(value) is str:
-            found.append(value)
-            continue
+    given = listed(values, name)
+    if PLAIN.issuperset(map(type, given)):
+        return list(given)
+    for index, value in enumerate(given):
         missing = is_missing(value)
         if not (missing or _is_label(value)):
             raise InputError(f"{name}: {brief(value)} at position {index} is no label")

@@ -86,7 +86,8 @@ def stratified_agreement(
     of = answers(strata, "strata")
     clusters = cluster_indices(groups, same_length(strata=of, **columns))
     rows = list(zip(*columns.values(), strict=True))
-    kept = [at for at, row in enumerate(rows) if not any(map(is_missing, row))]
+    lost = {at for column in columns.values() for at, one in enumerate(column) if is_missing(one)}
+    kept = [at for at in range(len(rows)) if at not in lost]
     n, clusters, of = len(kept), clusters[kept], [of[at] for at in kept]
     pairs = [rows[at][:2] for at in kept]
     given, truth = [one for one, _ in pairs], [other for _, other in pairs]
@@ -154,7 +155,7 @@ MOMENTS = 6
 
 def _are_numbers(pair: tuple[Any, Any]) -> bool:
     """Whether a pair is one of numbers; `InputError` for what is neither number nor label."""
-    if any(isinstance(answer, str) for answer in pair):
+    if isinstance(pair[0], str) or isinstance(pair[1], str):
         return False
     for answer in pair:
         number_of(answer, "judge, human")
