@@ -1,11 +1,13 @@
 """Processes that send to one endpoint with one key, with and without sharing its limits.
 
-    python benchmarks/judge/one_key.py --share local --per-minute 3000 --kill
+    python benchmarks/judge/one_key.py --share local --per-minute 3000 --kill 1
     python benchmarks/judge/one_key.py --share none
+    python benchmarks/judge/one_key.py --processes 40 --calls 75 --rate 100 --kill 20
 
-The key lets 50 requests a second through, and 50 at once; each answer takes 0.1 s. With `--kill`
-one process is killed when a third of all is done. Prints requests a call, and the seconds from the
-first to the last answer as a multiple of what the key needs for so many.
+The key lets 50 requests a second through (`--rate`), and as many at once; each answer takes 0.1 s.
+With `--kill` so many processes are killed when a third of all is done. Prints the least and the
+most answers that a process had by then, requests a call, and the seconds from the first to the last
+answer as a multiple of what the key needs for so many.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
-RATE, LATENCY = 50.0, 0.1
+LATENCY = 0.1
 PROGRAM = """
 import sys
 import rubricate
@@ -42,23 +45,30 @@ rubricate.grade(
 
 
 class Key:
-    """What a key lets through."""
+    """What a key lets through.
 
-    def __init__(self) -> None:
+    Args:
+        rate: requests a second, and at once.
+    """
+
+    def __init__(self, rate: float) -> None:
         self.answered: list[float] = []
+        self.by_process: Counter[str] = Counter()
         self.refused = 0
-        self._level, self._at = RATE, time.monotonic()
+        self._rate = rate
+        self._level, self._at = rate, time.monotonic()
 
     def respond(self, request: JudgeRequest) -> Rule:
         """Answer, or refuse, a request."""
         now = time.monotonic()
-        self._level = min(RATE, self._level + (now - self._at) * RATE)
+        self._level = min(self._rate, self._level + (now - self._at) * self._rate)
         self._at = now
         if self._level < 1.0:
             self.refused += 1
             return Rule(status=429, headers={"Retry-After": "1"})
         self._level -= 1.0
         self.answered.append(now)
+        self.by_process[request.submission.partition(" ")[0]] += 1
         return Rule(verdict="MET", delay=LATENCY)
 
 
@@ -69,9 +79,10 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=375, help="of each process")
     parser.add_argument("--share", default="local", help="as share_limits")
     parser.add_argument("--per-minute", type=float, default=0, help="0: learnt")
-    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--rate", type=float, default=50.0, help="requests a second of the key")
+    parser.add_argument("--kill", type=int, default=0, help="processes that are killed")
     told = parser.parse_args()
-    key = Key()
+    key = Key(told.rate)
     with (
         ScriptedEndpoint(respond=key.respond) as endpoint,
         tempfile.TemporaryDirectory() as folder,
@@ -93,11 +104,14 @@ def main() -> None:
         if told.kill:
             while len(key.answered) < told.processes * told.calls / 3:
                 time.sleep(0.05)
-            running[1].kill()
+            had = key.by_process.values()
+            print(f"{min(had)} to {max(had)} answers a process when {told.kill} are killed")
+            for one in running[: told.kill]:
+                one.kill()
         for one in running:
             one.communicate()
     calls, seconds = len(key.answered), key.answered[-1] - key.answered[0]
-    needed = (calls - RATE) / RATE
+    needed = (calls - told.rate) / told.rate
     print(
         f"{calls} answers, {(calls + key.refused) / calls:.3f} requests a call, "
         f"{seconds:.1f} s: {seconds / needed:.2f} of what the key needs"
