@@ -221,7 +221,7 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         return json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"Failed to parse JSON: {error.msg}",
+            f"Failed to parse JSON: {error.msg}{_seen(error)}",
             file=file,
             line=error.lineno if line is None else line + error.lineno - 1,
             column=error.colno,
@@ -232,6 +232,18 @@ def parse_json(text: str, *, file: Path | str | None = None, line: int | None = 
         raise InputError("Failed to parse JSON: nested too deeply", file=file, line=line) from None
     except ValueError as error:  # a number of thousands of digits
         raise InputError(f"Failed to parse JSON: {error}", file=file, line=line) from None
+
+
+def _seen(error: json.JSONDecodeError) -> str:
+    """What stands where JSON ends, where that tells what the text is."""
+    rest = error.doc[error.pos :].lstrip()
+    if rest.startswith(("//", "/*", "#")):
+        return "; JSON has no comments: take them out"
+    before = error.doc[: error.pos].strip()
+    if before or not rest:
+        return ""
+    begin = " ".join(rest[:30].split())
+    return f"; it begins with {begin!r}, which is no JSON: is it another kind of file?"
 
 
 def parse_json_lines(text: str, *, file: Path | str | None = None) -> Iterator[tuple[int, Any]]:

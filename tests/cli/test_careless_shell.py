@@ -29,6 +29,8 @@ def refused(done: Any) -> str:
         ("data.json", b"", "data.json: file is empty"),
         ("data.json", b"\xef\xbb\xbf \r\n", "data.json: file is empty"),
         ("data.json", b"hello", "data.json:1:1: Failed to parse JSON"),
+        ("data.json", b"a,b\n1,2\n", "it begins with 'a,b 1,2', which is no JSON: is it another"),
+        ("data.json", b'{\n// a note\n"a": 1}', "JSON has no comments: take them out"),
         ("data.json", '{"a": 1}'.encode("utf-16"), "is not UTF-8 text (byte 0); save it as UTF-8"),
         ("data.json", '{"a": 1}'.encode("utf-16-le"), "is binary, or UTF-16: save it as UTF-8"),
         ("data.jsonl", '{"a": "é"}'.encode("latin-1"), "data.jsonl: is not UTF-8 text (byte 7)"),
@@ -42,6 +44,13 @@ def test_a_file_that_is_no_dataset_is_one_line(
 ):
     (tmp_path / name).write_bytes(content)
     assert told in refused(rubricate("grade", name))
+
+
+def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_path: Path):
+    (tmp_path / "rubric.json").write_text('[{"requirement": "x"}]')
+    (tmp_path / "book.csv").write_bytes(b"PK\x03\x04\x14\x00\x06\x00")
+    told = refused(rubricate("grade", "book.csv", "--rubric", "rubric.json", "--judge", "builtin"))
+    assert "book.csv:1: is a binary file, not a table of text: save a spreadsheet as CSV" in told
 
 
 @pytest.mark.parametrize(

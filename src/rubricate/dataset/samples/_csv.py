@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import itertools
+import re
 import sys
 import threading
 from collections import Counter
@@ -150,6 +151,12 @@ class _Cells:
 
     def __init__(self, names: Iterable[str], mapper: object, source: Source) -> None:
         self.names = list(names)
+        if _CONTROL.search("".join(self.names)):
+            raise InputError(
+                "is a binary file, not a table of text: save a spreadsheet as CSV (UTF-8)",
+                file=source.shown,
+                line=1,
+            )
         self._width = len(self.names)
         while self.names and not self.names[-1].strip():
             self.names.pop()
@@ -219,6 +226,7 @@ class _Ceiling:
 _cells_of_any_length = _Ceiling().lifted
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 AT_ONCE = 256
 """Rows that are parsed in one go where they are read one after the other."""
 
