@@ -51,7 +51,7 @@ def test_its_run_is_shown_again_as_it_was_until_another_run_has_the_folder(
     assert rubricate("show", "run", "--json").stdout == told.stdout
     write_dataset()
     grade = ("grade", "data.json", *folder, "--judge", "m", "--base-url", endpoint.url)
-    assert "has the results of another command:" in rubricate(*grade).stderr
+    assert "has the results of a run that differs in command:" in rubricate(*grade).stderr
     assert rubricate("show", "run", "--json").stdout == told.stdout
     rubricate(*grade, "--fresh")
     assert "position bias" not in rubricate("show", "run").stdout

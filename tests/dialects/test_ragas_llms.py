@@ -165,7 +165,7 @@ def test_another_model_or_setting_is_asked_again_and_the_same_is_not(tmp_path):
         evaluate([SAMPLE], [RubricsScore("q")], chat, run_dir=tmp_path / "run")
         asked.append(len(chat.asked))
     assert asked == [1, 0, 1]
-    with pytest.raises(InputError, match="has the results of another judge"):
+    with pytest.raises(InputError, match="that differs in judge"):
         evaluate([SAMPLE], [RubricsScore("q")], Chat(model_name="b"), run_dir=tmp_path / "run")
 
 

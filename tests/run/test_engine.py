@@ -417,7 +417,7 @@ def test_results_of_another_dataset_judge_or_rubric_are_not_replaced(tmp_path, m
         (unnamed("one", "two", place="Names a place"), "a", "rubric"),
         (unnamed("three", place="Names a place"), "b", "dataset, judge, rubric"),
     ):
-        with pytest.raises(InputError, match=f"the results of another {differs}: choose another"):
+        with pytest.raises(InputError, match=f"a run that differs in {differs}: choose another"):
             rubricate.grade(dataset, model(name), **kept)
     assert (tmp_path / "run/results.jsonl").read_bytes() == before
     assert asked == []

@@ -19,6 +19,8 @@ from rubricate.run._shards import sameness
 __all__ = ["RunIdentity", "has_answers", "note_run", "noted_run", "other_run"]
 
 NOTE_NAME = "run.json"
+SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, "told": dict}
+"""Of what kinds the values in it are; of others nothing is taken."""
 NOTED_ITEMS = 100
 """Items by which a dataset is known again that has no name."""
 
@@ -83,8 +85,8 @@ class RunIdentity:
 def other_run(folder: Path, differs: Sequence[str]) -> InputError:
     """The error for a folder with the results of a run that differs in these."""
     return InputError(
-        f"this run folder has the results of another {', '.join(differs)}: choose another "
-        "--run-dir (run_dir), or replace them with --fresh (fresh=True)",
+        f"this run folder has the results of a run that differs in {', '.join(differs)}: choose "
+        "another --run-dir (run_dir), or replace them with --fresh (fresh=True)",
         file=folder,
     )
 
@@ -93,7 +95,9 @@ def noted_run(folder: Path) -> dict[str, Any]:
     """What a folder's run is of; empty where nothing is noted that can be read."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / NOTE_NAME).read_bytes())
-        if isinstance(found, dict):
+        if isinstance(found, dict) and all(
+            isinstance(found.get(key, kind()), kind) for key, kind in SHAPE.items()
+        ):
             return found
     return {}
 
