@@ -14,6 +14,8 @@ __all__ = ["ReplayReport"]
 
 NAMED = 3
 """Unknown answers that are named; --json has all."""
+SHOWN = 40
+"""Characters of each that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,9 @@ class ReplayReport(Report):
 
 
 def _vote(one: UnknownVote) -> str:
+    label = one.label if len(one.label) <= SHOWN else f"{one.label[:SHOWN]}..."
     return (
-        f"'{one.label}' of {one.judge} for {one.criterion} ({one.count} times, first in item "
+        f"'{label}' of {one.judge} for {one.criterion} ({one.count} times, first in item "
         f"{one.item})"
     )
 
