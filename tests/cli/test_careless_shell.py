@@ -61,6 +61,7 @@ def test_a_spreadsheet_that_is_called_a_table_is_one_line(rubricate: Any, tmp_pa
         (("grade", "data.json", "--run-dir="), "--run-dir is empty"),
         (("show", ""), "an argument is empty"),
         (("grade", "."), "is a folder: name a dataset or a table"),
+        (("grade", "data.json", "--judge", "own.py:Mine"), "is given to rubricate.grade in Python"),
         (("grade", "data.json", "--limit", "0"), "the limit must be at least 1, found 0"),
         (
             ("grade", "data.json", "--judge", "builtin", "--concurrency", "-1"),

@@ -77,9 +77,9 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
         name: what the folder is called, as far as a folder may be.
         judges: the judges' names, whose addresses belong to what is named.
         named: what makes the run another one, with None for what was not named. Under `command`
-            is what the command is called. Under `criteria`
-            are those of the rubric: a run goes on where they have one in common. Under
-            `escalation` are those who are asked next: there may be further ones.
+            is what the command is called, under `criteria` are those of the rubric, of which a run
+            that goes on has one, and under `escalation` those who are asked next, of whom there
+            may be further ones.
 
     Raises:
         InputError: the given folder has the results of another run.

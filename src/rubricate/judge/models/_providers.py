@@ -239,7 +239,9 @@ def _usable(key: Setting | None, variable: str) -> str | None:
 
 
 def _meant(name: str) -> str:
-    """What somebody who writes this name most likely wants, as a question."""
+    """What somebody who writes this name most likely wants."""
+    if ".py" in name:
+        return "; a judge of your own is given to rubricate.grade in Python"
     prefix, _, model = name.partition("/")
     near = suggestion(prefix, [*PROVIDERS, "builtin"])
     if near == "builtin" or (near and not model):
