@@ -1,6 +1,6 @@
 """Count how often the figures' promises hold on real labels; print the tables of docs/trust.md.
 
-    python tools/check_promises.py DATA [--splits 200] [--sets physics,roscoe] [--every]
+    python tools/check_promises.py DATA [--splits 200] [--sets kqa,ttcw] [--every] [--processes N]
 
 DATA is a folder of JSON lines, one record each: `{id, group, prompt, submission, context, criteria:
 [{name, requirement, kind, options, human, judges}]}`. Binary criteria are taken as they are
@@ -24,11 +24,13 @@ panel; and a simulated one.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -53,6 +55,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SEED = 20261122
+OUTPUTS = "_judge_outputs"
 LABELS = (20, 50, 100)
 SIGNAL = 1.5
 """Standard deviations between the simulated judge's signals of MET and of UNMET."""
@@ -115,10 +118,12 @@ def _words(answers: Floats) -> list[str]:
 def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Population]:
     """Each data set with each judge that there is for it."""
     for path in sorted(folder.glob("*.jsonl")):
-        if wanted and path.stem not in wanted:
+        if path.stem.endswith(OUTPUTS) or (wanted and path.stem not in wanted):
             continue
         with path.open(encoding="utf-8") as lines:
-            pairs = [pair for line in lines for pair in _pairs(json.loads(line))]
+            records = [json.loads(line) for line in lines]
+        _add_outputs(records, path.with_name(f"{path.stem}{OUTPUTS}.jsonl"))
+        pairs = [pair for record in records for pair in _pairs(record)]
         if not pairs:
             continue
         human = np.array([float(pair["met"]) for pair in pairs])
@@ -130,6 +135,19 @@ def read_populations(folder: Path, wanted: frozenset[str]) -> Iterator[Populatio
                 yield Population(
                     f"{path.stem}, {judge}", human[known], says[known], sure[known], cluster[known]
                 )
+
+
+def _add_outputs(records: list[dict[str, Any]], path: Path) -> None:
+    """Give the criteria the verdicts of a file of judges' outputs, where there is one."""
+    if not path.exists():
+        return
+    criteria = {record["id"]: record["criteria"] for record in records}
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            output = json.loads(line)
+            judge = f"{output['judge']} {output['run']}"
+            for criterion, verdict in zip(criteria[output["id"]], output["verdicts"], strict=True):
+                criterion.setdefault("judges", {})[judge] = verdict
 
 
 def _pairs(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -265,7 +283,7 @@ class Design:
 
     def is_possible(self, population: Population, labels: int) -> bool:
         """Whether the population is large enough, and two clusters or more are drawn."""
-        if labels > MOST * len(population.human):
+        if not self.replaced and labels > MOST * len(population.human):
             return False
         if not self.clustered:
             return True
@@ -401,23 +419,26 @@ def main() -> None:
     options.add_argument("--splits", type=int, default=200)
     options.add_argument("--sets", default="", help="names of data sets, with commas")
     options.add_argument("--every", action="store_true", help="a row for every population, too")
+    options.add_argument("--processes", type=int, default=1)
     given = options.parse_args()
     warnings.simplefilter("ignore")
     found: Found = defaultdict(dict)
     wanted = frozenset(filter(None, given.sets.split(",")))
-    for population in read_populations(given.data, wanted):
-        size, clusters = len(population.human), len(population.members)
-        print(f"{population.name}: {size} pairs in {clusters} clusters", flush=True)
-        for design in DESIGNS:
-            for labels in LABELS:
-                if not design.is_possible(population, labels):
-                    continue
-                for name, tally in check(population, design, labels, given.splits).items():
-                    found[name, design.name, labels][population.name] = tally
-                    if given.every:
-                        print(
-                            _told((name, design.name, labels), population.name, tally), flush=True
-                        )
+    with ProcessPoolExecutor(given.processes) as pool:
+        jobs: list[tuple[Population, Design, int, Future[dict[str, Tally]]]] = []
+        for population in read_populations(given.data, wanted):
+            size, clusters = len(population.human), len(population.members)
+            print(f"{population.name}: {size} pairs in {clusters} clusters", flush=True)
+            for design, labels in itertools.product(DESIGNS, LABELS):
+                if design.is_possible(population, labels):
+                    job = pool.submit(check, population, design, labels, given.splits)
+                    jobs.append((population, design, labels, job))
+        for population, design, labels, job in jobs:
+            for name, tally in job.result().items():
+                key = name, design.name, labels
+                found[key][population.name] = tally
+                if given.every:
+                    print(_told(key, population.name, tally), flush=True)
     print_tables(found)
 
 

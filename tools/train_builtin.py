@@ -1,18 +1,20 @@
 """Train the weights of the built-in judge, and measure them by nested validation.
 
-    python tools/train_builtin.py [--data DIR] [--output FOLDER] [--seed N]
+    python tools/train_builtin.py [--data DIR] [--output FOLDER] [--seed N] [--pages]
 
 Labels come from four sets of human judgements; how rare words are comes from other texts of the
 same folder, which carry none of these labels. The same seed and data give the same bytes.
 
 The figures are those of the outer loop: a data set, or a fold of a data set's questions, is left
 out of everything, and on the rest features, penalty, slope and offset are chosen and fitted anew by
-an inner loop, which leaves out one data set after the other.
+an inner loop, which leaves out one data set after the other, and takes what has the least log loss
+there.
 """
 
 from __future__ import annotations
 
 import argparse
+import bisect
 import collections
 import itertools
 import json
@@ -26,16 +28,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.stats import foldnorm
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from rubricate.judge.builtin import FEATURE_NAMES, Classifier, Inputs, Labelled, Option
 from rubricate.judge.builtin._classifier import Look
-from rubricate.judge.builtin._features import Lexicon, target
+from rubricate.judge.builtin._features import Lexicon, Target, target
 from rubricate.judge.builtin._figures import Array, figures, log_losses
-from rubricate.judge.builtin._fit import goal_of, scale_numbers, sigmoids
+from rubricate.judge.builtin._fit import (
+    examine,
+    goal_of,
+    newton,
+    out_of_fold,
+    predicted,
+    scale_numbers,
+    sigmoids,
+    solve,
+)
 from rubricate.judge.builtin._inputs import SoughtText, question
-from rubricate.judge.builtin._text import analyse
-from rubricate.stats import roc_auc
+from rubricate.judge.builtin._text import Text, analyse
+from rubricate.stats import calibration
 
 Mask = NDArray[np.bool_]
 
@@ -65,7 +77,7 @@ PASSAGE = 60
 FOLDS = 5
 """Folds of a data set's questions. A set of one question has one fold, which is all of it."""
 
-OTHERS = ("all_coverage", "characters")
+OTHERS = ("common_order", "all_coverage", "characters")
 """Features that are measured here, to be chosen from, and not shipped unless they are chosen."""
 
 PENALTIES = (math.inf, 100.0)
@@ -74,8 +86,14 @@ PENALTIES = (math.inf, 100.0)
 SIZES = (3, 4)
 """How many features: so few that they can be read, so many that none decides alone."""
 
-NEAR = 0.005
-"""Distance in mean AUC from the best within which the inner loop looks at the log loss."""
+LEFT_OUT = ("data_sets_left_out", "questions_left_out")
+"""The figures that the package has with it."""
+
+OWN_LABELS, DRAWS, ENDS = (20, 50, 100), 100, (0.025, 0.975)
+"""Of the simulation of labels of one's own: their number, draws, and the interval's quantiles."""
+
+BEST = {"its offset": (True, False), "its slope": (False, True), "both": (True, True)}
+"""What of a calibration is fitted to a data set's own labels, to see what its error comes from."""
 
 CONTRADICTED = (0.2, 20.0)
 """Prior of the share that is met where a text contradicts the criterion: share, and its rows."""
@@ -160,7 +178,7 @@ def rows(folder: Path) -> list[Row]:
 
 def labels(data: str, record: dict[str, Any], criterion: dict[str, Any]) -> Iterator[Labelled]:
     """A criterion's labels. Of options, the best counts against the others."""
-    group = f"{data}:{record['group']}"
+    group = str(record["id"])
     if criterion["kind"] == "binary":
         inputs = Inputs(record["submission"], criterion["requirement"], record["prompt"])
         for verdict in criterion["human"]:
@@ -270,14 +288,33 @@ def measure(every: Sequence[Row], judge: Classifier, seed: int) -> tuple[Table, 
     )
 
 
-def others(inputs: Inputs, look: Look, asked: SoughtText, lexicon: Lexicon) -> tuple[float, float]:
-    """`OTHERS` of a match: coverage with the words of the prompt, and of letter triples."""
+def others(
+    inputs: Inputs, look: Look, asked: SoughtText, lexicon: Lexicon
+) -> tuple[float, float, float]:
+    """`OTHERS` of a match: the longest common subsequence with the target, coverage with the words
+    of the prompt, and coverage of letter triples."""
     aim = target(asked.text, inputs.prompt, lexicon, asked.is_criterion)
-    counts = analyse(look.counted).counts
-    held = sum(weight for root, weight in aim.weights.items() if root in counts)
-    wanted, given = triples(aim.new), triples(counts)
+    text = analyse(look.counted)
+    held = sum(weight for root, weight in aim.weights.items() if root in text.counts)
+    wanted, given = triples(aim.new), triples(text.counts)
     share = len(wanted & given) / len(wanted) if wanted else 0.0
-    return held / (sum(aim.weights.values()) or 1.0), share
+    return common_order(text, aim), held / (sum(aim.weights.values()) or 1.0), share
+
+
+def common_order(submission: Text, aim: Target) -> float:
+    """Longest common subsequence / words of the target, by Hunt and Szymanski (1977)."""
+    own = (root for clause in aim.clauses for root in clause.sentence.stems)
+    order = [root for root in own if root in aim.weights]
+    where: dict[str, list[int]] = {}
+    given = (root for sentence in submission.sentences for root in sentence.stems)
+    for at, root in enumerate(given):
+        where.setdefault(root, []).append(at)
+    ends: list[int] = []
+    for root in order:
+        for place in reversed(where.get(root, ())):
+            slot = bisect.bisect_left(ends, place)
+            ends[slot : slot + 1] = [place]
+    return len(ends) / len(order) if order else 0.0
 
 
 def triples(words: Sequence[str] | Any) -> set[str]:
@@ -353,26 +390,6 @@ def left_out_logits(table: Table, use: Mask, choice: Choice) -> Array:
     return found
 
 
-def inner_area(table: Table, use: Mask, choice: Choice) -> float:
-    """Mean AUC of the data sets in use, each by a model that has not seen it."""
-    areas = []
-    for name in sorted(set(table.data[use])):
-        held = use & (table.data == name)
-        rest = use & ~held
-        if math.isinf(choice.penalty):  # slope and offset change no rank
-            columns = table.features[:, list(choice.columns)]
-            weights = evenly(table.data[rest])
-            means = weights @ columns[rest]
-            scales = np.sqrt(weights @ (columns[rest] - means) ** 2) + 1e-9
-            logits = ((columns[held] - means) / scales).mean(axis=1)
-        else:
-            logits = fit(table, rest, choice).logits(table.features[held])
-        found = roc_auc(logits.tolist(), (table.targets[held] >= 0.5).tolist()).value
-        assert found is not None, f"{name}: all of one label"
-        areas.append(found)
-    return float(np.mean(areas))
-
-
 def inner_loss(table: Table, use: Mask, choice: Choice) -> float:
     """Mean log loss on data sets that were left out, each data set with one weight."""
     logits = left_out_logits(table, use, choice)[use]
@@ -404,20 +421,18 @@ def calibrate(table: Table, use: Mask, choice: Choice) -> Model:
 
 
 def choose(table: Table, use: Mask) -> Choice:
-    """The inner loop: of the choices near the best AUC on data sets left out, that with the least
-    log loss there."""
-    size = table.features.shape[1]
+    """The inner loop: the choice with the least log loss on data sets left out.
+
+    The log loss, because it counts how far a probability is off as well as the order (Brier 1950
+    and Good 1952 on proper scores).
+    """
     choices = [
         Choice(columns, penalty)
         for penalty in PENALTIES
         for count in SIZES
-        for columns in itertools.combinations(range(size), count)
+        for columns in itertools.combinations(range(table.features.shape[1]), count)
     ]
-    scores = [inner_area(table, use & table.free, choice) for choice in choices]
-    near = [
-        choice for choice, score in zip(choices, scores, strict=True) if score >= max(scores) - NEAR
-    ]
-    return min(near, key=lambda choice: inner_loss(table, use & table.free, choice))
+    return min(choices, key=lambda choice: inner_loss(table, use & table.free, choice))
 
 
 def outer(table: Table, splits: Sequence[tuple[str, Mask]], say: Callable[[str], None]) -> Array:
@@ -435,6 +450,92 @@ def words(choice: Choice) -> str:
     names = (*FEATURE_NAMES, *OTHERS)
     own = ", ".join(names[column] for column in choice.columns)
     return f"{own}; {'equal weights' if math.isinf(choice.penalty) else choice.penalty}"
+
+
+def debiased(probabilities: Array, targets: Array) -> float:
+    """The calibration error of ten equally wide bins, less its bias.
+
+    Noise in a bin counts as distance, so that few labels have a high error even where every
+    probability is right. The bias is that of resampling each bin's share of MET from a normal
+    distribution (Kumar, Liang and Ma 2019), by the mean of the folded normal.
+    """
+    found = calibration(probabilities.tolist(), (targets >= 0.5).tolist(), bootstrap=None)
+    total = 0.0
+    for own in found.bins:
+        if own.mean_probability is not None and own.frequency.value is not None:
+            gap = own.mean_probability - own.frequency.value
+            share = (own.frequency.value * own.n + 0.5) / (own.n + 1)
+            spread = math.sqrt(share * (1 - share) / own.n)
+            total += own.n * (2 * abs(gap) - float(foldnorm.mean(abs(gap) / spread, scale=spread)))
+    return max(0.0, total / found.n)
+
+
+def causes(probabilities: Array, table: Table, name: str) -> dict[str, float]:
+    """The calibration error of a data set that was left out, and what would be left of it with
+    the offset, the slope, or both that are best on its own labels, which nobody has."""
+    own = table.data == name
+    chance, truth, free = probabilities[own], table.targets[own], table.free[own]
+    found = {"debiased": debiased(chance, truth)}
+    logits = np.log(chance[free] / (1 - chance[free]))
+    design = np.column_stack([np.ones(len(logits)), logits])
+    for word, loose in BEST.items():
+        penalty = np.where(loose, 1e-6, 1e9)
+        mended = chance.copy()
+        mended[free] = sigmoids(design @ newton(design, truth[free], np.array([0.0, 1.0]), penalty))
+        found[word] = figures(mended, truth)["ece"] or 0.0
+    return {key: round(value, 3) for key, value in found.items()}
+
+
+def with_numbers(judge: Classifier, model: Model) -> Classifier:
+    """The classifier with a model's numbers, which are of its features."""
+    return replace(
+        judge,
+        intercept=round(model.intercept, 5),
+        coefficients=tuple(round(float(value), 5) for value in model.coefficients),
+        means=tuple(round(float(value), 5) for value in model.means),
+        scales=tuple(round(float(value), 5) for value in model.scales),
+        contradicted=round(model.contradicted, 3),
+    )
+
+
+def own_labels(
+    every: Sequence[Row], table: Table, judge: Classifier, choice: Choice, seed: int
+) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """What `refit` does with a few labels of a data set that the judge has not seen.
+
+    Labels are drawn at random, the other rows are graded. For each data set and number of labels:
+    how often the fitted judge is kept, and the mean, 2.5th and 97.5th percentile over the draws of
+    each figure's change, where the shipped judge stays if the fitted one is not shown to be better.
+    """
+    random = np.random.default_rng(seed)
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name in SETS:
+        model = calibrate(table, table.data != name, choice)
+        base = with_numbers(judge, model)
+        rows_of = [row.labelled for row in every if row.data == name]
+        all_of = examine(rows_of, base)
+        found[name] = {}
+        for count in OWN_LABELS:
+            if 2 * count > len(all_of.targets):
+                continue
+            changes: dict[str, list[float]] = collections.defaultdict(list)
+            for draw in range(DRAWS):
+                chosen = np.zeros(len(all_of.targets), dtype=bool)
+                chosen[random.permutation(len(chosen))[:count]] = True
+                report = out_of_fold(all_of.only(chosen), draw)
+                after = all_of.shipped
+                if report.kept == "fitted":
+                    after = predicted(all_of, solve(all_of, chosen & all_of.free))
+                changes["kept"].append(float(report.kept == "fitted"))
+                truth = all_of.targets[~chosen]
+                new, old = (figures(one[~chosen], truth) for one in (after, all_of.shipped))
+                for key in ("auc", "kappa", "ece"):
+                    changes[key].append((new[key] or 0.0) - (old[key] or 0.0))
+            found[name][str(count)] = {
+                key: [round(float(value), 3) for value in (np.mean(of), *np.quantile(of, ENDS))]
+                for key, of in changes.items()
+            }
+    return found
 
 
 def tabulate(
@@ -457,15 +558,51 @@ def tabulate(
     }
 
 
-def show(title: str, table: dict[str, dict[str, float]]) -> None:
-    """Print a table of figures."""
-    print(f"\n{title}")
-    columns = ("auc", "kappa", "accuracy", "ece", "log_loss")
-    heads = "".join(f"{column:>10}" for column in columns)
-    print(f"  {'data':<13}{'labels':>7}{'abstained':>11}{heads}")
-    for name, entry in table.items():
-        cells = "".join(f"{entry[column]:>10.3f}" for column in columns)
-        print(f"  {name:<13}{entry['labels']:>7.0f}{entry['abstained']:>11.0f}{cells}")
+def tables(measured: dict[str, Any]) -> dict[tuple[str, str], list[list[str]]]:
+    """The tables of the documentation: page and name -> rows, the first of them the heads."""
+    found: dict[tuple[str, str], list[list[str]]] = {}
+    for key in LEFT_OUT:
+        rows = [["data", "labels", "AUC", "kappa", "calibration error"]]
+        for name, own in measured[key].items():
+            if name != "mean":
+                figures = [f"{own[figure]:.3f}" for figure in ("auc", "kappa", "ece")]
+                rows.append([name, f"{own['labels']:,}", *figures])
+        found["builtin-judge.md", key.split("_left_out")[0].replace("_", " ")] = rows
+    rows = [["data", "calibration error", "less its bias", *(f"with {word}" for word in BEST)]]
+    for name, own in measured["calibration_error"].items():
+        ece = measured["data_sets_left_out"][name]["ece"]
+        rows.append([name, f"{ece:.3f}", *(f"{value:.3f}" for value in own.values())])
+    columns = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
+    rows.append(["mean", *(f"{value:.3f}" for value in columns.mean(axis=0))])
+    found["measurements.md", "calibration error"] = rows
+    rows = [["data", "labels", "refit kept", "AUC", "kappa", "calibration error"]]
+    for name, by_count in measured["own_labels"].items():
+        for count, own in by_count.items():
+            changes = [
+                "{:+.3f} [{:+.3f}, {:+.3f}]".format(*own[key]) for key in ("auc", "kappa", "ece")
+            ]
+            rows.append([name, count, f"{own['kept'][0]:.0%}", *changes])
+    found["builtin-judge.md", "own labels"] = rows
+    return found
+
+
+def write_tables(found: dict[tuple[str, str], list[list[str]]]) -> None:
+    """Put the tables between their marks in docs/, and print them."""
+    for (page, name), rows in found.items():
+        ruler = ["---", *["---:"] * (len(rows[0]) - 1)]
+        lines = "\n".join(
+            "|" + "|".join(row) + "|" if row is ruler else f"| {' | '.join(row)} |"
+            for row in (rows[0], ruler, *rows[1:])
+        )
+        print(f"\n{name}\n{lines}")
+        path = ROOT / "docs" / page
+        begin = f"<!-- the table of tools/train_builtin.py: {name} -->\n"
+        end = "<!-- end of the"
+        before, mark, rest = path.read_text(encoding="utf-8").partition(begin)
+        if not mark:
+            raise SystemExit(f"{page} has no place for the table {name!r}")
+        text = f"{before}{mark}{lines}\n{end}{rest.partition(end)[2]}"
+        path.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -474,6 +611,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data/human-labelled")
     parser.add_argument("--output", type=Path, default=ROOT / "src/rubricate/judge/builtin")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pages", action="store_true", help="write the tables of docs/ anew")
     arguments = parser.parse_args()
     every = rows(arguments.data)
     judge = unfitted(rarity(arguments.data))
@@ -485,18 +623,19 @@ def main() -> None:
         for number in sorted(set(table.folds[table.data == name]))
     ]
     print("chosen by the inner loop")
-    measured = {
-        "data_sets_left_out": tabulate(table, outer(table, sets, print), abstained),
+    left_out = outer(table, sets, print)
+    measured: dict[str, Any] = {
+        "data_sets_left_out": tabulate(table, left_out, abstained),
         "questions_left_out": tabulate(table, outer(table, questions, print), abstained),
+        "calibration_error": {name: causes(left_out, table, name) for name in SETS},
     }
     all_rows = np.ones(len(table.targets), dtype=bool)
     choice = choose(table, all_rows)
     print(f"  with all             {words(choice)}")
-    show("data sets left out", measured["data_sets_left_out"])
-    show("questions left out", measured["questions_left_out"])
     if choice.columns != tuple(range(len(FEATURE_NAMES))):
         raise SystemExit("the choice is of other features than _features.py measures: change those")
     model = calibrate(table, all_rows, choice)
+    measured["own_labels"] = own_labels(every, table, judge, choice, arguments.seed)
     counted = collections.Counter(map(str, table.data))
     training = {
         "data": {
@@ -511,21 +650,15 @@ def main() -> None:
         "semeval2013: correct against the rest; "
         "saf_en: Correct against partially correct and incorrect",
     }
-    fitted = replace(
-        judge,
-        intercept=round(model.intercept, 5),
-        coefficients=tuple(round(float(value), 5) for value in model.coefficients),
-        means=tuple(round(float(value), 5) for value in model.means),
-        scales=tuple(round(float(value), 5) for value in model.scales),
-        contradicted=round(model.contradicted, 3),
-        training=training,
-    )
+    fitted = replace(with_numbers(judge, model), training=training)
     spread, contradiction = scale_numbers([row.labelled for row in every], fitted)
     fitted = replace(fitted, spread=spread, contradiction=contradiction)
     (arguments.output / "weights.json").write_text(fitted.to_json(), encoding="utf-8")
     (arguments.output / "figures.json").write_text(
-        json.dumps(measured, indent=1) + "\n", encoding="utf-8"
+        json.dumps({key: measured[key] for key in LEFT_OUT}, indent=1) + "\n", encoding="utf-8"
     )
+    if arguments.pages:
+        write_tables(tables(measured))
     print("\ncoefficients, in logits for one standard deviation of the feature")
     for name, value, scale in zip(FEATURE_NAMES, fitted.coefficients, fitted.scales, strict=True):
         print(f"  {name:<20}{value * scale:>7.2f}")

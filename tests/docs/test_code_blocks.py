@@ -31,7 +31,8 @@ INSTALLS = ("pip install", "git clone", "pytest", "python tools/")
 
 
 def same_but_for_times(text: str) -> str:
-    """Text without what differs from run to run."""
+    """Text without what differs from run to run, such as the progress of one that took long."""
+    text = re.sub(r"^judged \d+ of \d+, .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^(seconds\s+)[\d.]+\s*$", r"\g<1>N", text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 

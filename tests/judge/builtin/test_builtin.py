@@ -29,7 +29,7 @@ from rubricate.judge.builtin import (
 )
 from rubricate.judge.builtin._classifier import level_probabilities
 from rubricate.judge.builtin._figures import figures
-from rubricate.judge.builtin._fit import _solve, examine
+from rubricate.judge.builtin._fit import examine, solve
 from rubricate.judge.builtin._text import analyse, spans, stem
 from rubricate.judge.builtin._unseen import figures_left_out
 
@@ -362,7 +362,7 @@ def test_few_labels_move_the_shipped_judge_little(judge):
     few = np.arange(len(examples.targets)) < 10
 
     def moved(use):
-        offset, slope, effects = _solve(examples, use)
+        offset, slope, effects = solve(examples, use)
         return offset**2 + (slope - 1.0) ** 2 + sum(effect**2 for effect in effects.values())
 
     assert 0.0 < moved(few) < moved(~np.zeros_like(few))

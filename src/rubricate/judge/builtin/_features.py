@@ -9,7 +9,6 @@ entries. *New* words are those that the prompt does not already say.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,14 +17,13 @@ from rubricate.judge.builtin._contradiction import contradiction, opening_choice
 from rubricate.judge.builtin._inputs import REPORTING, excludes
 from rubricate.judge.builtin._text import LONG_TEXT, Sentence, Text, analyse
 
-FEATURE_NAMES = ("coverage", "clause_coverage", "common_order", "precision")
+FEATURE_NAMES = ("coverage", "clause_coverage", "precision")
 """The features, in the order of the weights.
 
 - `coverage`: share of the target's new words that the submission has. Words that nearly match count
   by their likeness.
 - `clause_coverage`: the same share of each clause, with the words of the prompt; of these the root
   mean square, so that a clause that is there in full counts for more than two halves.
-- `common_order`: longest common subsequence with the target / words of the target (by count).
 - `precision`: share of the submission's new words that the target has.
 """
 
@@ -73,7 +71,6 @@ class Target:
     said: Text
     """The prompt."""
     clauses: tuple[Clause, ...]
-    order: tuple[str, ...]
     choice: str | None
     surface: Mapping[str, str]
     rarest: tuple[str, ...]
@@ -132,7 +129,6 @@ def _target(text: str, prompt: str, lexicon: Lexicon, requirement: bool) -> Targ
         clauses=tuple(
             Clause(own, max(sum(own.values()), least), sentence) for sentence, own in held
         ),
-        order=tuple(r for sentence, own in held for r in sentence.stems if r in own)[:200],
         choice=None if requirement else opening_choice(text, analysed),
         surface=analysed.surface,
         rarest=tuple(sorted(weights, key=lambda root: -weights[root])),
@@ -163,7 +159,6 @@ def compare(submission: Text, source: str, aim: Target, lexicon: Lexicon) -> Mat
         values=(
             held / aim.new_total,
             clauses,
-            _common_order(submission, aim),
             _precision(submission, aim, found, lexicon),
         ),
         found=tuple([surface[root] for root in aim.rarest if root in found]),
@@ -273,28 +268,3 @@ def _precision(
             if root in partners:
                 matched += weight
     return matched / new if new else 0.0
-
-
-def _common_order(submission: Text, aim: Target) -> float:
-    """Longest common subsequence by Hunt and Szymanski (1977), over a stem's first 40 places."""
-    if not aim.order:
-        return 0.0
-    where: dict[str, list[int]] = {}
-    at = 0
-    wanted = aim.weights
-    for sentence in submission.sentences:
-        for root in sentence.stems:
-            if root in wanted:
-                places = where.setdefault(root, [])
-                if len(places) < 40:
-                    places.append(at)
-            at += 1
-    ends: list[int] = []
-    for root in aim.order:
-        for place in reversed(where.get(root, ())):
-            slot = bisect_left(ends, place)
-            if slot == len(ends):
-                ends.append(place)
-            else:
-                ends[slot] = place
-    return len(ends) / len(aim.order)

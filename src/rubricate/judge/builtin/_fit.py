@@ -8,6 +8,7 @@ fitted one is not shown to be better the shipped one stays.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -86,6 +87,18 @@ class Examples:
     groups: tuple[str, ...]
     abstained: int
 
+    def only(self, rows: NDArray[np.bool_]) -> Examples:
+        """Those of a mask."""
+        return Examples(
+            self.shipped[rows],
+            self.logits[rows],
+            self.free[rows],
+            self.targets[rows],
+            tuple(itertools.compress(self.keys, rows)),
+            tuple(itertools.compress(self.groups, rows)),
+            self.abstained,
+        )
+
 
 def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitReport]:
     """Fit the shipped classifier to your own labels.
@@ -117,7 +130,7 @@ def refit(rows: Sequence[Labelled], *, seed: int = 0) -> tuple[Classifier, FitRe
             "or use the shipped weights"
         )
     fitted = _fitted(base, examples, rows, free)
-    report = _out_of_fold(base, examples, seed)
+    report = out_of_fold(examples, seed)
     chosen = fitted if report.kept == "fitted" else base
     training = {
         "data": "labels given to refit",
@@ -177,7 +190,7 @@ def _fitted(
     base: Classifier, examples: Examples, rows: Sequence[Labelled], use: NDArray[np.bool_]
 ) -> Classifier:
     """The classifier with the offset, slope and effects that the rows give."""
-    offset, slope, effects = _solve(examples, use)
+    offset, slope, effects = solve(examples, use)
     model = replace(
         base,
         intercept=_rounded(slope * base.intercept + offset),
@@ -188,7 +201,7 @@ def _fitted(
     return replace(model, spread=spread, contradiction=contradiction)
 
 
-def _solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dict[str, float]]:
+def solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, dict[str, float]]:
     """Offset, slope and effects: the maximum of the penalised likelihood, by Newton's method."""
     names = sorted({key for key, taken in zip(examples.keys, use, strict=True) if taken})
     place = {name: number for number, name in enumerate(names)}
@@ -206,7 +219,7 @@ def _solve(examples: Examples, use: NDArray[np.bool_]) -> tuple[float, float, di
     return float(found[0]), max(0.05, float(found[1])), effects
 
 
-def _predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]) -> Array:
+def predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]) -> Array:
     """P(MET) of each example after a fit; those that it may not change as they were."""
     offset, slope, effects = solved
     own = np.array([effects.get(key, 0.0) for key in examples.keys])
@@ -214,13 +227,14 @@ def _predicted(examples: Examples, solved: tuple[float, float, dict[str, float]]
     return np.where(examples.free, fitted, examples.shipped)
 
 
-def _out_of_fold(base: Classifier, examples: Examples, seed: int) -> FitReport:
+def out_of_fold(examples: Examples, seed: int) -> FitReport:
+    """What a fit to the examples has shown, and whether it is kept."""
     fitted = np.full(len(examples.targets), np.nan)
     masks = folds(examples.groups, seed)
     for held_out in masks:
         use = ~held_out & examples.free
         if len(set(examples.targets[use])) == 2:
-            fitted[held_out] = _predicted(examples, _solve(examples, use))[held_out]
+            fitted[held_out] = predicted(examples, solve(examples, use))[held_out]
     seen = ~np.isnan(fitted)
     measured: dict[str, float | None] = dict.fromkeys(
         ("auc", "accuracy", "kappa", "ece", "log_loss")
