@@ -73,6 +73,19 @@ def test_columns_of_the_right_names_need_no_mapping(grade, tmp_path):
         assert grade(name, "--run-dir", name + "-run", rows=rows).returncode == 0
 
 
+def test_the_keys_of_a_metadata_object_are_metadata_as_columns_are(grade, tmp_path):
+    rows = [
+        {"submission": "a", "source": "web", "metadata": {"year": 2024}},
+        {"submission": "b", "year": 1999, "metadata": {"year": 2024}},  # neither is lost
+        {"submission": "c", "metadata": "new"},
+    ]
+    assert grade("a.jsonl", rows=rows).returncode == 0
+    found = [row["metadata"] for row in results(tmp_path)[::2]]
+    assert found[0] == {"source": "web", "year": 2024}
+    assert found[1]["year"] == 1999
+    assert found[2] == {"metadata": "new"}
+
+
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [

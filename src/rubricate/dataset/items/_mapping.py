@@ -193,6 +193,9 @@ class RowReader:
         values["submission"] = _parsed_chat(values["submission"])
         used = found.values()
         rest = {name: value for name, value in row.items() if name not in used}
+        given = rest.get("metadata")
+        if isinstance(given, dict) and given.keys().isdisjoint(rest):
+            rest = {name: value for name, value in rest.items() if name != "metadata"} | given
         return item_of(values, self._rubric, rest, found)
 
     def check(self) -> None:
