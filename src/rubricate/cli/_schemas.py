@@ -33,6 +33,7 @@ from rubricate.dialects.researchrubrics import (
     ReportFigures,
     SystemDifference,
 )
+from rubricate.judge import UnknownVote
 from rubricate.report import ReportPage
 from rubricate.rubric import (
     Criterion,
@@ -179,6 +180,7 @@ class Replayed(TypedDict):
     stratified: dict[str, Any] | None
     judges: list[ReplayedJudge]
     panels: list[ReplayedPanel]
+    unknown: list[UnknownVote]
 
 
 class ReportsFigures(TypedDict):
