@@ -111,8 +111,7 @@ def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
 
 SCRIPT = """
 import os, sys
-from rubricate.judge import named_judge
-from rubricate.options import GradingOptions
+import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
 
 def judge(messages):

@@ -181,8 +181,8 @@ def test_a_model_that_gives_no_completion_fails_in_words():
     assert error.message == "TypeError: complete gives a Completion, not str"
 
 
-class Nameless(Model):
-    name = endpoint = "nameless"
+class Wordless(Model):
+    name = endpoint = "wordless"
 
 
 class Unkeyed(Raising):
@@ -193,8 +193,8 @@ class Unkeyed(Raising):
 
 
 def test_what_a_model_lacks_is_named_before_anything_is_asked():
-    with pytest.raises(NotImplementedError, match="Nameless has no fingerprint"):
-        rubricate.grade(dataset(1), Nameless())
+    with pytest.raises(InputError, match="Wordless lacks a method: write async def complete"):
+        rubricate.grade(dataset(1), Wordless())
     with pytest.raises(InputError, match="a model's fingerprint must be JSON values"):
         rubricate.grade(dataset(1), Unkeyed())
 
