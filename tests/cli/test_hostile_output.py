@@ -117,6 +117,24 @@ def test_no_command_prints_a_control_character_of_somebody_else(hostile_run, rub
             assert FORGED.strip() not in lines, arguments
 
 
+REPORTS = (
+    ("compare", "run", "other"),
+    ("trust", "agree", "run"),
+    ("trust", "variance", "run", "other"),
+    ("trust", "certify", "run"),
+)
+
+
+@pytest.mark.usefixtures("hostile_run")
+@pytest.mark.parametrize("command", REPORTS, ids=" ".join)
+def test_no_report_in_markdown_has_one_either(rubricate, tmp_path, command):
+    done = rubricate(*command, "-o", "report.md")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert not unsafe(text)
+    assert FORGED.strip() not in [line.strip() for line in text.splitlines()]
+
+
 def test_markup_in_somebody_elses_text_is_text(hostile_run, rubricate):
     shown = rubricate("show", "run", "--failed", FORCE_COLOR="1", COLUMNS="4000")
     assert "[red]x[/red][link=http://e.com]y[/link]" in shown.stdout

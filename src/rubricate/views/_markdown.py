@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rubricate._terminal import clean
 from rubricate.views._format import NONE, estimate_text
 from rubricate.views._sections import (
     Cell,
@@ -29,7 +30,7 @@ FENCE = "    "
 def as_markdown(
     title: str, front: Sequence[Sequence[Paragraph]], sections: Iterable[Section]
 ) -> str:
-    """A document.
+    """A document, without control characters: it may be shown on a terminal.
 
     Args:
         title: its heading.
@@ -47,7 +48,7 @@ def as_markdown(
             lines += _block(section)
     for changes in last:
         lines += _changes(changes)
-    return "\n".join(lines).rstrip() + "\n"
+    return clean("\n".join(lines).rstrip() + "\n")
 
 
 def markdown_text(text: str) -> str:
