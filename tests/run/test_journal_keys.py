@@ -274,7 +274,7 @@ EXPECTED: dict[str, list[str]] = {
         "e4c032f51346aa579ab23b8f0628cb79",
     ],
     "built-in judge": [
-        "70fb67889dbbca2122877ab48b02151d",
+        "ce5b42233da128733aded41e12c0bcdb",
     ],
     "own judge": [
         "own-57-speed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +156,33 @@ def test_a_cluster_that_refuses_says_what_to_do_about_its_token(monkeypatch, mod
         with pytest.raises(InputError, match="Ray says: Failed to connect") as raised:
             crew._connect()
     assert ("set RAY_AUTH_MODE=token" in str(raised.value)) == (not mode)
+
+
+class Slow:
+    """An actor whose answers come when they are told to."""
+
+    def __init__(self) -> None:
+        self.answer: Future[object] = Future()
+
+    def __getattr__(self, name: str) -> Slow:
+        return self
+
+    def remote(self) -> Slow:
+        return self
+
+    def future(self) -> Future[object]:
+        return self.answer
+
+
+def test_an_answer_that_nobody_waits_for_any_more_may_still_come():
+    """Ray's client sets it in a thread of its own: of a cancelled one that is a traceback."""
+
+    async def leave(actor: Slow) -> None:
+        waiting = asyncio.create_task(_ray.Member(actor, None).stop())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+    actor = Slow()
+    asyncio.run(leave(actor))
+    actor.answer.set_result(None)

@@ -181,7 +181,8 @@ class Member:
         if again:
             method = method.options(max_task_retries=-1)
         try:
-            return await asyncio.wrap_future(method.remote(*args).future())
+            # A future of Ray's that is cancelled is a traceback when its answer comes.
+            return await asyncio.shield(asyncio.wrap_future(method.remote(*args).future()))
         except RayTaskError as error:
             cause: BaseException = error.cause or error
             raise cause from None
