@@ -518,6 +518,11 @@ def test_a_map_that_is_not_shown_to_be_better_is_refused_without_force(
     assert (forced.returncode, forced.stderr) == (0, "")
     assert f"Not shown to be better than none: {why}" in forced.stdout
     assert json.loads((tmp_path / "map.json").read_text())["not_shown"] == why
+    used = rubricate(
+        *("grade", "physics.json", "--judge", "builtin", "--run-dir", "run"),
+        *("--calibration", "map.json"),
+    )
+    assert "map is not shown to be better than none: the gain" in " ".join(used.stderr.split())
 
 
 def test_a_map_of_few_items_or_groups_is_not_shown_to_be_better(

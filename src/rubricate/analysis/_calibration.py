@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +36,7 @@ __all__ = [
     "read_calibration",
 ]
 
+logger = logging.getLogger(__name__)
 MANY = 300
 """Labels from which on the map is isotonic, unless it is chosen."""
 FORMAT = "rubricate calibration 2"
@@ -261,6 +263,9 @@ class Calibrator:
                     f"the calibration {fitted.name} does not fit: it was not fitted for the "
                     f"criterion '{one.name}' as it is"
                 )
+        if fitted.not_shown is not None:
+            what = f"the calibration {fitted.name} is not shown to be better than none"
+            logger.warning("%s: %s", what, fitted.not_shown)
 
     @property
     def reference(self) -> str:
