@@ -182,12 +182,20 @@ class Member:
             method = method.options(max_task_retries=-1)
         try:
             # A future of Ray's that is cancelled is a traceback when its answer comes.
-            return await asyncio.shield(asyncio.wrap_future(method.remote(*args).future()))
+            answer = asyncio.wrap_future(method.remote(*args).future())
+            answer.add_done_callback(_seen)
+            return await asyncio.shield(answer)
         except RayTaskError as error:
             cause: BaseException = error.cause or error
             raise cause from None
         except RayError as error:
             raise WorkerDied(_cause(error)) from None
+
+
+def _seen(answer: asyncio.Future[Any]) -> None:
+    """Have an error that nobody waits for any more be none that was overlooked."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _cause(error: Exception) -> str:
