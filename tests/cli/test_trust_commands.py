@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -320,14 +321,26 @@ def test_items_that_belong_together_are_grouped_by_their_metadata(
     assert not (tmp_path / "none.json").exists()
 
 
+@pytest.fixture
+def graded_in_lessons(
+    rubricate: Any, shipped_example: Any, tmp_path: Path
+) -> Callable[[int], None]:
+    """Grade the shipped example into `run`, with its items in so many lessons."""
+
+    def grade(lessons: int) -> None:
+        data = json.loads(Path(shipped_example("physics.json")).read_text())
+        for place, item in enumerate(data["items"]):
+            item["metadata"] = {"lesson": place % lessons}
+        (tmp_path / "data.json").write_text(json.dumps(data))
+        rubricate("grade", "data.json", "--judge", "builtin", "--run-dir", "run", "-q")
+
+    return grade
+
+
 def test_a_cascades_promise_is_harder_to_keep_where_few_groups_stand_for_many_items(
-    tmp_path: Path, rubricate: Any, shipped_example: Any
+    rubricate: Any, graded_in_lessons: Callable[[int], None]
 ):
-    data = json.loads(Path(shipped_example("physics.json")).read_text())
-    for place, item in enumerate(data["items"]):
-        item["metadata"] = {"lesson": place % 4}
-    (tmp_path / "data.json").write_text(json.dumps(data))
-    rubricate("grade", "data.json", "--judge", "builtin", "--run-dir", "run", "-q")
+    graded_in_lessons(4)
     command = ("trust", "cascade", "run", "--promise", "0.8")
     plain = json.loads(rubricate(*command, "--json").stdout)
     grouped = json.loads(rubricate(*command, "--groups", "lesson", "--json").stdout)
@@ -525,13 +538,9 @@ def test_a_map_that_is_not_shown_to_be_better_is_refused_without_force(
 
 
 def test_a_map_of_few_items_or_groups_is_not_shown_to_be_better(
-    rubricate: Any, shipped_example: Any, tmp_path: Path
+    rubricate: Any, graded_in_lessons: Callable[[int], None]
 ):
-    data = json.loads(Path(shipped_example("physics.json")).read_text())
-    for place, item in enumerate(data["items"]):
-        item["metadata"] = {"lesson": place % 9}
-    (tmp_path / "data.json").write_text(json.dumps(data))
-    rubricate("grade", "data.json", "--judge", "builtin", "--run-dir", "run", "-q")
+    graded_in_lessons(9)
     assert rubricate("trust", "calibrate", "run").returncode == 0
     refused = rubricate("trust", "calibrate", "run", "--groups", "lesson")
     assert refused.returncode == 1
