@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 from typing import TypeGuard
-from urllib.parse import unquote
 
-__all__ = ["host_without_password", "is_address", "is_this_machine", "shown_address"]
+__all__ = ["is_address", "is_this_machine", "shown_address"]
 
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
@@ -26,16 +25,6 @@ def shown_address(address: str) -> str:
     place, _, query = place.partition("?")
     kept = [one for one in query.split("&") if one and not one.startswith(NOT_SHOWN)]
     return f"{scheme}://{user}{at}{place}{'?' if kept else ''}{'&'.join(kept)}"
-
-
-def host_without_password(address: str) -> str | None:
-    """The host of an address that has no password; None where it has one."""
-    account, _, place = address.partition("://")[2].rpartition("@")
-    place, _, query = place.partition("?")
-    told = dict(part.partition("=")[::2] for part in query.split("&"))
-    if ":" in account or "password" in told:
-        return None
-    return unquote(told.get("host", place.partition("/")[0].partition(":")[0]))
 
 
 def is_this_machine(host: str) -> bool:

@@ -15,10 +15,9 @@ import rubricate
 from rubricate._addresses import is_address
 from rubricate.errors import InputError, JournalError, MissingExtraError
 from rubricate.options import GradingOptions
-from rubricate.run.journal import Database
+from rubricate.run.journal import Database, remembered
 from rubricate.run.journal import _server as server_module
 from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
-from rubricate.run.journal._server import remembered
 
 RECORD = {"status": "judged", "label": "MET", "reason": "r", "usage": {}, "judge": None}
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -114,9 +113,12 @@ def test_a_run_folder_remembers_its_journal_without_the_password(
     with pytest.raises(JournalError, match=r"~/\.pgpass"):
         rubricate.grade(make_dataset(2), "m", **options)
     monkeypatch.setenv("PGPASSWORD", "p@ss/w%rd")
-    with pytest.raises(JournalError, match="password"):  # a folder may be somebody else's
+    assert rubricate.grade(make_dataset(2), "m", **options).calls == 0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another user"))
+    with pytest.raises(InputError, match="name it yourself"):  # it may be somebody else's
         rubricate.grade(make_dataset(2), "m", **options)
     monkeypatch.setenv("PGHOST", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", str(postgres_server.port))
     assert rubricate.grade(make_dataset(2), "m", **options).calls == 0
 
 
@@ -338,10 +340,10 @@ def test_a_password_goes_to_no_server_that_only_a_file_names(
     (tmp_path / "run.yaml").write_text(f"data: data.json\njournal: {address}\nrun_dir: run\n")
     secret = {"PGPASSWORD": "p@ss/w%rd"}
     refused = rubricate("grade", "--config", "run.yaml", **secret)
-    assert (refused.returncode, "goes only to a server" in refused.stderr) == (1, True)
+    assert (refused.returncode, "name it yourself: --journal" in refused.stderr) == (1, True)
     named = ("--journal", address)
     assert rubricate("grade", "--config", "run.yaml", *named, **secret).returncode == 0
-    trusted = rubricate("grade", "--config", "run.yaml", PGHOST="127.0.0.1", **secret)
+    trusted = rubricate("grade", "--config", "run.yaml", **secret)
     assert trusted.returncode == 0
     shown = "".join(one.stdout + one.stderr for one in (refused, trusted))
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]

@@ -19,7 +19,7 @@ def conversation_lines(selection: Selection) -> Iterator[str]:
     Raises:
         InputError: the journal cannot be read.
     """
-    with Conversations(selection.run.path) as conversations:
+    with Conversations(selection.run.path, selection.journal) as conversations:
         for item in selection:
             for row in item.rows:
                 for found in conversations.of(row):

@@ -55,6 +55,7 @@ class Selection(Report):
         disagreements: only verdicts that differ from the human label; where the run has no labels,
             those whose votes are not all the same answer.
         prompts: whether `to_dict` has what was sent and received for each verdict.
+        journal: the database that has what was sent and received, where the user names it.
 
     Raises:
         InputError: an item or a criterion is not in the run, or disagreements are asked for where
@@ -67,6 +68,7 @@ class Selection(Report):
     failed: bool = False
     disagreements: bool = False
     prompts: bool = False
+    journal: str | None = None
 
     def __post_init__(self) -> None:
         _check("criterion", self.criteria, self.run.criteria)
@@ -114,7 +116,7 @@ class Selection(Report):
         with ExitStack() as stack:
             sent = None
             if self.prompts:
-                sent = stack.enter_context(Conversations(self.run.path))
+                sent = stack.enter_context(Conversations(self.run.path, self.journal))
             return {"run": str(self.run.path), "items": [_told(item, sent) for item in self]}
 
     @property

@@ -5,12 +5,11 @@ What grades is loaded when there is something to grade, so that the help is quic
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any, Literal
 
-from rubricate._addresses import host_without_password, is_address, shown_address
+from rubricate._addresses import is_address
 from rubricate._files import user_path
 from rubricate._spelling import suggestion
 from rubricate.cli._from_settings import (
@@ -122,8 +121,8 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
 
     Paths in the file are relative to the file's own folder. Some things are the user's own word
-    only, given on the command line: that code may run, an address that a key goes to, and data
-    from other than https, s3 and the Hub.
+    only, given on the command line: that code may run, an address that a key goes to, the server
+    of a database, and data from other than https, s3 and the Hub.
 
     Raises:
         InputError: the file cannot be read, or has a key or value that is not allowed.
@@ -135,10 +134,12 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
         )
     try:
         written = checked(GradeSettings, {**values, **given})
-        if "base_url" in values and "base_url" not in given:
+        own = values.keys() - given.keys()
+        if "base_url" in own:
             _check_no_key_goes_there(written)
-        for name in {"journal", "cache"} & (values.keys() - given.keys()):
-            _check_no_password_goes_there(name, values[name])
+        for name in own:
+            if options_of(GradeSettings)[name].may_have_password and is_address(values[name]):
+                _check_is_named(name, values[name])
     except InputError as error:
         raise error.within(file=config) from None
     return read(GradeSettings, written)
@@ -163,14 +164,14 @@ def _check_no_key_goes_there(written: Written) -> None:
                 )
 
 
-def _check_no_password_goes_there(option: str, address: Any) -> None:
-    """Raise `InputError` where PGPASSWORD would go to a server that a file names."""
-    host = host_without_password(address) if is_address(address) else None
-    if host is not None and os.environ.get("PGPASSWORD") and host != os.environ.get("PGHOST", ""):
-        raise InputError(
-            f"{option}: the password in PGPASSWORD goes only to a server that you name yourself: "
-            f"repeat it on the command line (--{option} {shown_address(address)}), or set PGHOST"
-        )
+def _check_is_named(option: str, address: str) -> None:
+    """Raise `InputError` for the address of a database that only the file names."""
+    from rubricate.run.journal import Database, Origin, vouched
+
+    try:
+        vouched(Database.shared(address, origin=Origin.SETTINGS), option)
+    except InputError as error:
+        raise error.within((option,)) from None
 
 
 def _from_file(config: Path) -> dict[str, Any]:

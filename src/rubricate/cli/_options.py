@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Groups",
+    "Journal",
     "JsonFigures",
     "JsonOutput",
     "Output",
@@ -41,6 +42,13 @@ Output = Annotated[
         "-o",
         callback=has_a_form,
         help="Write it to this file, too: .md, .html or .json.",
+    ),
+]
+Journal = Annotated[
+    str | None,
+    typer.Option(
+        help="The database that has the run's prompts and replies. [that of a run of yours, as its "
+        "folder notes it; none that only a folder names]"
     ),
 ]
 Groups = Annotated[

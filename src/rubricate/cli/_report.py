@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rubricate.cli._options import JsonOutput
+from rubricate._terminal import one_line
+from rubricate.cli._options import Journal, JsonOutput
 from rubricate.cli._printing import print_json
 
 __all__ = ["report"]
@@ -26,6 +27,7 @@ def report(
         Path | None,
         typer.Option(help="Another run folder: show what changed from RUN to this one."),
     ] = None,
+    journal: Journal = None,
     json_output: JsonOutput = False,
 ) -> int:
     """Write a run as one HTML page: figures, plots, every verdict."""
@@ -33,9 +35,10 @@ def report(
 
     from rubricate.report import write_report
 
-    page = write_report(run, output, compare=compare)
+    page = write_report(run, output, compare=compare, journal=journal)
     if json_output:
-        print_json({**asdict(page), "path": str(page.path)})
+        figures = {name: value for name, value in asdict(page).items() if value is not None}
+        print_json({**figures, "path": str(page.path)})
     else:
         print(f"{page.path}: {page.items} items, {_size(page.size)}")
     if not page.has_texts:
@@ -43,6 +46,8 @@ def report(
             "The run folder does not have the texts that were judged: the same grade command "
             "writes them, and asks nothing again.\n"
         )
+    if page.missing is not None:
+        sys.stderr.write(f"The page has no prompts and replies: {one_line(page.missing)}\n")
     if page.size > LARGE:
         sys.stderr.write("A page of this size takes a browser some time to open.\n")
     return 0

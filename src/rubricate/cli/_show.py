@@ -9,7 +9,7 @@ import typer
 
 from rubricate._terminal import NARROWEST
 from rubricate.cli._exit_codes import ExitCode
-from rubricate.cli._options import JsonOutput, Output
+from rubricate.cli._options import Journal, JsonOutput, Output
 from rubricate.cli._printing import print_json, print_report, write_report
 from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thresholds_of
 from rubricate.errors import InputError
@@ -50,6 +50,7 @@ def show(
             "--prompt", help="What was sent for them, to the letter, and every reply as it came."
         ),
     ] = False,
+    journal: Journal = None,
     fail_under: Annotated[str | None, typer.Option(help=THRESHOLDS["fail_under"].help)] = None,
     fail_if_lower_bound_under: Annotated[
         str | None, typer.Option(help=THRESHOLDS["fail_if_lower_bound_under"].help)
@@ -60,6 +61,8 @@ def show(
     """Show a run's summary again, or some of its verdicts."""
     if prompt and not (item or criterion or failed or disagreements):
         raise InputError("--prompt is of some verdicts: pick them with --item, --criterion, ...")
+    if journal is not None and not prompt:
+        raise InputError("--journal is where --prompt reads what was sent: give both, or neither")
     given = ThresholdOptions(
         fail_under=fail_under, fail_if_lower_bound_under=fail_if_lower_bound_under
     )
@@ -96,6 +99,7 @@ def show(
             failed=failed,
             disagreements=disagreements,
             prompts=prompt,
+            journal=journal,
         )
         print_report(picked, json_output, output, least=NARROWEST)
         if prompt and not json_output:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +28,7 @@ from rubricate.errors import InputError
 from rubricate.report._items import PageItems, chunk_element
 from rubricate.report._overview import overview_of
 from rubricate.report._sent import PageSent
-from rubricate.run.results import Conversations
+from rubricate.run.results import Conversations, has_journal
 from rubricate.stats import Bootstrap
 from rubricate.views import as_html, page_part, page_policy, page_templates
 
@@ -49,12 +49,14 @@ class ReportPage:
         size: its bytes.
         has_texts: whether it has the texts that were judged; a run folder of an earlier version
             does not have them.
+        missing: why it has no prompts and replies although the run has a journal.
     """
 
     path: Path
     items: int
     size: int
     has_texts: bool
+    missing: str | None = None
 
 
 def write_report(
@@ -62,6 +64,7 @@ def write_report(
     output: str | Path | None = None,
     *,
     compare: str | Path | None = None,
+    journal: str | None = None,
     bootstrap: Bootstrap | None = None,
 ) -> ReportPage:
     """Write a finished run as one HTML file that loads nothing from anywhere.
@@ -72,6 +75,8 @@ def write_report(
         run: the run folder.
         output: the file. Default: `report.html` in the run folder.
         compare: another run folder, whose verdicts and texts are shown beside those that differ.
+        journal: the database that has the run's prompts and replies, for a folder that somebody
+            else has made. Default: as the folder notes it, if you have named that server before.
         bootstrap: how bootstrap intervals are made. Default: 2,000 resamples, 95 %.
 
     Raises:
@@ -83,9 +88,14 @@ def write_report(
     path = found.path / "report.html" if output is None else user_path(output)
     try:
         with tempfile.TemporaryFile() as chunks, ExitStack() as stack:
-            sent = None
-            with suppress(InputError):  # a folder without its journal has a page all the same
-                sent = PageSent(stack.enter_context(Conversations(found.path)))
+            sent = missing = None
+            try:
+                sent = PageSent(stack.enter_context(Conversations(found.path, journal)))
+            except InputError as error:  # a folder without its journal has a page all the same
+                if journal is not None:
+                    raise
+                if has_journal(found.path):
+                    missing = str(error)
             texts = None
             if compare is not None:
                 texts = stack.enter_context(SubmissionFile(compare))
@@ -99,7 +109,7 @@ def write_report(
                 _compose(page, chunks, found, items, comparison, {"overview": overview})
     except OSError as error:
         raise not_written(path, error) from None
-    return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts)
+    return ReportPage(path, len(items.entries), path.stat().st_size, items.has_texts, missing)
 
 
 def _compose(

@@ -14,16 +14,23 @@ if TYPE_CHECKING:
     from rubricate.run.journal._answers import Answers
     from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
     from rubricate.run.journal._journal import Journal, JournalReader
+    from rubricate.run.journal._known_servers import remembered, vouched
     from rubricate.run.journal._memory import MemoryJournal
     from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
-    from rubricate.run.journal._places import Access, Database, Place, check_address
+    from rubricate.run.journal._places import (
+        Access,
+        Database,
+        Origin,
+        Place,
+        check_address,
+    )
     from rubricate.run.journal._records import (
         DOCUMENT,
         to_json,
         verdict_from_record,
         verdict_record,
     )
-    from rubricate.run.journal._server import Server, remembered
+    from rubricate.run.journal._server import Server
     from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal, write_ahead
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -38,6 +45,7 @@ __all__ = [
     "Journal",
     "JournalReader",
     "MemoryJournal",
+    "Origin",
     "Place",
     "SQLiteJournal",
     "Server",
@@ -51,5 +59,6 @@ __all__ = [
     "to_json",
     "verdict_from_record",
     "verdict_record",
+    "vouched",
     "write_ahead",
 ]

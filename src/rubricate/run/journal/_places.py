@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote
@@ -11,7 +12,7 @@ from rubricate._addresses import is_address, shown_address
 from rubricate.errors import InputError
 from rubricate.run._shards import Shard
 
-__all__ = ["Access", "Database", "Place", "check_address"]
+__all__ = ["Access", "Database", "Origin", "Place", "check_address"]
 
 Access = Literal["alone", "driver", "worker", "reading", "cache"] | Shard
 """How a process has a journal.
@@ -22,6 +23,15 @@ shards. `reading`: nothing is written or made. `cache`: the answers that runs sh
 """
 
 
+class Origin(Enum):
+    """Who named a server."""
+
+    USER = "the user"
+    """On the command line, in a call from Python, or in the environment."""
+    SETTINGS = "a settings file"
+    RUN_FOLDER = "a run folder"
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """A run in a PostgreSQL database, or the answers that all its runs share.
@@ -29,22 +39,22 @@ class Database:
     Attributes:
         address: as libpq reads it; may have a password in it.
         run: the run's name; None for the shared answers.
-        is_own_word: whether the user named it in this call, and not a file that others may have
-            written: `PGPASSWORD` goes nowhere else but to `PGHOST`.
+        origin: who named it. Files may come from somebody else, so that no connection is made to a
+            server that only a file names (`vouched`).
     """
 
     address: str = field(repr=False)
     run: str | None = None
-    is_own_word: bool = True
+    origin: Origin = Origin.USER
 
     @classmethod
-    def at(cls, address: str, run: str | None = None, *, is_own_word: bool = True) -> Database:
+    def at(cls, address: str, run: str | None = None, *, origin: Origin = Origin.USER) -> Database:
         """The run that an address names with `?run=NAME`, which no server is sent.
 
         Args:
             address: the address.
             run: the name of one that has none.
-            is_own_word: as for the class.
+            origin: as for the class.
 
         Raises:
             InputError: there is no name, or one that no run can have.
@@ -58,12 +68,12 @@ class Database:
             )
         if "\0" in run or any("\ud800" <= letter <= "\udfff" for letter in run):
             raise InputError(f"a run cannot have this name: {run!r}")
-        return cls(address, run, is_own_word)
+        return cls(address, run, origin)
 
     @classmethod
-    def shared(cls, address: str, *, is_own_word: bool = True) -> Database:
+    def shared(cls, address: str, *, origin: Origin = Origin.USER) -> Database:
         """The answers that all runs of a database share; a run that is named does not matter."""
-        return cls(_split(address)[0], None, is_own_word)
+        return cls(_split(address)[0], None, origin)
 
     def is_that_of(self, other: Database) -> bool:
         """Whether this is the same run as another, whoever asks for it."""

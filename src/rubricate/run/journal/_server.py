@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
-from rubricate.errors import InputError, JournalError, MissingExtraError
+from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
+from rubricate.run.journal._known_servers import parsed, psycopg_driver, remember, vouched
 from rubricate.run.journal._places import Access, Database
 
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["CACHE", "Server", "remembered"]
+__all__ = ["CACHE", "Server"]
 
 _T = TypeVar("_T")
 Connection = Any
@@ -69,8 +68,6 @@ _DEFAULTS = {
     "tcp_user_timeout": 30_000,
     "application_name": "rubricate",
 }
-_REMEMBERED = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootcert", "options")
-"""What of an address a run folder remembers, `user` to `dbname` in their places."""
 _PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
 """SQLSTATEs, or their beginnings, of what another attempt may find mended."""
 _BEGIN = (
@@ -118,7 +115,7 @@ class Server:
     def __init__(
         self, place: Database, access: Access, *, fresh: bool = False, patience: float = 0.0
     ) -> None:
-        self.place, self._access, self._patience = place, access, patience
+        self.place, self._access, self._patience = vouched(place), access, patience
         self.trouble: str | None = None
         self.run: int | None = CACHE
         self._connection: Connection = None
@@ -132,7 +129,7 @@ class Server:
                 self.run = self._run_of(connection, fresh)
         except BaseException as error:
             self.close()
-            if isinstance(error, _psycopg().Error):
+            if isinstance(error, psycopg_driver().Error):
                 raise self._problem(error) from None
             raise
 
@@ -151,7 +148,7 @@ class Server:
         Raises:
             JournalError: it cannot be done, or the server has been away for too long.
         """
-        driver, begin, wait = _psycopg(), None, _FIRST_WAIT
+        driver, begin, wait = psycopg_driver(), None, _FIRST_WAIT
         while True:
             try:
                 found = act(self._connection or self._connected(again=True))
@@ -186,7 +183,7 @@ class Server:
 
     def _connected(self, *, again: bool = False) -> Connection:
         """A new connection, with the locks that this process has."""
-        connection = _psycopg().connect(**self._parameters(), autocommit=True)
+        connection = psycopg_driver().connect(**self._parameters(), autocommit=True)
         try:
             pid, is_read_only, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
@@ -202,6 +199,7 @@ class Server:
             raise
         self._backends.add(pid)
         self._connection = connection
+        remember(self.place.address)
         return connection
 
     def _check_pooler(self, connection: Connection) -> None:
@@ -211,7 +209,7 @@ class Server:
         another one from query to query.
         """
         seen = set()
-        with _psycopg().connect(**self._parameters(), autocommit=True) as other:
+        with psycopg_driver().connect(**self._parameters(), autocommit=True) as other:
             for _ in range(_LOOKS):
                 seen.add(_pid(connection))
                 with other.transaction():
@@ -224,17 +222,7 @@ class Server:
                     )
 
     def _parameters(self) -> dict[str, Any]:
-        given = _parsed(self.place.address)
-        named = {name: value for name, value in _DEFAULTS.items() if name not in given}
-        if (
-            not self.place.is_own_word
-            and "password" not in given
-            and given.get("host") != os.environ.get("PGHOST")
-        ):
-            named["password"] = (
-                ""  # then libpq takes none of the environment, but that of ~/.pgpass
-            )
-        return {**named, **given}
+        return {**_DEFAULTS, **parsed(self.place.address)}
 
     # Locks
 
@@ -358,47 +346,6 @@ _HELD = (
     "locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 1"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-
-
-def remembered(place: Database) -> str:
-    """The address of a run as a run folder may keep it: without passwords, and what is usual."""
-    given = _parsed(place.address)
-    told = {name: str(given[name]) for name in _REMEMBERED if name in given}
-    account = quote(told.pop("user"), safe="") + "@" if "user" in told else ""
-    host, port = told.pop("host", ""), told.pop("port", "")
-    database = quote(told.pop("dbname", ""), safe="")
-    if "," in host + port or host.startswith("/") or ":" in host:  # several, a socket, IPv6
-        told |= {name: value for name, value in (("host", host), ("port", port)) if value}
-        host = port = ""
-    parts = [f"{name}={quote(value, safe='')}" for name, value in told.items()]
-    parts.append(f"run={quote(place.run or '', safe='')}")
-    authority = account + quote(host, safe="") + (f":{port}" if port else "")
-    return f"postgresql://{authority}/{database}?{'&'.join(parts)}"
-
-
-def _psycopg() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtraError("a journal in PostgreSQL", "postgres") from None
-    return psycopg
-
-
-def _parsed(address: str) -> dict[str, Any]:
-    """The parts of an address; what libpq says of one that it cannot read may have a password."""
-    driver = _psycopg()
-    try:
-        found: dict[str, Any] = driver.conninfo.conninfo_to_dict(address)
-    except driver.Error:
-        found = {"host": "@"}
-    if any("@" in str(found.get(name, "")) for name in ("host", "port", "dbname")):
-        raise InputError(
-            "the address of the database cannot be read: postgresql://USER:PASSWORD@HOST:PORT/"
-            "DATABASE?run=NAME, with @ / % and the like in a password as %40 %2F %25, and after ? "
-            "nothing but run and libpq's parameters; the password may also be in PGPASSWORD or "
-            "~/.pgpass"
-        )
-    return found
 
 
 def _pid(connection: Connection) -> int:

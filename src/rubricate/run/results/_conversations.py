@@ -12,7 +12,7 @@ from typing import Any
 
 from rubricate.errors import InputError, JournalError
 from rubricate.run.journal import Exchange, journal_reader, read_lines
-from rubricate.run.results._folder import journal_in
+from rubricate.run.results._folder import journal_to_read
 
 __all__ = ["Conversation", "Conversations"]
 
@@ -50,13 +50,15 @@ class Conversations:
 
     Args:
         folder: the run folder.
+        journal: the database that has it, where the user names that. Default: as the folder notes
+            it, if the user has named that server before.
 
     Raises:
-        InputError: the journal cannot be read.
+        InputError: the journal cannot be read, or the user has not named its server.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = journal_in(folder)
+    def __init__(self, folder: Path, journal: str | None = None) -> None:
+        self._path = journal_to_read(folder, journal)
         self._text = lru_cache(maxsize=HELD)(self._read_text)
         try:
             self._journal = journal_reader(self._path)

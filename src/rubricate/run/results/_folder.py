@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from rubricate._addresses import is_address
 from rubricate._documents import format_yaml
@@ -23,7 +23,7 @@ from rubricate.rubric import Verdict
 from rubricate.run._options import RunOptions, Storage
 from rubricate.run._plan import Plan
 from rubricate.run._shards import Shard
-from rubricate.run.journal import Access, Database, Place, to_json
+from rubricate.run.journal import Access, Database, Origin, Place, check_address, to_json
 from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
 
@@ -36,12 +36,13 @@ __all__ = [
     "RunFolder",
     "cache_place",
     "has_journal",
-    "journal_in",
     "journal_place",
+    "journal_to_read",
     "result_lines",
     "shard_folder",
 ]
 
+_P = TypeVar("_P", bound=Place | None)
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
 """Where the address of a journal is that is in a database."""
@@ -175,12 +176,13 @@ def journal_place(storage: Storage) -> Place | None:
     """Where a run's journal is: as told, else as its folder remembers; None for no folder.
 
     Raises:
-        InputError: the run has no name, or the folder has its journal elsewhere.
+        InputError: the run has no name, the folder has its journal elsewhere, or it names a server
+            that the user has not named.
     """
     folder = None if storage.run_dir is None else user_path(storage.run_dir)
     kept = None if folder is None else journal_in(folder)
     if storage.journal is None:
-        return kept
+        return _vouched(kept, folder)
     told = Database.at(storage.journal, None if folder is None else folder.resolve().name)
     if storage.fresh or folder is None or not has_journal(folder):
         return told
@@ -212,7 +214,38 @@ def journal_in(folder: Path) -> Place:
         raise InputError(f"cannot be read: {error}", file=note) from None
     if not is_address(address):
         raise InputError("has no address that begins with postgresql://", file=note)
-    return Database.at(address, is_own_word=False)
+    return Database.at(address, origin=Origin.RUN_FOLDER)
+
+
+def journal_to_read(folder: Path, address: str | None = None) -> Place:
+    """Where the journal of a run folder is, if it may be looked at.
+
+    Args:
+        folder: the run folder, or that of a shard.
+        address: the database that the user names, if it is in one.
+
+    Raises:
+        InputError: the folder's note of it cannot be read, is of another database than the user's,
+            or names a server that the user has not named.
+    """
+    kept = journal_in(folder)
+    if address is None:
+        return _vouched(kept, folder)
+    check_address("journal", address)
+    if isinstance(kept, Database) and (told := Database.at(address, kept.run)).is_that_of(kept):
+        return told
+    raise InputError(f"the journal of this run folder is {kept}: leave out --journal", file=folder)
+
+
+def _vouched(kept: _P, folder: Path | None) -> _P | Database:
+    if not isinstance(kept, Database):
+        return kept
+    try:
+        from rubricate.run.journal import vouched
+
+        return vouched(kept)
+    except InputError as error:
+        raise error.within(file=folder) from None
 
 
 def has_journal(folder: Path) -> bool:
