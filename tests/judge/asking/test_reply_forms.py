@@ -1,7 +1,6 @@
 """Forms of replies, each through every mode of asking: what is one answer is read, else nothing.
 
-The table of docs/replies.md is this one: `read` is what a form leads to where prose may stand
-before an answer, `whole` where a structured format was taken.
+The table of docs/replies.md is this one, whatever format the endpoint was asked for.
 """
 
 from __future__ import annotations
@@ -65,7 +64,6 @@ class Form(NamedTuple):
 
     made: Callable[[str, str], str]
     read: bool
-    whole: bool
 
 
 def said(before: str, after: str = "") -> Callable[[str, str], str]:
@@ -79,100 +77,101 @@ def within(text: str) -> Callable[[str, str], str]:
 
 FORMS: dict[str, Form] = {
     # What is one answer
-    "alone": Form(said(""), True, True),
-    "space around it": Form(said(" \n\t", "\r\n "), True, True),
-    "a byte order mark": Form(said("\ufeff"), True, True),
-    "on many lines": Form(lambda o, x: json.dumps(json.loads(o), indent=4), True, True),
-    "a fence": Form(said("```json\n", "\n```"), True, True),
-    "a fence without a language": Form(said("```\n", "\n```"), True, True),
-    "a fence of tildes": Form(said("~~~\n", "\n~~~"), True, True),
-    "a fence on one line": Form(said("```", "```"), True, True),
-    "thought before it": Form(lambda o, x: f"<think>Or {x}? No.</think>\n{o}", True, True),
+    "alone": Form(said(""), True),
+    "space around it": Form(said(" \n\t", "\r\n "), True),
+    "a byte order mark": Form(said("\ufeff"), True),
+    "on many lines": Form(lambda o, x: json.dumps(json.loads(o), indent=4), True),
+    "a fence": Form(said("```json\n", "\n```"), True),
+    "a fence without a language": Form(said("```\n", "\n```"), True),
+    "a fence of tildes": Form(said("~~~\n", "\n~~~"), True),
+    "a fence on one line": Form(said("```", "```"), True),
+    "thought before it": Form(lambda o, x: f"<think>Or {x}? No.</think>\n{o}", True),
     "other names of thinking": Form(
         lambda o, x: f"<scratchpad>\n{x}\n</scratchpad>\n<Reflection>No.</Reflection>{o}",
         True,
-        True,
     ),
-    "a block with attributes": Form(said('<thinking depth="2">Hm.</thinking>\n'), True, True),
+    "a block with attributes": Form(said('<thinking depth="2">Hm.</thinking>\n'), True),
     "thinking that began in the prompt": Form(
-        lambda o, x: f"Perhaps {x}, but no.\n</think>\n\n{o}", True, True
+        lambda o, x: f"Perhaps {x}, but no.\n</think>\n\n{o}", True
     ),
-    "thinking of Magistral": Form(said("[THINK]Hm.[/THINK]"), True, True),
+    "thinking of Magistral": Form(said("[THINK]Hm.[/THINK]"), True),
     "the final channel": Form(
-        said("<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>"), True, True
+        said("<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>"), True
     ),
-    "thought and a fence": Form(said("<think>Hm.</think>\n```json\n", "\n```"), True, True),
-    "a raw line break in a string": Form(within("It says\nso."), True, True),
-    "a raw tab in a string": Form(within("It says\tso."), True, True),
-    "a comma behind the last entry": Form(lambda o, x: o[:-1] + " ,\n}", True, True),
-    "a lone backslash": Form(within(r"It matches \d+ and \s, so."), True, True),
-    "half of a surrogate pair": Form(within(r"It says \ud83d so."), True, True),
-    "an answer in a quote": Form(within('It says {\\"verdict\\": 1}.'), True, True),
-    "a tag in a string": Form(within("It says <think> so."), True, True),
-    # What is one answer only where prose may stand before it
-    "prose before it": Form(said("Here is my answer:\n\n"), True, False),
-    "prose on its line": Form(said("It is fine. Answer: "), True, False),
-    "prose with braces": Form(said("The set {a, b} is meant.\n"), True, False),
-    "prose before a fence": Form(said("Here it is:\n```json\n", "\n```"), True, False),
-    "prose, thought, answer": Form(said("Well.\n<think>Hm.</think>\n"), True, False),
+    "thought and a fence": Form(said("<think>Hm.</think>\n```json\n", "\n```"), True),
+    "a raw line break in a string": Form(within("It says\nso."), True),
+    "a raw tab in a string": Form(within("It says\tso."), True),
+    "a comma behind the last entry": Form(lambda o, x: o[:-1] + " ,\n}", True),
+    "a lone backslash": Form(within(r"It matches \d+ and \s, so."), True),
+    "half of a surrogate pair": Form(within(r"It says \ud83d so."), True),
+    "an answer in a quote": Form(within('It says {\\"verdict\\": 1}.'), True),
+    "a tag in a string": Form(within("It says <think> so."), True),
+    # What is one answer behind prose
+    "prose before it": Form(said("Here is my answer:\n\n"), True),
+    "prose on its line": Form(said("It is fine. Answer: "), True),
+    "prose with braces": Form(said("The set {a, b} is meant.\n"), True),
+    "prose before a fence": Form(said("Here it is:\n```json\n", "\n```"), True),
+    "prose, thought, answer": Form(said("Well.\n<think>Hm.</think>\n"), True),
     # What is none
-    "nothing": Form(lambda o, x: "", False, False),
-    "space": Form(lambda o, x: " \n", False, False),
-    "prose": Form(lambda o, x: "It is so.", False, False),
-    "thought alone": Form(lambda o, x: f"<think>{o}</think>", False, False),
+    "nothing": Form(lambda o, x: "", False),
+    "space": Form(lambda o, x: " \n", False),
+    "prose": Form(lambda o, x: "It is so.", False),
+    "thought alone": Form(lambda o, x: f"<think>{o}</think>", False),
     "thinking that does not end": Form(
-        lambda o, x: f"<think> draft {x} but no, it must be another, because", False, False
+        lambda o, x: f"<think> draft {x} but no, it must be another, because", False
     ),
     "thought within a thought": Form(
-        lambda o, x: f"<think>a <think>{x}</think> b</think>\n{o}", True, True
+        lambda o, x: f"<think>a <think>{x}</think> b</think>\n{o}", True
     ),
     "thought within thinking that does not end": Form(
-        lambda o, x: f"<think>a <think>b</think>\n{x}", False, False
+        lambda o, x: f"<think>a <think>b</think>\n{x}", False
     ),
-    "thinking that ends with a draft": Form(lambda o, x: f"<think>\n{x}", False, False),
-    "thinking of Magistral that does not end": Form(lambda o, x: f"[THINK]\n{x}", False, False),
+    "thinking that ends with a draft": Form(lambda o, x: f"<think>\n{x}", False),
+    "thinking of Magistral that does not end": Form(lambda o, x: f"[THINK]\n{x}", False),
     "an analysis channel that does not end": Form(
-        lambda o, x: f"<|channel|>analysis<|message|>\n{x}", False, False
+        lambda o, x: f"<|channel|>analysis<|message|>\n{x}", False
     ),
-    "a block of any name that does not end": Form(lambda o, x: f"<musing>\n{x}", False, False),
+    "a block of any name that does not end": Form(lambda o, x: f"<musing>\n{x}", False),
     "a second end of thinking": Form(
-        lambda o, x: f'<think>It says "</think>{x}". No.</think>{o}', False, False
+        lambda o, x: f'<think>It says "</think>{x}". No.</think>{o}', False
     ),
     "an answer between two thoughts": Form(
-        lambda o, x: f"<think>a</think>{o}<think>b</think>{x}", False, False
+        lambda o, x: f"<think>a</think>{o}<think>b</think>{x}", False
     ),
-    "thought behind it": Form(lambda o, x: f"{x}<think>But no.</think>", False, False),
-    "text behind it": Form(lambda o, x: f"{x}\nBut this is not met.", False, False),
-    "a full stop behind it": Form(lambda o, x: f"{x}.", False, False),
-    "a remark behind it": Form(lambda o, x: f"{x} // no", False, False),
-    "text behind a fence": Form(lambda o, x: f"```json\n{x}\n```\nOr not?", False, False),
-    "a quotation": Form(lambda o, x: f"The author wrote {x} to fool me. No.", False, False),
-    "a quotation at the end": Form(lambda o, x: f"No; the author wrote {x}", False, False),
-    "a quoted line": Form(lambda o, x: f"The author wrote:\n> {x}", False, False),
-    "a condition": Form(lambda o, x: f"If it were so I would say {x}. It is not.", False, False),
-    "two that agree": Form(lambda o, x: f"{x}\n{x}", False, False),
-    "two that differ": Form(lambda o, x: f"{o}\n\nNo:\n{x}", False, False),
-    "two fences": Form(lambda o, x: f"```\n{o}\n```\n```\n{x}\n```", False, False),
-    "a Python object before it": Form(lambda o, x: o.replace('"', "'") + f"\n{x}", False, False),
-    "a key that stands twice": Form(lambda o, x: f"{o[:-1]}, {x[1:]}", False, False),
+    "thought behind it": Form(lambda o, x: f"{x}<think>But no.</think>", False),
+    "text behind it": Form(lambda o, x: f"{x}\nBut this is not met.", False),
+    "a full stop behind it": Form(lambda o, x: f"{x}.", False),
+    "a remark behind it": Form(lambda o, x: f"{x} // no", False),
+    "text behind a fence": Form(lambda o, x: f"```json\n{x}\n```\nOr not?", False),
+    "a quotation": Form(lambda o, x: f"The author wrote {x} to fool me. No.", False),
+    "a quotation at the end": Form(lambda o, x: f"No; the author wrote {x}", False),
+    "a quoted line": Form(lambda o, x: f"The author wrote:\n> {x}", False),
+    "a condition": Form(lambda o, x: f"If it were so I would say {x}. It is not.", False),
+    "two that agree": Form(lambda o, x: f"{x}\n{x}", False),
+    "two that differ": Form(lambda o, x: f"{o}\n\nNo:\n{x}", False),
+    "two fences": Form(lambda o, x: f"```\n{o}\n```\n```\n{x}\n```", False),
+    "a Python object before it": Form(lambda o, x: o.replace('"', "'") + f"\n{x}", False),
+    "a key that stands twice": Form(lambda o, x: f"{o[:-1]}, {x[1:]}", False),
     "a key that stands twice within": Form(
-        lambda o, x: o[:-1] + ', "more": {"a": 1, "a": 2}}', False, False
+        lambda o, x: o[:-1] + ', "more": {"a": 1, "a": 2}}', False
     ),
-    "inside of another object": Form(lambda o, x: f'{{"answer": {x}}}', False, False),
-    "inside of a broken object": Form(lambda o, x: f"{{answer:\n{x}", False, False),
-    "inside of a list": Form(lambda o, x: f"[{x}]", False, False),
-    "inside of a string": Form(lambda o, x: json.dumps(x), False, False),
-    "inside of tags": Form(lambda o, x: f"<answer>{x}</answer>", False, False),
-    "not ended": Form(lambda o, x: x[:-1], False, False),
-    "not begun": Form(lambda o, x: x[1:], False, False),
-    "quotes that are not escaped": Form(within('It says "so".'), False, False),
-    "single quotes": Form(lambda o, x: x.replace('"', "'"), False, False),
-    "nested too deeply": Form(lambda o, x: '{"a":' * 5000, False, False),
-    "a number of 5000 digits": Form(
-        lambda o, x: x[:-1] + ', "n": ' + "1" * 5000 + "}", False, False
-    ),
-    "a constant that is no JSON": Form(lambda o, x: x[:-1] + ', "n": NaN}', False, False),
+    "inside of another object": Form(lambda o, x: f'{{"answer": {x}}}', False),
+    "inside of a broken object": Form(lambda o, x: f"{{answer:\n{x}", False),
+    "inside of a list": Form(lambda o, x: f"[{x}]", False),
+    "inside of a string": Form(lambda o, x: json.dumps(x), False),
+    "inside of tags": Form(lambda o, x: f"<answer>{x}</answer>", False),
+    "not ended": Form(lambda o, x: x[:-1], False),
+    "not begun": Form(lambda o, x: x[1:], False),
+    "quotes that are not escaped": Form(within('It says "so".'), False),
+    "single quotes": Form(lambda o, x: x.replace('"', "'"), False),
+    "nested too deeply": Form(lambda o, x: '{"a":' * 5000, False),
+    "a number of 5000 digits": Form(lambda o, x: x[:-1] + ', "n": ' + "1" * 5000 + "}", False),
+    "a constant that is no JSON": Form(lambda o, x: x[:-1] + ', "n": NaN}', False),
 }
+
+
+LABELS = {name: "UNMET" if form.read else None for name, form in FORMS.items()}
+"""What a binary criterion gets for each form, where UNMET is the answer looked for."""
 
 
 class Mode(NamedTuple):
@@ -320,13 +319,13 @@ MODES: dict[str, Mode] = {
 }
 
 
-def outcomes(mode: Mode, structured: bool) -> dict[str, Verdict]:
+def outcomes(mode: Mode) -> dict[str, Verdict]:
     """The verdict that each form leads to."""
     right, other = json.dumps(mode.right), json.dumps(mode.other)
     texts = {name: form.made(right, other) for name, form in FORMS.items()}
 
     async def of(text: str) -> Verdict:
-        model = PythonModel(lambda messages: Completion(text, structured=structured))
+        model = PythonModel(lambda messages: text)
 
         async def send(model: Model, request: Request) -> Completion:
             return await model.complete(request)
@@ -340,17 +339,12 @@ def outcomes(mode: Mode, structured: bool) -> dict[str, Verdict]:
     return asyncio.run(all_of_them())
 
 
-def expected(structured: bool) -> dict[str, bool]:
-    return {name: form.whole if structured else form.read for name, form in FORMS.items()}
-
-
-@pytest.mark.parametrize("structured", [True, False], ids=["structured", "text"])
 @pytest.mark.parametrize("name", MODES)
-def test_a_form_of_reply_is_read_as_its_answer_or_not_at_all(name: str, structured: bool) -> None:
+def test_a_form_of_reply_is_read_as_its_answer_or_not_at_all(name: str) -> None:
     mode = MODES[name]
-    found = outcomes(mode, structured)
+    found = outcomes(mode)
     read = {form: one.label for form, one in found.items() if one.status != "failed"}
-    assert read == {form: mode.label for form, is_read in expected(structured).items() if is_read}
+    assert read == {name: mode.label for name, form in FORMS.items() if form.read}
     failed = {one.error.kind for one in found.values() if one.error is not None}
     assert failed == {"unreadable_reply"}
 
@@ -372,19 +366,16 @@ def of_forms(made: Callable[[str], str]) -> tuple[RubricDataset, dict[str, str]]
 
 
 @pytest.mark.parametrize("rung", ["json_schema", "json_object", "text"])
-def test_over_http_the_rung_of_structured_output_says_whether_prose_may_stand_there(
-    rung: str,
-) -> None:
+def test_over_http_replies_are_read_alike_on_every_rung_of_structured_output(rung: str) -> None:
     right, other = json.dumps(verdict("UNMET")), json.dumps(verdict("MET"))
     dataset, replies = of_forms(lambda name: FORMS[name].made(right, other))
     with ScriptedEndpoint(respond=by_form(replies), formats=[rung]) as endpoint:
         result = rubricate.grade(dataset, "m", base_url=endpoint.url)
         asked = [request.submission for request in endpoint.requests]
-    is_read = expected(rung != "text")
     labels = {name: item.criteria["speed"].label for name, item in zip(FORMS, result, strict=True)}
-    assert labels == {name: "UNMET" if read else None for name, read in is_read.items()}
+    assert labels == LABELS
     refused = 2 - ["json_schema", "json_object", "text"][::-1].index(rung)
-    assert len(asked) == refused + sum(1 if read else 3 for read in is_read.values())
+    assert len(asked) == refused + sum(1 if form.read else 3 for form in FORMS.values())
 
 
 @pytest.mark.parametrize("kind", ["panel", "cascade"])
@@ -402,7 +393,7 @@ def test_a_panel_and_a_cascade_read_as_their_judges_do(kind: str) -> None:
     )
     result = rubricate.grade(dataset, judge)
     labels = {name: item.criteria["speed"].label for name, item in zip(FORMS, result, strict=True)}
-    assert labels == {name: "UNMET" if read else None for name, read in expected(False).items()}
+    assert labels == LABELS
 
 
 # Tags
@@ -444,8 +435,6 @@ def test_a_tagged_answer_closes_the_reply_or_is_none(text: str, is_read: bool) -
     else:
         with pytest.raises(UnreadableReply):
             read_reply(text)
-    with pytest.raises(UnreadableReply):
-        read_reply(text, whole=True)
 
 
 # Answers of one token, where replies are sampled

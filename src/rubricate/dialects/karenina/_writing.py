@@ -182,7 +182,7 @@ class TemplatePrompt(AnswerPrompt):
     def read(self, completion: Completion, request: Request) -> Reply:
         """The JSON object that the reply is."""
 
-        def found(text: str, whole: bool, material: str) -> Mapping[str, Any]:
-            return closing_object(text, ("fields",), whole)
+        def found(text: str, material: str) -> Mapping[str, Any]:
+            return closing_object(text, ("fields",))
 
         return Reply(answer_of(completion, request, found), None, (), {})

@@ -75,10 +75,10 @@ class MetricPrompt(Prompting):
         """Feedback and score; or reason and verdict, the form of endpoints that know no JSON."""
         return answer_of(completion, request, self._read)
 
-    def _read(self, text: str, whole: bool, material: str) -> Reply:
-        found = closing_object(text, ("score", "verdict"), whole)
+    def _read(self, text: str, material: str) -> Reply:
+        found = closing_object(text, ("score", "verdict"))
         if "score" not in found:
-            return read_reply(text, whole, material)
+            return read_reply(text, material)
         if "verdict" in found:
             raise UnreadableReply("the reply's JSON object has 'verdict' beside 'score'")
         try:

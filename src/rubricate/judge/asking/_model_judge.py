@@ -368,7 +368,7 @@ def _replies(completion: Completion, request: Request, count: int) -> list[Reply
         found = answer_of(
             completion,
             request,
-            lambda text, whole, material: read_group(text, count, whole, material),
+            lambda text, material: read_group(text, count, material),
         )
     except UnreadableReply as error:
         return [error] * count

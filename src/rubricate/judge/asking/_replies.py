@@ -1,11 +1,11 @@
 """Reading a model's reply: an answer closes it, and nothing else is one.
 
 An answer is one JSON object, or the same in tags. White space, one markdown fence around it and
-finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Where the
-endpoint was asked for a structured format and took it, what is left must be the object, whole.
-Else prose may stand before it. Whatever could be read in two ways is not read: text behind the
-answer, two answers, a key that stands twice, an unfinished block, a reply that was cut off, an
-answer that stands in the material, one in the midst of a sentence.
+finished blocks of reasoning (`<think>...</think>` and its kin) are taken off first. Prose may stand
+before it, also where a structured format was asked for: not every endpoint that takes one keeps to
+it. Whatever could be read in two ways is not read: text behind the answer, two answers, a key that
+stands twice, an unfinished block, a reply that was cut off, an answer that stands in the material,
+one in the midst of a sentence.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Reply:
 # What came back
 
 
-def answer_of(completion: Completion, request: Request, read: Callable[[str, bool, str], _T]) -> _T:
+def answer_of(completion: Completion, request: Request, read: Callable[[str, str], _T]) -> _T:
     """What is read in a completion.
 
     A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
@@ -77,7 +77,7 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, boo
     Args:
         completion: what came back.
         request: what was asked.
-        read: reads a text, told whether the answer must be all of it and what the model was shown.
+        read: reads a text, given also what the model was shown.
 
     Raises:
         UnreadableReply: there is no answer, or the reply was cut off: what was to follow could
@@ -91,15 +91,19 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, boo
         )
     material = material_of(request)
     if not completion.elsewhere or completion.text.strip():
-        return read(sendable(completion.text), completion.structured, material)
+        return read(sendable(completion.text), material)
     try:
-        return read(sendable(completion.elsewhere), True, material)
+        if not _ALONE.fullmatch(completion.elsewhere):
+            raise UnreadableReply("it is not one whole JSON object and nothing else")
+        return read(sendable(completion.elsewhere), material)
     except UnreadableReply as error:
         raise UnreadableReply(
             f"the reply's text is empty, and its reasoning or tool call is no answer: {error}"
         ) from None
 
 
+_ALONE = re.compile(r"\s*[{\[`~].*[}\]`~]\s*", re.DOTALL)
+"""JSON, or a fence around it, with no text before or behind."""
 NOT_READ = (UnreadableReply, ValueError, LookupError, TypeError)
 """What the reading of a reply raises that is no answer. Nobody knows what a model replies: in a way
 of asking of a user's own, `json.loads` and a key that is not there say so too."""
@@ -152,12 +156,11 @@ def shown_again(completion: Completion) -> str:
 # Answers
 
 
-def read_reply(text: str, whole: bool = False, material: str = "") -> Reply:
+def read_reply(text: str, material: str = "") -> Reply:
     """The answer that closes a reply: an object with `reason`, `evidence` and `verdict`, or tags.
 
     Args:
         text: the reply.
-        whole: whether it must be all of the reply, as where a structured format was asked for.
         material: what the model was shown; an answer that stands in it is none.
 
     Raises:
@@ -165,7 +168,7 @@ def read_reply(text: str, whole: bool = False, material: str = "") -> Reply:
     """
     found = _plain_object(text)
     if found is None:
-        found = closing_object(text, (VERDICT,), whole)
+        found = closing_object(text, (VERDICT,))
     return _reply(found, material)
 
 
@@ -188,22 +191,20 @@ def _plain_object(text: str) -> dict[str, Any] | None:
     return found if verdict is str or verdict is bool or verdict is int else None
 
 
-def read_group(
-    text: str, count: int, whole: bool = False, material: str = ""
-) -> dict[int, Reply | UnreadableReply]:
+def read_group(text: str, count: int, material: str = "") -> dict[int, Reply | UnreadableReply]:
     """The answers about several criteria, by their numbers from 1 to `count`.
 
     Each criterion stands for itself: what is wrong with one answer is said of that one alone.
 
     Args:
-        text, whole, material: as for `read_reply`.
+        text, material: as for `read_reply`.
         count: how many criteria were asked about.
 
     Raises:
         UnreadableReply: no JSON object closes the reply.
     """
     numbers = [str(number) for number in range(1, count + 1)]
-    found = closing_object(text, numbers, whole, several=True)
+    found = closing_object(text, numbers, several=True)
     return {int(number): _entry(found, number, material) for number in numbers}
 
 
@@ -244,15 +245,12 @@ def _plain(key: str) -> str:
     return "".join([one for one in key.casefold() if one.isalnum()])
 
 
-def closing_object(
-    text: str, keys: Sequence[str], whole: bool = False, *, several: bool = False
-) -> dict[str, Any]:
+def closing_object(text: str, keys: Sequence[str], *, several: bool = False) -> dict[str, Any]:
     """The JSON object that closes a reply; that of a tagged answer has reason, evidence, verdict.
 
     Args:
         text: the reply.
         keys: what the answer stands under.
-        whole: whether the object must be all of the reply.
         several: whether the keys are of several answers; a key that stands twice in the object
             itself is then left to the caller, and tags are no answer.
 
@@ -269,7 +267,7 @@ def closing_object(
         text = _unfenced(text)
         found = _whole(text)
     if found is None:
-        found = (_not_whole(text, keys) if whole else _closing(text, keys, not several),)
+        found = (_closing(text, keys, not several),)
     (value,) = found
     if not isinstance(value, dict):
         raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
@@ -286,12 +284,6 @@ def _whole(text: str) -> tuple[Any] | None:
     except ValueError:
         return None
     return (value,) if ends else None
-
-
-def _not_whole(text: str, keys: Sequence[str]) -> dict[str, Any]:
-    if "{" not in text:
-        raise _no_object(keys)
-    raise UnreadableReply("the reply is not one whole JSON object and nothing else")
 
 
 def _no_object(keys: Sequence[str]) -> UnreadableReply:

@@ -172,10 +172,9 @@ class HTTPModel(Model):
         while True:
             requests += 1
             try:
-                structured = not free and form.rung != "text"
                 sent = with_instruction(request, form)
                 payload = self._payload(request, form, sent)
-                completion = await self._post(payload, structured)
+                completion = await self._post(payload)
             except ModelError as error:
                 error.requests = requests
                 choosing = bool(request.choices)
@@ -271,7 +270,7 @@ class HTTPModel(Model):
             return None
         return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
 
-    async def _post(self, payload: dict[str, Any], structured: bool) -> Completion:
+    async def _post(self, payload: dict[str, Any]) -> Completion:
         begin = time.perf_counter()
         try:
             answer = await self._connected().post(orjson.dumps(payload), self._timeout)
@@ -318,7 +317,6 @@ class HTTPModel(Model):
             probabilities,
             is_too_long(reason),
             None,
-            structured,
             elsewhere,
             self._without_keys(unusable),
             model if isinstance(model, str) else "",

@@ -77,8 +77,6 @@ class Completion:
             does not say.
         cut_off: whether it ended only because it was as long as it may be.
         sent: the messages as they went out, where the model changed those of the request.
-        structured: whether a structured format was asked for and taken: the text is then to be
-            the answer, whole.
         elsewhere: what a reply without text has in its reasoning or in a tool call's arguments.
         unusable: what is wrong with the probabilities that it came with; they are then None.
         model: what the endpoint calls the model that answered, if it says so.
@@ -91,7 +89,6 @@ class Completion:
     probabilities: Mapping[str, float] | None = None
     cut_off: bool = False
     sent: tuple[Message, ...] | None = None
-    structured: bool = False
     elsewhere: str = ""
     unusable: str = ""
     model: str = ""
