@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,10 +25,12 @@ from rubricate.judge.builtin import (
     Inputs,
     Labelled,
     Option,
+    _features,
     refit,
     unseen_figures,
 )
 from rubricate.judge.builtin._classifier import level_probabilities
+from rubricate.judge.builtin._features import target
 from rubricate.judge.builtin._figures import figures
 from rubricate.judge.builtin._fit import examine, solve
 from rubricate.judge.builtin._text import analyse, spans, stem
@@ -223,15 +226,45 @@ def test_level_probabilities_sum_to_one_and_favour_the_top_with_the_logit():
     assert high[0] < low[0]
 
 
+RUNS = int(os.environ.get("RUBRICATE_BUILTIN_RUNS", "400"))
+"""Examples of the fuzz below; 30,000 take a minute."""
+HOSTILE = """
+    4:04.49 1:2.5 3:45:10.2 24:00 ::1 2014 2014–15 3-5 1,000 1.000,50 12,345,678.90 0.10 .5 -5 1/0 ½
+    ² ٣٫٥ १२ 1e999 0x1F nan -inf 50% $5 €5,5 5kg 5 kg 10° XIV one two half hundred first Simon
+    Simmon simons SIMON Carly not no don't don’t dont cannot only that before after above below up
+    down more less increase decrease false myth the of a in was because or and The salt stays when
+    water evaporates. Mentions Must avoids I agree. yes No. A. (B) C) 1) - * # > • ; 水が蒸発 。
+    Вода νερό الماء מים पानी น้ำ Größe ﬁ İ ı e\u0301 \u0301 \u200d \u202e 👩\u200d👧 \ud800 \udfff
+    \0 \x1b[31m \x7f n/a idk ? ... '' " ( ] { <b> ``` f(x)=={'a':1} x_1 $x^2$ a@b.c
+"""
+BREAKS = ["", "\n", "\r\n", "\u2028", "9" * 400, "a" * 100_000, "1:" * 30 + "1", "1" + ",000" * 20]
 text = st.text(max_size=200)
-words = st.lists(st.sampled_from([*HELD.split(), "not", "5", "kg", "\n-", "slower"])).map(" ".join)
+pieces = st.lists(st.sampled_from([*HELD.split(), *HOSTILE.split(), *BREAKS]), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(submission=text | words, requirement=text | words, prompt=text, reference=st.none() | text)
-def test_no_text_makes_it_fail_and_every_probability_is_one(
-    submission, requirement, prompt, reference
-):
+@st.composite
+def alike(draw):
+    """A text, and two that have many of its words, in the same or another order."""
+    words = draw(pieces)
+    texts = [words]
+    for _ in range(2):
+        other = draw(st.permutations(words)) if draw(st.booleans()) else words
+        texts.append(other + draw(pieces) if draw(st.booleans()) else other)
+    return tuple(" ".join(one) for one in texts)
+
+
+@settings(max_examples=RUNS, deadline=None, derandomize=True)
+@given(
+    texts=alike() | st.tuples(text, text, text),
+    asks=st.sampled_from(["{}", "The answer is correct.", "Mentions {}", "Must not mention {}"]),
+    prompt=text | pieces.map(" ".join),
+    has_reference=st.booleans(),
+)
+def test_no_text_makes_it_fail_and_every_probability_is_one(texts, asks, prompt, has_reference):
+    submission, asked, reference = texts
+    requirement = asks.format(asked)
+    if not has_reference:
+        reference = None
     for options in ((), GRADES, THREE):
         rest = {"prompt": prompt, "reference": reference, "options": options}
         estimate = judged(submission, requirement, **rest)
@@ -245,6 +278,22 @@ def test_no_text_makes_it_fail_and_every_probability_is_one(
             start, end = estimate.evidence
             assert 0 <= start < end <= len(submission)
             assert submission[start:end] == submission[start:end].strip()
+
+
+@pytest.mark.parametrize(
+    ("submission", "requirement", "reference"),
+    [
+        ("She won in 4:04.49, a record.", "States the winning time.", None),
+        ("At 1:2.5, then at 3:45:10.2", "The answer is correct.", "1:2,5 and 3:45:10.20"),
+        ("Carly Simon.", "The answer is correct.", "Carly Simmon or CARLY SIMON or Carly Simon"),
+        ("2014\u201315", "The answer is correct.", "2015, or 2015 or 2014\u201315 or 2016"),
+    ],
+    ids=["a time with a fraction", "times", "one word for two", "a number and a range"],
+)
+def test_answers_of_public_sets_that_it_could_not_read_are_judged(
+    submission, requirement, reference
+):
+    assert judged(submission, requirement, reference=reference).label in ("MET", "UNMET")
 
 
 @settings(max_examples=150, deadline=None)
@@ -264,6 +313,18 @@ def test_a_very_long_text_is_judged(source):
     assert judged(source).label in ("MET", "UNMET")
     assert judged(HELD, source).reason
     assert judged(HELD, prompt=source, reference=source).label == "MET"
+
+
+def test_two_long_texts_of_the_same_words_take_a_bounded_number_of_steps(judge, monkeypatch):
+    """The places of their words grow with the product of the lengths: gigabytes, if all are."""
+    given, asked = ("".join(f"{n}{end}. the salt\n" for n in range(1_000)) for end in "17")
+    aim, submission = target(asked, "", judge.lexicon, False), analyse(given)
+    found = _features._near_matches(submission, aim)
+    monkeypatch.setattr(_features, "MOST_PLACES", 10_000)
+    coverage, held = _features._clause_coverage(submission, aim, found)
+    assert sum(len(shares) for _, shares in held) < 10_000 + 2 * 1_000
+    monkeypatch.undo()
+    assert _features._clause_coverage(submission, aim, found)[0] == coverage
 
 
 def test_words_of_one_family_share_a_stem():

@@ -208,8 +208,10 @@ def _changed_places(
         return False
     asked = list(weights)
     given = [root for root in _first_places(sentence.stems, here) if root in here]
-    for pivot in asked[1:-1]:
-        at, place = asked.index(pivot), given.index(pivot)
+    for at, pivot in enumerate(asked[1:-1], 1):
+        if pivot not in given:  # one word of the sentence matches it and another of the clause
+            continue
+        place = given.index(pivot)
         left, right = set(asked[:at]), set(asked[at + 1 :])
         came, went = set(given[:place]), set(given[place + 1 :])
         if came and left <= went and came <= right:

@@ -224,7 +224,9 @@ def _number(token: str) -> str:
         return token
     whole, _, part = token.partition(".")
     part = part.rstrip("0")
-    return f"{int(whole) if len(whole) < 300 else whole}.{part}" if part else whole
+    if whole.isdecimal():  # of a time of day ("4:04.49") the hour is left as it is
+        whole = str(int(whole))
+    return f"{whole}.{part}" if part else whole
 
 
 def content_run(sentence: str) -> int:
