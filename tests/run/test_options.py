@@ -200,6 +200,30 @@ def test_option_temperature_reaches_the_endpoint(make_dataset, endpoint, given: 
     assert sent == {given.get("temperature", 0.0)}
 
 
+@pytest.mark.parametrize(
+    ("structured", "form"), [("schema", "json_schema"), ("json", "json_object"), ("text", None)]
+)
+def test_option_structured_asks_in_one_form_alone(make_dataset, structured: Any, form: str | None):
+    with ScriptedEndpoint([Rule(reply="Hm."), Rule(verdict="MET")]) as endpoint:
+        url = endpoint.url
+        result = rubricate.grade(make_dataset(2), "m", base_url=url, structured=structured)
+        sent = [
+            request.body.get("response_format", {}).get("type") for request in endpoint.requests
+        ]
+    assert sent == [form] * 12
+    assert result.failed == 4
+
+
+def test_option_structured_leaves_answers_valid(make_dataset, tmp_path):
+    told: dict[str, Any] = {"run_dir": tmp_path / "run", "cache": None}
+    forms: Any = ("auto", "text", "json", "schema")
+    with ScriptedEndpoint() as endpoint:
+        for structured in forms:
+            told |= {"base_url": endpoint.url, "structured": structured}
+            assert rubricate.grade(make_dataset(2), "m", **told).failed == 0
+        assert len(endpoint.requests) == 4
+
+
 @pytest.mark.parametrize("given", [{}, {"max_tokens": 50}])
 def test_option_max_tokens_reaches_the_endpoint_and_cuts_replies_off(make_dataset, given):
     long = Rule(verdict="MET", reason="and so on " * 100)

@@ -149,7 +149,9 @@ def _shell_type(written: Any) -> Any:
 def _alternatives(written: Any) -> tuple[Any, ...]:
     """The types that a value may have, but for None."""
     is_one = get_origin(written) not in (Union, UnionType)
-    return (written,) if is_one else tuple(one for one in get_args(written) if one is not NoneType)
+    return (
+        (written,) if is_one else tuple([one for one in get_args(written) if one is not NoneType])
+    )
 
 
 def _number(one: Option, given: Any) -> Any:

@@ -81,6 +81,15 @@ class Endpoint(Settings):
         unit="seconds",
         says_to=NAMED,
     )
+    structured: Literal["auto", "schema", "json", "text"] = option(
+        "auto",
+        "The form of a model's replies: schema (structured output), json (JSON mode), text, or "
+        "auto, the best that the endpoint supports.",
+        more="For a judge given by name; stored answers stay valid. See docs/judges.md.",
+        group="How they are asked",
+        says_to=NAMED,
+        written=Literal["auto", "schema", "json", "text"],
+    )
     prices: str | Path | None = option(
         None,
         "A file of prices by model, before the built-in ones.",

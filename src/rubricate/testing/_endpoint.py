@@ -18,6 +18,7 @@ from typing import Any, Literal
 import orjson
 from aiohttp import web
 
+from rubricate.judge.models import forget_forms
 from rubricate.testing._rules import JudgeRequest, Rule
 
 __all__ = ["ScriptedEndpoint"]
@@ -151,6 +152,7 @@ class ScriptedEndpoint:
             site = web.TCPSite(runner, self._host, self._port)
             await site.start()
             self._port = runner.addresses[0][1]
+            forget_forms(self.url)
             on_listening()
             await self._ended.wait()
         finally:

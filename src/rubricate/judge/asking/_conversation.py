@@ -94,6 +94,7 @@ class Conversation:
                 found = await read(completion, asked)
             except NOT_READ as error:
                 self.wrong = wrong_with(error)
+                request = self.model.after_unreadable(request, completion)
                 asked = asked_again(request, completion, correction(self.wrong))
             else:
                 self.wrong = ""

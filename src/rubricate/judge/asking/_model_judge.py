@@ -93,7 +93,8 @@ class ModelJudge(Judge):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        return self.prompting.note(self._memory, self._unfit)
+        said = self.prompting.note(self._memory, self._unfit)
+        return ". ".join([one for one in (said, self.model.note) if one]) or None
 
     def asked(self, prompting: Prompting) -> ModelJudge:
         """The same model under the same name, asked in another way."""
@@ -168,6 +169,7 @@ class ModelJudge(Judge):
                 reading = criterion.read(reply.answer)
             except NOT_READ as error:
                 wrong, lacking = wrong_with(error), None
+                first = self.model.after_unreadable(first, completion)
             else:
                 verdict = self._verdict(item, criterion, reply, reading, spent)
                 required = prompting.require_evidence
@@ -266,7 +268,7 @@ class ModelJudge(Judge):
                 break
             request = prompting.group_request(item, [criteria[index] for index in left])
             if group.wrong:
-                request = _with_corrections(request, [group.wrong[index] for index in left])
+                request = self._corrected(request, group, left)
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
@@ -291,6 +293,7 @@ class ModelJudge(Judge):
                     group.came(
                         index, found, unsupported(required, criterion, reading, found.evidence)
                     )
+            group.lost = completion if group.left() == left else None
         for index in group.left():
             group.found[index] = group.lacking(index) or self._failed(
                 criteria[index], "unreadable_reply", group.wrong[index], group.spent[index]
@@ -305,6 +308,17 @@ class ModelJudge(Judge):
             for one in verdicts
         ]
 
+    def _corrected(self, request: Request, group: _Group, left: Sequence[int]) -> Request:
+        """The request with what was wrong with an earlier answer behind."""
+        if group.lost is not None:
+            request = self.model.after_unreadable(request, group.lost)
+        system, user = request.messages
+        lines = "\n".join(
+            f"- criterion {number}: {group.wrong[index]}" for number, index in enumerate(left, 1)
+        )
+        content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
+        return replace(request, messages=(system, Message(role="user", content=content)))
+
     async def aclose(self) -> None:
         await self.model.aclose()
 
@@ -316,6 +330,7 @@ class _Group:
         self._indexes = indexes
         self.found: dict[int, Verdict] = {}
         self.wrong: dict[int, str] = {}
+        self.lost: Completion | None = None
         self._unsupported: dict[int, Verdict] = {}
         self._times: Counter[int] = Counter()
         self.spent = [Usage()] * len(indexes)
@@ -353,14 +368,6 @@ class _Group:
 
 def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tuple[Evidence, ...]:
     return tuple([prompting.located(quote, item) for quote in dict.fromkeys(quotes)])
-
-
-def _with_corrections(request: Request, wrong: Sequence[str]) -> Request:
-    """The request with what was wrong with an earlier answer behind."""
-    system, user = request.messages
-    lines = "\n".join(f"- criterion {number}: {what}" for number, what in enumerate(wrong, 1))
-    content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
-    return replace(request, messages=(system, Message(role="user", content=content)))
 
 
 def _replies(completion: Completion, request: Request, count: int) -> list[Reply | UnreadableReply]:

@@ -10,8 +10,17 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.judge.models._env_file import find_setting
+    from rubricate.judge.models._forms import forget_forms
     from rubricate.judge.models._http import HTTPModel
-    from rubricate.judge.models._model import Completion, Message, Model, Quota, Request, Send
+    from rubricate.judge.models._model import (
+        Completion,
+        Message,
+        Model,
+        Quota,
+        ReplyForm,
+        Request,
+        Send,
+    )
     from rubricate.judge.models._prices import ModelPrice, price_of, read_prices
     from rubricate.judge.models._providers import (
         GENERIC_KEY,
@@ -39,11 +48,13 @@ __all__ = [
     "Provider",
     "PythonModel",
     "Quota",
+    "ReplyForm",
     "Request",
     "Send",
     "access",
     "address_of",
     "find_setting",
+    "forget_forms",
     "price_of",
     "read_prices",
     "settings_of",

@@ -1,6 +1,6 @@
 """A model behind an OpenAI-compatible HTTP interface.
 
-Structured output comes by the best way that the endpoint knows, found out once and remembered:
+Replies are asked for in the best form that the endpoint knows, found out once and remembered:
 a JSON Schema, then a JSON object, then text with tags. Parameters that the endpoint refuses by
 name (a temperature, logprobs) are left out from then on.
 """
@@ -31,15 +31,16 @@ from rubricate.judge.models._answer import (
 from rubricate.judge.models._encodings import plain_body
 from rubricate.judge.models._forms import (
     CHOICE_TEMPERATURE,
-    FORMAT_WORDS,
-    LADDER,
     REFUSALS,
     TOP_LOGPROBS,
     Form,
+    Structured,
     checked_options,
     chosen,
+    forms_of,
     marked,
     simpler_choice,
+    strays,
     with_few_quotes,
     with_instruction,
 )
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     import ssl
 
     from rubricate.judge.models._connections import Connections
+    from rubricate.judge.models._model import ReplyForm
     from rubricate.judge.models._prices import ModelPrice
 
 __all__ = ["HTTPModel"]
@@ -90,6 +92,9 @@ class HTTPModel(Model):
         model_options: what else is sent with each request, as the endpoint calls it, such as
             `{"reasoning_effort": "high"}`. It is part of the fingerprint.
         timeout: seconds that one request may take.
+        structured: the form in which replies are asked for: `schema` (structured output), `json`
+            (JSON mode) or `text`. `auto` begins with the first, and moves on to the next where the
+            endpoint refuses it or its replies ignore it. It is no part of the fingerprint.
         prices: what models cost, by the names that they are given by, where that is not what the
             price tables say (see `read_prices`).
 
@@ -110,6 +115,7 @@ class HTTPModel(Model):
         max_tokens: int | None = None,
         model_options: Mapping[str, Any] | None = None,
         timeout: float = 120.0,
+        structured: Structured = "auto",
         prices: Mapping[str, ModelPrice] | None = None,
     ) -> None:
         if not timeout > 0:
@@ -126,6 +132,7 @@ class HTTPModel(Model):
             max_tokens=max_tokens,
             model_options=model_options,
             timeout=timeout,
+            structured=structured,
             prices=prices,
         )
         found = access(name, base_url)
@@ -148,7 +155,7 @@ class HTTPModel(Model):
         self.gives_probabilities = self._provider is None or self._provider.gives_logprobs
         logprobs = TOP_LOGPROBS if self.gives_probabilities else 0
         self._form = Form("json_schema", temperature, logprobs)
-        self._form_is_settled = False
+        self._reply_forms = forms_of(self._url, self._model, structured)
         # By the schema's identity, which stays its own as long as it is kept here.
         self._formats: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._connections: dict[asyncio.AbstractEventLoop, Connections] = {}
@@ -167,14 +174,26 @@ class HTTPModel(Model):
         return found | {"model_options": self._options} if self._options else found
 
     async def complete(self, request: Request) -> Completion:
-        form, free = self._form, request.schema is None
+        if request.schema is None:
+            return await self._completed(request, self._form)
+        rung = self._reply_forms.choose(request.lost_in)
+        form = self._form if self._form.rung == rung else replace(self._form, rung=rung)
+        try:
+            return await self._completed(request, form)
+        finally:
+            self._reply_forms.end(rung)
+
+    async def _completed(self, request: Request, form: Form) -> Completion:
+        """The reply to a request, which is repeated in a simpler form where one is refused."""
+        free = request.schema is None
         requests = 0
+        refused: list[ReplyForm] = []
         while True:
             requests += 1
             try:
                 sent = with_instruction(request, form)
                 payload = self._payload(request, form, sent)
-                completion = await self._post(payload)
+                completion = await self._post(payload, None if free else form.rung)
             except ModelError as error:
                 error.requests = requests
                 choosing = bool(request.choices)
@@ -184,11 +203,14 @@ class HTTPModel(Model):
                 if simpler is None:
                     error.sent = sent
                     raise
+                if simpler.rung != form.rung:
+                    refused.append(form.rung)
                 form = simpler
             else:
                 if requests > 1:
                     self._form = form
-                self._form_is_settled |= not free
+                if not free:
+                    self._reply_forms.answered(form.rung, refused)
                 if requests > 1:
                     usage = replace(completion.usage, requests=requests)
                     completion = replace(completion, usage=usage)
@@ -242,9 +264,6 @@ class HTTPModel(Model):
         """The form to repeat a refused request in; None where none would help.
 
         A request for `free` text has no form of a reply that could be simpler.
-
-        Until a form has worked, or every one has failed, any refusal may be due to it; afterwards
-        only one that says so.
         """
         if error.kind != "bad_request" or error.status not in REFUSALS:
             return None
@@ -255,22 +274,37 @@ class HTTPModel(Model):
             return replace(form, temperature=None)
         if "max_tokens" in text and self._max_tokens and form.most == "max_tokens":
             return replace(form, most="max_completion_tokens")
-        return None if free else self._simpler_rung(form, text)
+        rung = None if free else self._reply_forms.after_refusal(form.rung, text)
+        return None if rung is None else replace(form, rung=rung)
 
     def _is_about_an_option(self, text: str) -> bool:
         """Whether a refusal with this text (in lower case) names one of the user's own options."""
         return any(re.search(rf"\b{re.escape(name.lower())}\b", text) for name in self._options)
 
-    def _simpler_rung(self, form: Form, text: str) -> Form | None:
-        """The next way of structured output after a refusal with this text."""
-        if form.rung == "text":
-            self._form_is_settled = True
-            return None
-        if self._form_is_settled and not any(word in text for word in FORMAT_WORDS):
-            return None
-        return replace(form, rung=LADDER[LADDER.index(form.rung) + 1])
+    def after_unreadable(self, request: Request, completion: Completion) -> Request:
+        """The same request in a simpler form, where the reply ignored the one that was asked for.
 
-    async def _post(self, payload: dict[str, Any]) -> Completion:
+        When that happens too often, all requests for this model are sent in the simpler form.
+        """
+        form = completion.form
+        if form is None or request.schema is None or not strays(completion, request.schema):
+            return request
+        self._reply_forms.lost(form)
+        return replace(request, lost_in=form)
+
+    @property
+    def note(self) -> str | None:  # type: ignore[override]
+        """Which forms the endpoint accepts and ignores."""
+        ignored = self._reply_forms.ignored
+        if not ignored:
+            return None
+        both = "structured output and JSON mode" if len(ignored) > 1 else "structured output"
+        return (
+            f"The endpoint of {self.name} accepts {both}, but its replies ignore it, so they were "
+            "asked for in a simpler form (see the option structured)"
+        )
+
+    async def _post(self, payload: dict[str, Any], form: ReplyForm | None) -> Completion:
         begin = time.perf_counter()
         try:
             answer = await self._connected().post(orjson.dumps(payload), self._timeout)
@@ -321,6 +355,7 @@ class HTTPModel(Model):
             self._without_keys(unusable),
             model if isinstance(model, str) else "",
             reason,
+            form,
         )
 
     def price(self, usage: Usage) -> float | None:

@@ -10,7 +10,10 @@ from typing import Any, Literal, TypedDict
 from rubricate._frozen import quickly_made
 from rubricate.rubric import Usage
 
-__all__ = ["Completion", "Message", "Model", "Quota", "Request", "Send"]
+__all__ = ["Completion", "Message", "Model", "Quota", "ReplyForm", "Request", "Send"]
+
+ReplyForm = Literal["json_schema", "json_object", "text"]
+"""How a reply is asked for: by a JSON Schema, as any JSON object, or in text."""
 
 
 class Message(TypedDict):
@@ -38,6 +41,8 @@ class Request:
             first (0) are asked for without probabilities.
         kept: whether the run keeps the completion: the same request is then not sent again, by
             whichever judgement or after an interruption.
+        lost_in: where a reply to the same question was lost because it ignored the form in which
+            it was asked for, that form: a simpler one is used (see `Model.after_unreadable`).
     """
 
     messages: tuple[Message, ...]
@@ -47,6 +52,7 @@ class Request:
     choices: tuple[str, ...] = ()
     sample: int = 0
     kept: bool = False
+    lost_in: ReplyForm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Completion:
         unusable: what is wrong with the probabilities that it came with; they are then None.
         model: what the endpoint calls the model that answered, if it says so.
         finish_reason: why the endpoint says that the reply ended, if it does.
+        form: how the reply was asked for; None where the model has no such forms.
     """
 
     text: str
@@ -93,6 +100,7 @@ class Completion:
     unusable: str = ""
     model: str = ""
     finish_reason: str = ""
+    form: ReplyForm | None = None
 
 
 class Model:
@@ -116,6 +124,8 @@ class Model:
         gives_probabilities: whether completions may have them.
         count_tokens: the tokens of a text, by which long documents are split; None where they are
             guessed.
+        note: a line to be shown once beside the results, such as a feature that the endpoint
+            accepts and ignores.
     """
 
     name: str
@@ -125,6 +135,7 @@ class Model:
     caches_prefixes: bool = False
     gives_probabilities: bool = True
     count_tokens: Callable[[str], int] | None = None
+    note: str | None = None
 
     @cached_property
     def endpoint(self) -> str:
@@ -141,6 +152,14 @@ class Model:
             ModelError: there is no answer; its `kind` says whether asking again may help.
         """
         raise NotImplementedError(f"{type(self).__name__} has no complete")
+
+    def after_unreadable(self, request: Request, completion: Completion) -> Request:
+        """The request with which to ask again, after a reply that cannot be read.
+
+        A model that can ask for replies in several forms learns here that one of them fails.
+        Default: the same request.
+        """
+        return request
 
     async def aclose(self) -> None:
         """Let go of connections. The model can be used again afterwards.
