@@ -18,7 +18,7 @@ from rubricate import Criterion, HTTPModel, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Completion
 from rubricate.judge.models._forms import ReplyForms, strays
-from rubricate.testing import ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ANSWER = {"reason": "It says so.", "evidence": [], "verdict": "MET"}
 ALONE = json.dumps(ANSWER)
@@ -199,6 +199,20 @@ def test_what_is_lost_for_another_reason_than_its_form_is_asked_again_in_the_sam
     assert result.failed == 0
 
 
+def test_questions_that_are_answered_in_no_form_say_nothing_of_any() -> None:
+    def respond(request: JudgeRequest) -> Rule:
+        return Rule(reply="Hm.") if "c3" in request.criterion else Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        data = RubricDataset("p", Rubric([Criterion(name=c, requirement=c) for c in ("c1", "c3")]))
+        for number in range(30):
+            data.add_item(f"answer {number}")
+        result = rubricate.grade(data, "m", base_url=endpoint.url, cache=None)
+    assert result.failed == 30
+    assert len(endpoint.requests) == 30 + 90
+    assert result.summary().note is None
+
+
 def test_replies_that_are_cut_off_say_nothing_of_their_form() -> None:
     cut = {"content": '{"reason": "And so on and so', "finish_reason": "length"}
     with Endpoint(lambda form, number: dict(cut)) as endpoint:
@@ -259,9 +273,9 @@ def test_a_reply_ignores_its_form_if_it_does_not_fit_the_schema(text: str, ignor
 def test_single_losses_among_many_replies_are_forgotten() -> None:
     forms, is_lost = ReplyForms(), by_chance(0.005)
     for _ in range(50_000):
-        form = forms.choose(None)
+        form = forms.choose(())
         forms.end(form)
         forms.answered(form, ())
         if is_lost():
-            forms.lost(form)
+            forms.lost(form, ())
     assert not forms.ignored

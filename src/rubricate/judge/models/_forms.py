@@ -132,7 +132,6 @@ class ReplyForms:
         forms: from the best to the simplest, which is never left.
 
     Attributes:
-        ignored: the forms that were left because replies ignored them.
         all_refused: whether every form has been refused once: refusals are then the prompts' doing.
     """
 
@@ -141,8 +140,14 @@ class ReplyForms:
         self._scores = dict.fromkeys(self._forms, LAST_CHANCE) | {self._forms[0]: 0}
         self._tried: set[ReplyForm] = set()
         self._worked: set[ReplyForm] = set()
-        self.ignored: set[ReplyForm] = set()
+        self._refused: set[ReplyForm] = set()
         self.all_refused = False
+
+    @property
+    def ignored(self) -> list[ReplyForm]:
+        """The forms that were left because replies ignored them."""
+        useless = [form for form in self._forms[:-1] if self._scores[form] >= USELESS]
+        return [form for form in useless if form not in self._refused]
 
     def begin(self) -> ReplyForms:
         """Have a new judge begin with some doubt."""
@@ -150,14 +155,14 @@ class ReplyForms:
         self._scores[best] = max(HEAD_START, self._scores[best])
         return self
 
-    def choose(self, lost_in: ReplyForm | None) -> ReplyForm:
+    def choose(self, lost_in: Sequence[ReplyForm]) -> ReplyForm:
         """The form to ask for a reply in, which `end` is called with when the request has ended.
 
         Args:
-            lost_in: the form that lost the last reply to the same question: a simpler one is used.
+            lost_in: the forms that lost a reply to the same question: a simpler one is used.
         """
         forms = self._forms
-        begin = forms.index(lost_in) + 1 if lost_in in forms else 0
+        begin = forms.index(lost_in[-1]) + 1 if lost_in else 0
         for form in forms[begin:-1]:
             score = self._scores[form]
             if score < DOUBTFUL:
@@ -177,12 +182,22 @@ class ReplyForms:
         self._worked.add(form)
         for one in refused:
             self._scores[one] = USELESS
+            self._refused.add(one)
 
-    def lost(self, form: ReplyForm) -> None:
-        """Note that a reply, which `answered` has counted, ignored its form and cannot be read."""
-        self._scores[form] += 1 + ALLOWED_EVERY
-        if self._scores[form] >= USELESS and form != self._forms[-1]:
-            self.ignored.add(form)
+    def lost(self, form: ReplyForm, lost_in: Sequence[ReplyForm]) -> None:
+        """Note that a reply, which `answered` has counted, ignored its form and cannot be read.
+
+        A question whose replies are lost in every form says nothing about the others.
+
+        Args:
+            form: that of the reply.
+            lost_in: the forms that lost a reply to the same question before.
+        """
+        if form != self._forms[-1]:
+            self._scores[form] += 1 + ALLOWED_EVERY
+            return
+        for one in lost_in:
+            self._scores[one] = max(0, self._scores[one] - ALLOWED_EVERY)
 
     def after_refusal(self, form: ReplyForm, text: str) -> ReplyForm | None:
         """The form to repeat a refused request in, which had this text; None for no other.

@@ -289,19 +289,19 @@ class HTTPModel(Model):
         form = completion.form
         if form is None or request.schema is None or not strays(completion, request.schema):
             return request
-        self._reply_forms.lost(form)
-        return replace(request, lost_in=form)
+        self._reply_forms.lost(form, request.lost_in)
+        return replace(request, lost_in=(*request.lost_in, form))
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
         """Which forms the endpoint accepts and ignores."""
-        ignored = self._reply_forms.ignored
+        names = {"json_schema": "structured output", "json_object": "JSON mode"}
+        ignored = " and ".join(names[form] for form in self._reply_forms.ignored)
         if not ignored:
             return None
-        both = "structured output and JSON mode" if len(ignored) > 1 else "structured output"
         return (
-            f"The endpoint of {self.name} accepts {both}, but its replies ignore it, so they were "
-            "asked for in a simpler form (see the option structured)"
+            f"The endpoint of {self.name} accepts {ignored}, but its replies ignore it, so they "
+            "were asked for in a simpler form (see the option structured)"
         )
 
     async def _post(self, payload: dict[str, Any], form: ReplyForm | None) -> Completion:

@@ -41,8 +41,8 @@ class Request:
             first (0) are asked for without probabilities.
         kept: whether the run keeps the completion: the same request is then not sent again, by
             whichever judgement or after an interruption.
-        lost_in: where a reply to the same question was lost because it ignored the form in which
-            it was asked for, that form: a simpler one is used (see `Model.after_unreadable`).
+        lost_in: the forms in which earlier replies to the same question were lost because they
+            ignored them: a simpler one is used (see `Model.after_unreadable`).
     """
 
     messages: tuple[Message, ...]
@@ -52,7 +52,7 @@ class Request:
     choices: tuple[str, ...] = ()
     sample: int = 0
     kept: bool = False
-    lost_in: ReplyForm | None = None
+    lost_in: tuple[ReplyForm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
