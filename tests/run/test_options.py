@@ -604,8 +604,10 @@ def test_option_max_cost_ends_the_run_before_it_is_exceeded(make_dataset, tmp_pa
     assert (result.calls, result.usage.cost) == (10, pytest.approx(0.1))
     assert not caught.value.interrupted
     assert len(result) == 50
-    with pytest.raises(RunStopped):  # what is in the journal is not spent again
-        rubricate.grade(make_dataset(50), paid, max_cost=0.1, **options)
+    for bound, calls in ((0.1, 0), (0.2, 10)):  # it is of all that the run has cost
+        with pytest.raises(RunStopped) as caught:
+            rubricate.grade(make_dataset(50), paid, max_cost=bound, **options)
+        assert caught.value.result.calls == calls
     assert rubricate.grade(make_dataset(50), paid, **options).calls == 80
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,12 @@ from hypothesis import strategies as st
 
 import rubricate
 from rubricate.errors import JournalError
-from rubricate.run.sending._accounts import Account, account_of, forget_account
 from rubricate.run.sending._shares import INTERVAL, Pace, Report, exchange, fair_part, without
 from rubricate.run.sending._sharing import key_name
 from rubricate.run.sending._stores import (
-    Found,
     PostgresStore,
     SQLiteStore,
     StoreError,
-    StoreLost,
     change,
 )
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -487,171 +484,3 @@ def test_a_store_that_cannot_be_used_stops_nothing_and_that_is_said_once(
             )
             assert result.failed == 0
     assert len([one for one in caplog.records if "not shared" in one.message]) == 1
-
-
-# What a run's processes spend together
-
-
-SHARD = """
-import asyncio, json, sys
-import rubricate
-from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Usage
-from rubricate.errors import RunStopped
-from rubricate.judge import Completion
-
-run_dir, journal, shard = sys.argv[1:]
-calls = 0
-
-async def judge(messages):
-    global calls
-    calls += 1
-    await asyncio.sleep(0.005)
-    text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
-    return Completion(text, Usage(requests=1, cost=0.01))
-
-dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
-for number in range(400):
-    dataset.add_item(f"text {number}", f"i{number}")
-told = dict(run_dir=run_dir, journal=journal or None, shard=shard, max_cost=1.0, concurrency=4)
-end = "finished"
-try:
-    rubricate.grade(dataset, PythonModel(judge, name="paid"), **told)
-except RunStopped as error:
-    end = str(error)
-print(json.dumps([calls, end]))
-"""
-
-
-def shards(folder: Path, journal: str, *names: str) -> list[tuple[int, str]]:
-    """How many calls of a cent shards of a run of 400 made, and what ended them."""
-    command = [sys.executable, "-c", SHARD, str(folder), journal]
-    running = [
-        subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in names
-    ]
-    return [tuple(json.loads(one.communicate(timeout=60)[0])) for one in running]
-
-
-@pytest.mark.parametrize("where", ["file", "database"])
-def test_shards_together_spend_no_more_than_the_run_may(
-    where: str, tmp_path: Path, request: pytest.FixtureRequest
-):
-    journal = request.getfixturevalue("postgres") if where == "database" else ""
-    names = ["1/4", "2/4", "3/4", "4/4"] if where == "file" else ["1/2", "2/2"]
-    found = shards(tmp_path / "run", journal, *names)
-    assert 100 - 4 <= sum(calls for calls, _ in found) <= 100 + 4
-    stopped = [
-        name
-        for name, (_, end) in zip(names, found, strict=True)
-        if "greatest cost of $1 is reached" in end  # else it was done before the others began
-    ]
-    [(calls, end)] = shards(tmp_path / "run", journal, stopped[0])
-    assert calls == 0
-    assert "by the processes of this run together" in end
-
-
-def test_what_a_killed_process_was_granted_counts_as_spent(tmp_path: Path):
-    account = account_of(tmp_path / "journal.sqlite", "r")
-    killed, other = account.part(1.0), account.part(1.0)
-    assert killed.ask(0.0, 0.0, 0.3) == "granted"
-    assert other.ask(0.0, 0.0, 0.6) == "granted"
-    assert other.ask(0.6, 0.0, 0.2) == "wait"
-    assert other.ask(0.6, 0.0, 0.5) == "spent"
-    killed.leave(0.1)
-    assert other.ask(0.6, 0.0, 0.2) == "granted"
-    account.close()
-    forget_account(tmp_path / "journal.sqlite")
-    account = account_of(tmp_path / "journal.sqlite", "r")
-    assert account.part(1.0).ask(0.0, 0.0, 1.0) == "granted"
-    account.close()
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.floats(0, 0.3), st.floats(0, 0.5), st.booleans()),
-        max_size=30,
-    )
-)
-def test_grants_together_are_never_more_than_the_greatest_cost(steps):
-    class Memory:
-        value: bytes | None = None
-
-        def read(self, name: str) -> Found:
-            return Found(self.value, 1, 0.0)
-
-        def write(self, name: str, found: Found, value: bytes | None) -> bool:
-            self.value = value
-            return True
-
-        def in_turn(self, name: str) -> AbstractContextManager[None]:
-            return nullcontext()
-
-    account = Account(Memory(), "r")  # type: ignore[arg-type]
-    parts, spent, gone = [account.part(1.0) for _ in range(4)], [0.0] * 4, 0.0
-    for index, more, ahead, leaves in steps:
-        part = parts[index]
-        if part.ask(spent[index], 0.0, more, ahead) == "granted":
-            spent[index] += min(more, part.granted - spent[index])
-        if leaves:
-            part.leave(spent[index])
-            gone += spent[index]
-            parts[index], spent[index] = account.part(1.0), 0.0
-        assert gone + sum(max(one.granted, 0.0) for one in parts) <= 1.0 + 1e-6
-
-
-@pytest.mark.parametrize("value", [b"?", b"[]", b'{"gone": -1, "members": {}}', b'{"gone": 1}'])
-def test_an_account_that_cannot_be_read_is_none_where_nothing_was_spent(tmp_path: Path, value):
-    account = account_of(tmp_path / "journal.sqlite")
-    change(account.store, account.name, lambda before, now: (value, None))
-    with pytest.raises(StoreLost, match="cannot be read; --fresh"):
-        account.part(1.0).ask(0.0, 0.0, 0.1)
-    account.close()
-    forget_account(tmp_path / "journal.sqlite")
-    account = account_of(tmp_path / "journal.sqlite")
-    assert account.part(1.0).ask(0.0, 0.0, 0.1) == "granted"
-    account.close()
-
-
-def another_table(path: Path) -> None:
-    path.unlink()
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE rubricate_limits (other TEXT)")
-
-
-DAMAGES = {
-    "no database": lambda path: path.write_bytes(b"no database " * 500),
-    "pages of nothing": lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 8000),
-    "a table of another form": another_table,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_what_was_spent_is_not_forgotten_where_its_file_is_damaged(tmp_path: Path, damage):
-    [(calls, end)] = shards(tmp_path / "run", "", "1/4")
-    assert calls > 0
-    path = tmp_path / "run" / "spending.sqlite"
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    damage(path)
-    content, begin = path.read_bytes(), time.monotonic()
-    [(calls, end)] = shards(tmp_path / "run", "", "2/4")
-    assert calls == 0
-    assert "what other processes of this run have spent" in end
-    assert "spending.sqlite: " in end
-    assert "remove it" in end
-    assert time.monotonic() - begin < 60.0  # it is not waited for, as for a store that is away
-    assert path.read_bytes()[100:] == content[100:]  # but for the header: nothing was written
-    path.unlink()
-    [(calls, end)] = shards(tmp_path / "run", "", "2/4")
-    assert calls > 0
-
-
-def test_what_was_spent_is_not_forgotten_where_its_file_is_removed_on_the_way(tmp_path: Path):
-    account = account_of(tmp_path / "journal.sqlite")
-    part = account.part(1.0)
-    assert part.ask(0.0, 0.0, 0.1) == "granted"
-    for path in tmp_path.glob("spending.sqlite*"):
-        path.unlink()
-    for _ in range(2):
-        with pytest.raises(StoreLost, match="it was removed"):
-            part.ask(0.1, 0.0, 0.1)
-    account.close()

@@ -31,7 +31,7 @@ class RunContext:
     Attributes:
         send: how requests reach models.
         kept: the same for requests whose completions are kept.
-        spending: what the run spends.
+        spending: what the run spends; None where it has no greatest cost.
         answers: what is known, and where answers are kept.
         progress: is kept up to date.
         on_progress: told of every part.
@@ -44,7 +44,7 @@ class RunContext:
 
     send: SendFor
     kept: Kept
-    spending: Spending
+    spending: Spending | None
     answers: Answers
     progress: Progress
     on_progress: Callable[[Progress], None]
@@ -68,7 +68,7 @@ class Context(Judgement):
         took: what the completions that came took, whatever the judge tells of it.
     """
 
-    __slots__ = ("_counted", "_known", "_run", "took", "transcript")
+    __slots__ = ("_known", "_run", "took", "transcript")
 
     def __init__(self, run: RunContext, item: object, failed_before: bool) -> None:
         self.item = item
@@ -76,8 +76,7 @@ class Context(Judgement):
         self.ends = self.failed_at = None
         self.transcript = run.answers.transcript()
         self._run = run
-        # What is in the run's usage already, and what is no part of it because it was known.
-        self._counted = self._known = self.took = NO_USAGE
+        self._known = self.took = NO_USAGE  # the former is no part of the run's usage
 
     def aside(self, waits: bool) -> None:
         self._run.aside(waits)
@@ -100,8 +99,9 @@ class Context(Judgement):
             transcript.answered(model, request, asked, completion)
         usage = completion.usage
         self.took = usage if self.took is NO_USAGE else self.took + usage
-        if run.spending.is_bounded:
-            self._counted += usage
+        run.progress.usage += usage
+        if run.spending is not None:
+            run.spending.partly += usage.cost or 0.0
         return completion
 
     def untold(self, usage: Usage) -> Usage:
@@ -109,16 +109,16 @@ class Context(Judgement):
         return NO_USAGE if usage.requests >= self.took.requests else self.took - usage
 
     def left(self, usage: Usage) -> Usage:
-        """What is to be counted yet of all that the judgement took."""
-        if self._counted is NO_USAGE and self._known is NO_USAGE:
-            return usage
-        left = usage - self._known - self._counted
+        """What is to be counted yet of all that the judgement took: what it did not `send`."""
+        if usage is self.took:
+            return NO_USAGE
+        left = usage - self._known - self.took
         return left if left.requests >= 0 else NO_USAGE  # a judge that does not tell all
 
     def leave(self) -> None:
         """Nothing more is asked from here."""
-        if self._counted is not NO_USAGE and self._run.spending.is_bounded:
-            self._run.spending.partly -= self._counted.cost or 0.0
+        if self._run.spending is not None:
+            self._run.spending.partly -= self.took.cost or 0.0
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
@@ -162,7 +162,4 @@ class Context(Judgement):
             finally:
                 _of_part.reset(token)
                 progress.in_flight -= 1
-        if not run.spending.is_bounded:
-            progress.usage += verdict.usage
-            self._counted += verdict.usage
         return verdict

@@ -107,9 +107,10 @@ class Execution:
         self._stages = stages
         self._answers = answers
         self._sender = sender
-        self._spending = Spending(options.max_cost, progress, sender.account, options.max_outage)
+        self._spending: Spending | None = None
         paid: SendFor = sender
-        if self._spending.is_bounded:
+        if options.max_cost is not None:
+            self._spending = Spending(options.max_cost, progress, answers.ledger)
             paid = partial(self._spending.send, sender)
         self._run = RunContext(
             send=paid,
@@ -156,7 +157,7 @@ class Execution:
     @property
     def over_budget(self) -> str | None:
         """Why it ended before all was judged, if that was for its budget."""
-        return self._out_of_time or self._spending.reached
+        return self._out_of_time or (None if self._spending is None else self._spending.reached)
 
     @property
     def note(self) -> str | None:
@@ -370,6 +371,7 @@ class Execution:
             self._on_sent()
 
         self._begin = begin
+        self._answers.ledger.add(self._progress)
         begin(1)
         beginning = asyncio.create_task(begin_others())
         stopping = asyncio.create_task(self._stop.wait())
@@ -389,21 +391,23 @@ class Execution:
             for one in left:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
-            await self._spending.close()
-            await self._answers.durable()
+            await self._answers.end(self._progress)
 
     def _set_aside(self, waits: bool) -> None:
         """A call waits to be sent again: another one takes its place until it does no more."""
         self._aside += 1 if waits else -1
-        if waits and not self._all_begun and self._aside <= ASIDE and self._spending.affords(1):
+        if waits and not self._all_begun and self._aside <= ASIDE and self._affords(1):
             self._begin(1)
 
     def _look_ahead(self) -> bool:
         """Begin many more calls, to find one whose prompt is answered; whether there are any."""
         more = min((AHEAD - 1) * len(self._workers), self._concurrency + ASIDE - len(self._workers))
-        if more > 0 and not self._all_begun and self._spending.affords(more):
+        if more > 0 and not self._all_begun and self._affords(more):
             self._begin(more)
         return not self._all_begun
+
+    def _affords(self, judgements: int) -> bool:
+        return self._spending is None or self._spending.affords(judgements)
 
     def _leaves(self) -> bool:
         """Whether this worker leaves: more are at work than may be in flight, without need.
@@ -427,7 +431,7 @@ class Execution:
         """Whether so many more judgements may be made."""
         if self._stop.is_set() or self._sender.stopped_by:
             return False
-        return not self._spending.is_bounded or self._spending.has_room(judgements)
+        return self._spending is None or self._spending.has_room(judgements)
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on() and not self._leaves():
@@ -472,16 +476,15 @@ class Execution:
 
     async def _made(self, item: JudgedItem, call: Call) -> bool:
         """Make a call; whether the budget allowed it."""
-        if self._spending.is_bounded:
+        if self._spending is not None:
             if not self._progress.calls:
                 async with self._first:  # the first call goes alone: it shows what a call costs
                     if not self._progress.calls:
-                        await self._spending.secure(0)
+                        await self._spending.begin()
                         if not self._goes_on():
                             return False
                         await self._make(item, call)
                         return True
-            await self._spending.secure(len(call.asked))
             if not self._goes_on(len(call.asked)):
                 return False
         await self._make(item, call)
@@ -537,6 +540,8 @@ class Execution:
         if (untold := context.untold(usage)) is not NO_USAGE:
             usage += untold
             verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
+        if (left := context.left(usage)) is not NO_USAGE:
+            progress.usage += left
         for one, judged in zip(call.asked, verdicts, strict=True):
             verdict = judged
             if (
@@ -555,5 +560,4 @@ class Execution:
         if item.escalated or item.settled:
             more = self._unknown(item, self._further(item))
             self._ready.extend((item, call) for call in more)
-        progress.usage += context.left(usage)
         self._on_progress(progress)

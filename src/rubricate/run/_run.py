@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rubricate.dataset import Gradable
 from rubricate.errors import InputError
@@ -19,17 +18,13 @@ from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan, author_of
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import scoring_rules
-from rubricate.run._shards import Shard
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, Database, Journal, journal_at, open_journal
+from rubricate.run.journal import Answers, Database, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile, RunIdentity
 from rubricate.run.sending import Limits, Sender
 from rubricate.run.workers import executing
 from rubricate.settings import part
-
-if TYPE_CHECKING:
-    from rubricate.run.sending import Account
 
 __all__ = ["INTERRUPTED", "run"]
 
@@ -110,10 +105,18 @@ async def run(
                     retries=options,
                     on_trouble=trouble,
                     goes_on_without=judge.goes_on_without,
-                    account=_account(options, storage, stack),
                 )
             )
-        journal = stack.enter_context(closing(_opened(options, storage)))
+        journal = stack.enter_context(
+            closing(
+                open_journal(
+                    storage.journal,
+                    access=storage.access,
+                    fresh=options.fresh,
+                    patience=options.max_outage,
+                )
+            )
+        )
         answers = stack.enter_context(
             Answers(
                 journal,
@@ -206,36 +209,6 @@ def _limits(options: RunOptions, storage: OpenStorage) -> Limits:
     return part(Limits, options).shared_by(
         journal.address if isinstance(journal, Database) else None
     )
-
-
-def _account(options: RunOptions, storage: OpenStorage, stack: ExitStack) -> Account | None:
-    """What the shards of a run spend together; None where this process spends alone.
-
-    What they have spent counts until the run is begun anew.
-    """
-    if options.max_cost is None or not isinstance(storage.access, Shard):
-        return None
-    from rubricate.run.sending import account_of
-
-    assert storage.journal is not None
-    account = account_of(storage.journal)
-    stack.callback(account.close)
-    return account
-
-
-def _opened(options: RunOptions, storage: OpenStorage) -> Journal:
-    """The run's journal; what an earlier run of it has spent is forgotten with it."""
-    journal = open_journal(
-        storage.journal,
-        access=storage.access,
-        fresh=options.fresh,
-        patience=options.max_outage,
-    )
-    if options.fresh and storage.journal is not None:
-        from rubricate.run.sending import forget_account
-
-        forget_account(storage.journal)
-    return journal
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:

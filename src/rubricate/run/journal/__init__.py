@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
     from rubricate.run.journal._journal import Journal, JournalReader
     from rubricate.run.journal._known_servers import remembered, vouched
+    from rubricate.run.journal._ledger import Entry, Ledger
     from rubricate.run.journal._memory import MemoryJournal
     from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
     from rubricate.run.journal._places import (
@@ -41,9 +42,11 @@ __all__ = [
     "Access",
     "Answers",
     "Database",
+    "Entry",
     "Exchange",
     "Journal",
     "JournalReader",
+    "Ledger",
     "MemoryJournal",
     "Origin",
     "Place",

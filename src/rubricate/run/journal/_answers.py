@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from rubricate.errors import JournalError
+from rubricate.rubric import Usage
+from rubricate.run._progress import Progress
 from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run.journal._journal import Journal
 
@@ -32,6 +34,9 @@ class Answers:
         cache: the shared one, if there is one.
         reads_cache: whether to look into it; answers are put there in any case.
         on_trouble: told in words why a cache was given up.
+
+    Attributes:
+        ledger: what the run has cost, and what this process may spend of it.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Answers:
         on_trouble: Callable[[str], None] = lambda message: None,
     ) -> None:
         self._journal = journal
+        self.ledger = journal.ledger
         self._cache = cache
         self._reads_cache = reads_cache
         self._on_trouble = on_trouble
@@ -55,6 +61,14 @@ class Answers:
         if self._cache is None and not self._journal.keeps_exchanges:
             return None
         return Transcript(self._names)
+
+    def paid(self) -> Usage | None:
+        """What the run has cost: by all commands and processes; None where it cannot be read."""
+        try:
+            others = self._journal.entries()
+        except JournalError:
+            return None
+        return Usage.total((self.ledger.usage, *(one.usage for one in others.values())))
 
     @property
     def has_a_past(self) -> bool:
@@ -155,6 +169,12 @@ class Answers:
                 await self._cache.durable()
             except JournalError as error:
                 self._give_up_cache(error)
+
+    async def end(self, progress: Progress) -> None:
+        """Note that an execution has ended, with what it took; all is durable then."""
+        self.ledger.end(progress)
+        await self.ledger.give_back()
+        await self.durable()
 
     def _give_up_cache(self, error: JournalError) -> None:
         assert self._cache is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._ledger import Entry, Ledger
 
 __all__ = ["Journal", "JournalReader"]
 
@@ -36,6 +37,7 @@ class Journal(JournalReader, Protocol):
         has_a_past: whether it had records when it was opened.
         damaged: how many records were found damaged; they count as not there.
         keeps_exchanges: whether what was sent and received is kept beside the records.
+        ledger: what the run has cost; this process's entry is written with each commit.
         is_full: whether so much waits to be written that no more is to be put before it is.
         trouble: what the store is waited for, in words; None for nothing.
 
@@ -45,6 +47,7 @@ class Journal(JournalReader, Protocol):
     has_a_past: bool
     damaged: int
     keeps_exchanges: bool
+    ledger: Ledger
 
     @property
     def is_full(self) -> bool: ...
@@ -72,6 +75,10 @@ class Journal(JournalReader, Protocol):
 
     async def durable(self) -> None:
         """Wait until all that was put is durable."""
+        ...
+
+    def entries(self) -> dict[str, Entry]:
+        """What all other processes have paid for this run, now and earlier."""
         ...
 
     def put_text(self, name: str, text: bytes) -> None:

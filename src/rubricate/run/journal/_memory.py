@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from rubricate.run.journal._exchanges import Transcript
+from rubricate.run.journal._ledger import Decide, Entry, Ledger
 from rubricate.run.journal._records import to_json
 
 __all__ = ["MemoryJournal"]
@@ -22,6 +23,13 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self._records: dict[str, bytes] = {}
+        self.ledger = Ledger(self._exchange)
+
+    async def _exchange(self, decide: Decide) -> None:
+        decide({})
+
+    def entries(self) -> dict[str, Entry]:
+        return {}
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         found = self._records

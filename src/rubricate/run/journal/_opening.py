@@ -13,6 +13,7 @@ from typing import Any
 
 from rubricate.errors import JournalError
 from rubricate.run.journal._journal import Journal, JournalReader
+from rubricate.run.journal._ledger import Row as EntryRow
 from rubricate.run.journal._locks import locked
 from rubricate.run.journal._memory import MemoryJournal
 from rubricate.run.journal._places import Access, Database, Place
@@ -151,6 +152,10 @@ def _salvaged(path: Path, error: DamagedJournal) -> Journal:
             found += 1
         for name, text in _readable_texts(path):
             journal.put_text(name, text)
+        columns = ", ".join(EntryRow._fields)
+        entries = [EntryRow(*row) for _, row in _rows(path, "spending", columns)]
+        journal.commit()
+        journal.put_entries(entries)
     if not found:
         part.unlink()
         raise error

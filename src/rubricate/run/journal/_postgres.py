@@ -24,6 +24,7 @@ from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
+from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
 from rubricate.run.journal._lookups import Lookups, as_bytes, fetched, rows_of
 from rubricate.run.journal._places import Access, Database
 from rubricate.run.journal._records import to_json
@@ -87,6 +88,7 @@ class PostgresJournal:
         patience: float = 120.0,
     ) -> None:
         self.damaged = 0
+        self.ledger = Ledger(self._exchange)
         self._access = access
         self._is_cache = place.run is None
         patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
@@ -100,6 +102,7 @@ class PostgresJournal:
         self._waiting: dict[str, _Put] = {}
         self._written_now: dict[str, _Put] = {}  # the batch that is being written
         self._texts: dict[str, bytes] = {}
+        self._paid: Row | None = None
         self._written: set[str] = set()
         self._begun = self._confirmed = 0  # batches
         self._error: JournalError | None = None
@@ -158,6 +161,8 @@ class PostgresJournal:
             return True
         query = "SELECT EXISTS (SELECT 1 FROM rubricate_records WHERE run = %s)"
         (found,) = connection.execute(query, (run,)).fetchone()
+        if found:
+            self._note_earlier(connection, run)
         if found and access != "driver":
             with connection.transaction(), connection.cursor("keys", binary=True) as cursor:
                 cursor.itersize = KEYS_AT_ONCE
@@ -165,6 +170,57 @@ class PostgresJournal:
                 for (key,) in cursor:
                     keys.add(key)
         return bool(found)
+
+    # What was paid
+
+    def _note_earlier(self, connection: Connection, run: int) -> None:
+        """Note what a run of before there were entries has cost, which its records say."""
+        query = "SELECT 1 FROM rubricate_spending WHERE run = %s LIMIT 1"
+        if connection.execute(query, (run,)).fetchone() is not None:
+            return
+        with connection.transaction(), connection.cursor("records", binary=True) as cursor:
+            cursor.itersize = KEYS_AT_ONCE
+            query = "SELECT key, record, checksum FROM rubricate_records WHERE run = %s"
+            cursor.execute(query, (run,))
+            records = (
+                (name, read_row(name, record, found))
+                for key, record, found in cursor
+                for name in (key.decode("utf-8", "surrogatepass"),)
+            )
+            paid = earlier_row(records)
+        connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *paid))
+
+    async def _exchange(self, decide: Decide) -> None:
+        """Read the others' entries, and write this process's, one process after the other."""
+
+        def exchange(connection: Connection) -> None:
+            run = self._run
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_TURN, run % (1 << 31)))
+                decide(self._others(connection))
+                connection.execute(f"{_NOTE} {_NOTE_ALL}", (run, *self.ledger.row()))
+
+        await asyncio.to_thread(self._accounting.do, exchange)
+
+    def entries(self) -> dict[str, Entry]:
+        """What all other processes have paid for this run, now and earlier."""
+        return self._reader.do(self._others)
+
+    def _others(self, connection: Connection) -> dict[str, Entry]:
+        told = (self._run, self.ledger.process)
+        rows = connection.execute(_ENTRIES, told, binary=True).fetchall()
+        is_alone = self._access == "alone"
+        return {row[0]: entry_of(Row(*row), None if is_alone else now) for *row, now in rows}
+
+    @property
+    def _run(self) -> int:
+        assert self._writing.run is not None  # it is only where nothing is written
+        return self._writing.run
+
+    @cached_property
+    def _accounting(self) -> Server:
+        """A connection for claims, which are made beside all else."""
+        return self._writing.beside()
 
     # Writing
 
@@ -222,7 +278,8 @@ class PostgresJournal:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
         if self._error is not None:
             raise JournalError(str(self._error))  # each with its own traceback
-        if self._waiting or self._texts:
+        self._paid = self._paid or (None if self._is_cache else self.ledger.due_row())
+        if self._waiting or self._texts or self._paid:
             self._due.set()
 
     async def durable(self) -> None:
@@ -251,7 +308,7 @@ class PostgresJournal:
 
     def _last_batch(self) -> int:
         """The number of the batch in which all is that was put."""
-        return self._begun + bool(self._waiting or self._texts)
+        return self._begun + bool(self._waiting or self._texts or self._paid)
 
     def close(self) -> None:
         """Write what is waiting, and let go of the server, for which is waited no more."""
@@ -265,8 +322,9 @@ class PostgresJournal:
             self._writing.give_up()
             self._thread.join()
             self._writing.close()
-            if "_reader" in vars(self):
-                self._reader.close()
+            for name in ("_reader", "_accounting"):
+                if name in vars(self):
+                    getattr(self, name).close()
 
     # The thread that writes
 
@@ -277,14 +335,15 @@ class PostgresJournal:
                 self._due.clear()
                 batch = self._written_now = self._waiting
                 self._waiting, texts, self._texts = {}, self._texts, {}
-                has_work = bool(batch or texts)
+                paid, self._paid = self._paid, None
+                has_work = bool(batch or texts or paid)
                 self._begun += has_work
             if not has_work:
                 if self._is_closing:
                     return
                 continue
             try:
-                self._write(batch, texts)
+                self._write(batch, texts, paid)
             except BaseException as error:
                 self._end_batch(error)
                 return
@@ -308,8 +367,8 @@ class PostgresJournal:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_wake, waiter)
 
-    def _write(self, batch: dict[str, _Put], texts: dict[str, bytes]) -> None:
-        """Write a batch and texts, in one statement and so in one transaction."""
+    def _write(self, batch: dict[str, _Put], texts: dict[str, bytes], paid: Row | None) -> None:
+        """Write a batch, texts and what was paid, in one statement and so in one transaction."""
 
         def put_text(name: str, text: bytes) -> None:
             self._note_written(name)
@@ -329,6 +388,9 @@ class PostgresJournal:
             "records": records,
             "checksums": [checksum(key, record) for key, record in zip(keys, records, strict=True)],
             "exchanges": [exchanges[key] or None for key in keys],
+            "process": None if paid is None else paid.process,
+            "usage": b"" if paid is None else paid.usage,
+            "may_have_sent": 0 if paid is None else paid.may_have_sent,
         }
         query = _REPLACE if self._is_cache else _ADD
         self._writing.do(lambda connection: connection.execute(query, parameters))
@@ -363,9 +425,29 @@ class PostgresReader:
         self._server.close()
 
 
+_TURN = 0x72756272
+"""The first half of the locks within which entries are read and written; the other is the run."""
+_CLOCK = "extract(epoch FROM clock_timestamp())::float8"
+_NOTE = (
+    "INSERT INTO rubricate_spending AS old (run, process, usage, may_have_sent, written)"
+    f" SELECT %s, %s, %s, %s, {_CLOCK} + 0 * %s::float8"
+)
+_NOTE_ALL = (
+    "ON CONFLICT (run, process) DO UPDATE SET usage = excluded.usage,"
+    " may_have_sent = excluded.may_have_sent, written = excluded.written"
+)
+_ENTRIES = (
+    f"SELECT process, usage, may_have_sent, written, {_CLOCK} FROM rubricate_spending"
+    " WHERE run = %s AND process != %s"
+)
 _INSERT = (
     "WITH texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"
-    " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING)"
+    " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING),"
+    " spending AS (INSERT INTO rubricate_spending SELECT %(run)b, %(process)b::text,"
+    f" %(usage)b::bytea, %(may_have_sent)b::bigint, {_CLOCK} WHERE %(process)b::text IS NOT NULL"
+    # what may have been sent is written where requests are claimed, which may be later than this
+    " ON CONFLICT (run, process) DO UPDATE SET usage = excluded.usage,"
+    " written = excluded.written)"
     " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
     " SELECT %(run)b, * FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
     " %(checksums)b::bigint[], %(exchanges)b::bytea[])"

@@ -58,6 +58,16 @@ _STEPS: tuple[str, ...] = (
         changed double precision NOT NULL
     ) WITH (fillfactor = 50);
     """,
+    """
+    CREATE TABLE rubricate_spending (
+        run bigint NOT NULL,
+        process text NOT NULL,
+        usage bytea NOT NULL,
+        may_have_sent bigint NOT NULL,
+        written double precision NOT NULL,
+        PRIMARY KEY (run, process)
+    ) WITH (fillfactor = 50);
+    """,
 )
 """What makes format n + 1 of format n; format 0 is a database without the tables."""
 _DEFAULTS = {
@@ -77,7 +87,7 @@ _BEGIN = (
 )
 _MAY_WRITE = (
     "SELECT bool_and(has_table_privilege('rubricate_' || name, privilege))"
-    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits']) AS name,"
+    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits', 'spending']) AS name,"
     " unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege"
     " WHERE privilege <> 'DELETE' OR name = 'limits'"
 )

@@ -24,6 +24,7 @@ import orjson
 from rubricate.errors import JournalError
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
+from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
 from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
@@ -108,6 +109,7 @@ class SQLiteJournal:
         self._texts: dict[str, bytes] = {}
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
+        self.ledger = Ledger(self._exchange)
         try:
             if not path.exists():
                 path.touch(mode=0o600)
@@ -153,12 +155,52 @@ class SQLiteJournal:
         if version != _FORMAT:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
+        if not self._is_cache:
+            run(_SPENDING)
+            if found and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
+                self._note_earlier()
         run("COMMIT")
         if self._has_others:
             run(f"PRAGMA busy_timeout={1000 * PATIENCE[True]:.0f}")
         if found and not self._has_others and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError(_MALFORMED)
         return bool(found)
+
+    def _note_earlier(self) -> None:
+        """Note what a journal of before there were entries has cost, which its records say."""
+        rows = self._database.execute("SELECT key, record, checksum FROM records")
+        paid = earlier_row((row[0], read_row(*row)) for row in rows)
+        self._database.execute(_NOTE, paid)
+
+    async def _exchange(self, decide: Decide) -> None:
+        """Read the others' entries, and write this process's."""
+        run = self._database.execute
+        try:
+            run("BEGIN IMMEDIATE")
+            decide(self.entries())
+            run(_NOTE, self.ledger.row())
+            run("COMMIT")
+        except TROUBLE as error:
+            if self._database.in_transaction:
+                run("ROLLBACK")
+            raise self._problem(error) from None
+
+    def entries(self) -> dict[str, Entry]:
+        """What all other processes have paid for this run, now and earlier."""
+        query = f"SELECT {', '.join(Row._fields)} FROM spending WHERE process != ?"
+        now = time.time() if self._has_others else None
+        try:
+            rows = self._database.execute(query, (self.ledger.process,)).fetchall()
+        except TROUBLE as error:
+            raise self._problem(error) from None
+        return {row[0]: entry_of(Row(*row), now) for row in rows}
+
+    def put_entries(self, rows: Sequence[Row]) -> None:
+        """Keep the entries of a damaged journal; for want of them, what its records say."""
+        if rows:
+            self._database.executemany(_NOTE, rows)
+        else:
+            self._note_earlier()
 
     def _problem(self, error: Exception) -> JournalError:
         text = str(error)
@@ -230,7 +272,8 @@ class SQLiteJournal:
     def commit(self) -> None:
         """Write what is waiting."""
         self._last_commit = time.monotonic()
-        if not self._waiting:
+        paid = self.ledger.due_row()
+        if not self._waiting and paid is None:
             return
         now = time.time()
         exchanges = {
@@ -247,6 +290,8 @@ class SQLiteJournal:
                 texts = self._texts.items()
                 self._database.executemany("INSERT OR IGNORE INTO texts VALUES (?, ?)", texts)
             self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
+            if paid is not None:
+                self._database.execute(_NOTE, paid)
             self._database.execute("COMMIT")
         except TROUBLE as error:
             if self._database.in_transaction:
@@ -370,6 +415,11 @@ class SQLiteReader:
         self._database.close()
 
 
+_SPENDING = (
+    "CREATE TABLE IF NOT EXISTS spending (process TEXT PRIMARY KEY, usage BLOB NOT NULL,"
+    " may_have_sent INTEGER NOT NULL, written REAL NOT NULL)"
+)
+_NOTE = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?)"
 _REPLACE = "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
 _ADD = (
     "INSERT INTO records VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"

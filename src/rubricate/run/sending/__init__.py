@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.sending._accounts import Account, account_of, forget_account
     from rubricate.run.sending._budget import RunEnds, Spending
     from rubricate.run.sending._judgement import Judgement, SendFor
     from rubricate.run.sending._options import Budget, Limits
@@ -21,7 +20,6 @@ else:
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
-    "Account",
     "Budget",
     "Judgement",
     "Limits",
@@ -33,6 +31,4 @@ __all__ = [
     "Sender",
     "SingleFlight",
     "Spending",
-    "account_of",
-    "forget_account",
 ]

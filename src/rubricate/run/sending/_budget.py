@@ -3,99 +3,75 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from rubricate.judge import Completion, Model, Request
+from rubricate.rubric import Usage
 from rubricate.run._progress import Progress
+from rubricate.run.journal import Ledger
 from rubricate.run.sending._judgement import Judgement, SendFor
-
-if TYPE_CHECKING:
-    from rubricate.run.sending._accounts import Account, Part
 
 __all__ = ["RunEnds", "Spending"]
 
 ROUNDING = 1 + 1e-9
-AHEAD, OFTEN = 4.0, 0.5
-"""How many judgements a process is granted ahead at first; twice as many where it asks again within
-so many seconds, half as many where it does not."""
-AGAIN, PATIENCE = 0.2, 5.0
-"""Seconds until it asks again where others may give back what they were granted, and for which they
-may."""
 
 
-class RunEnds(Exception):
-    """Nothing more is to be asked; the judgement under way is left where it is."""
+class RunEnds(BaseException):
+    """Nothing more is to be asked; the judgement under way is left where it is.
+
+    No `Exception`: a judge or a retry that catches those is ended with the run.
+    """
 
 
 class Spending:
     """What a run spends on its way, against its greatest cost.
 
     A judgement is begun if it fits together with those in flight, each taken for as dear as one
-    has been on average; and so is every request. The first of each goes alone: it shows what they
-    cost. Requests are counted as they are answered, not when their judgement is done.
+    has been on average. Every request that is sent, also a second or a repeated one, is claimed
+    from the run's ledger, which knows what other commands and processes have paid. The first
+    request goes alone: it shows what one costs.
 
     Args:
-        max_cost: US dollars that may be spent; None for no bound, and nothing is counted.
+        max_cost: US dollars that the run may cost.
         progress: has what was spent, and is kept up to date.
-        account: what all processes of the run spend together; None for one process.
-        patience: seconds to wait for an account that cannot be read.
+        ledger: what the run has cost so far.
 
     Attributes:
-        is_bounded: whether there is a bound.
         reached: why nothing more may be asked; None where it may.
         partly: US dollars that judgements have taken so far that are not done.
     """
 
-    def __init__(
-        self,
-        max_cost: float | None,
-        progress: Progress,
-        account: Account | None = None,
-        patience: float = 120.0,
-    ) -> None:
-        self.is_bounded = max_cost is not None
+    def __init__(self, max_cost: float, progress: Progress, ledger: Ledger) -> None:
         self.reached: str | None = None
         self.partly = 0.0
-        self._max_cost = max_cost or 0.0
+        self._max_cost = max_cost
         self._progress = progress
-        self._first_judgement = asyncio.Lock()
+        self._ledger = ledger
         self._first_request = asyncio.Lock()
-        self._requests = 0  # in flight
-        self._part: Part | None = None
-        if account is not None and max_cost is not None:
-            self._part = account.part(max_cost)
-        self._patience = patience
-        self._asking = asyncio.Lock()
-        self._asked, self._ahead = time.monotonic(), AHEAD
+        self._claiming: dict[int, _Claiming] = {}  # by the model's identity
 
     def has_room(self, judgements: int) -> bool:
         """Whether so many further judgements fit; `reached` says why not."""
-        progress = self._progress
-        asked = progress.calls + progress.parts
-        if self.is_bounded and asked and self.reached is None and self._price_is_known():
-            average = (progress.usage.cost or 0.0) / asked
-            on_way = max(0.0, progress.in_flight * average - self.partly)
-            self._check(on_way + judgements * average)
+        if self.reached is None and self._has_price():
+            more = self._on_way + judgements * self._average
+            if not self._fits(more):
+                self.reached = self._ledger.reached(self._max_cost)
         return self.reached is None
 
     def affords(self, judgements: int) -> bool:
         """Whether so many further judgements fit, as far as is known; nothing comes of it."""
-        progress = self._progress
-        asked, cost = progress.calls + progress.parts, progress.usage.cost
-        if not self.is_bounded:
-            return True
-        if not asked or cost is None:
+        if not self._average or self._progress.usage.cost is None:
             return False
-        on_way = max(0.0, progress.in_flight * cost / asked - self.partly)
-        return cost + on_way + judgements * cost / asked <= self._max_cost * ROUNDING
+        return self._fits(self._on_way + judgements * self._average)
 
-    async def secure(self, judgements: int) -> None:
-        """Wait until so many further judgements are granted, or `reached` says why they are not."""
-        if self._part is not None:
-            await self._secure(self._part, lambda: judgements * self._average)
+    async def begin(self) -> None:
+        """Find out whether earlier commands and other processes have left anything."""
+        self.reached = self.reached or await self._ledger.check(self._max_cost)
+
+    @property
+    def _spent(self) -> float:
+        return self._progress.usage.cost or 0.0
 
     @property
     def _average(self) -> float:
@@ -106,68 +82,10 @@ class Spending:
     @property
     def _on_way(self) -> float:
         """US dollars that what is in flight will cost."""
-        usage, judgements = self._progress.usage, self._progress.in_flight * self._average
-        requests = self._requests * self._spent / usage.requests if usage.requests else 0.0
-        return max(0.0, judgements - self.partly, requests)
+        return max(0.0, self._progress.in_flight * self._average - self.partly)
 
-    def _beyond(self, average: float) -> float:
-        """What one more request takes beyond what is in flight."""
-        return (self._requests + 1) * average - self._on_way
-
-    async def _secure(self, part: Part, more: Callable[[], float]) -> None:
-        """Wait until so much more is granted; nothing may be awaited before it is used.
-
-        Where it is not known what anything costs, wait until anything is left at all.
-        """
-        begin = time.monotonic()
-        while self.reached is None and not self._is_granted(part, more()):
-            async with self._asking:
-                if self._is_granted(part, more()):  # another has asked meanwhile
-                    return
-                await self._ask(part, max(0.0, more()), begin)
-
-    def _is_granted(self, part: Part, more: float) -> bool:
-        return self._spent + self._on_way + max(0.0, more) <= part.granted * ROUNDING
-
-    async def _ask(self, part: Part, more: float, begin: float) -> None:
-        from rubricate.run.sending._stores import StoreError, StoreLost
-
-        now, ahead = time.monotonic(), self._ahead
-        self._ahead = min(1e6, 2.0 * ahead) if now - self._asked < OFTEN else max(1.0, ahead / 2.0)
-        self._asked = now
-        try:
-            answer = await asyncio.to_thread(
-                part.ask, self._spent, self._on_way, more, self._ahead * more
-            )
-        except StoreError as error:
-            answer = "wait"
-            if isinstance(error, StoreLost) or now - begin >= self._patience:
-                self.reached = (
-                    "the greatest cost cannot be kept, because it is not known what other "
-                    f"processes of this run have spent: {error}"
-                )
-        else:
-            if answer == "spent" or (answer == "wait" and now - begin >= PATIENCE):
-                self.reached = f"{self._bound} is reached by the processes of this run together"
-        if answer == "wait" and self.reached is None:
-            await asyncio.sleep(AGAIN)
-
-    async def close(self) -> None:
-        """Give back what was granted and is not spent."""
-        part, self._part = self._part, None
-        if part is not None:
-            from rubricate.run.sending._stores import StoreError
-
-            with suppress(StoreError):  # then all that was granted counts as spent
-                await asyncio.to_thread(part.leave, self._spent)
-
-    @property
-    def _spent(self) -> float:
-        return self._progress.usage.cost or 0.0
-
-    @property
-    def _bound(self) -> str:
-        return f"the greatest cost of ${self._max_cost:g}"
+    def _fits(self, more: float) -> bool:
+        return self._ledger.by_others + self._spent + more <= self._max_cost * ROUNDING
 
     async def send(
         self, send: SendFor, model: Model, request: Request, judgement: Judgement
@@ -177,39 +95,56 @@ class Spending:
         Raises:
             RunEnds: it does not.
         """
+        claiming = self._claiming.get(id(model))
+        if claiming is None:
+            claiming = self._claiming[id(model)] = _Claiming(model, self)
         if not self._progress.usage.requests:
             async with self._first_request:
                 if not self._progress.usage.requests:
-                    return await self._sent(send, model, request, judgement)
-        if self.reached is None and self._price_is_known():
-            average = self._spent / self._progress.usage.requests
-            self._check((self._requests + 1) * average)
-            if self._part is not None and self._beyond(average) > 0.0:
-                await self._secure(self._part, lambda: self._beyond(average))
+                    return await send(claiming, request, judgement)
+        if not self._has_price() or self.reached is not None:
+            raise RunEnds
+        return await send(claiming, request, judgement)
+
+    async def claimed(self, model: Model, request: Request) -> Completion:
+        """The answer to a request that is sent now, once it is claimed.
+
+        Raises:
+            RunEnds: it cannot be.
+        """
+        self.reached = self.reached or await self._ledger.claim(self._max_cost)
         if self.reached is not None:
             raise RunEnds
-        return await self._sent(send, model, request, judgement)
-
-    async def _sent(
-        self, send: SendFor, model: Model, request: Request, judgement: Judgement
-    ) -> Completion:
-        self._requests += 1
+        cost = None
         try:
-            completion = await send(model, request, judgement)
+            completion = await model.complete(request)
+            cost = completion.usage.cost
         finally:
-            self._requests -= 1
-        self._progress.usage += completion.usage
-        self.partly += completion.usage.cost or 0.0
+            self._ledger.answered(cost)
         return completion
 
-    def _price_is_known(self) -> bool:
+    def _has_price(self) -> bool:
         if self._progress.usage.cost is None:
             self.reached = (
                 "the greatest cost cannot be kept, because the price of this model is not known"
             )
         return self.reached is None
 
-    def _check(self, more: float) -> None:
-        """Note that the bound is reached where so much more does not fit."""
-        if (self._progress.usage.cost or 0.0) + more > self._max_cost * ROUNDING:
-            self.reached = f"{self._bound} is reached"
+
+class _Claiming(Model):
+    """A model each of whose requests is claimed as it is sent, however often that is."""
+
+    def __init__(self, model: Model, spending: Spending) -> None:
+        self.name, self.endpoint, self.account = model.name, model.endpoint, model.account
+        self.repeatable, self.opens_connections = model.repeatable, model.opens_connections
+        self.count_tokens = model.count_tokens
+        self._model, self._spending = model, spending
+
+    async def complete(self, request: Request) -> Completion:
+        return await self._spending.claimed(self._model, request)
+
+    def parameters(self, request: Request) -> Mapping[str, Any]:
+        return self._model.parameters(request)
+
+    def price(self, usage: Usage) -> float | None:
+        return self._model.price(usage)

@@ -83,8 +83,8 @@ class Budget(Settings):
 
     max_cost: float | None = option(
         None,
-        "End before more US dollars than these are spent.",
-        more="Failed judgements and repeated requests count.",
+        "Stop before the run has cost more than this many US dollars.",
+        more="All its commands, failed judgements and repeated requests count.",
         group="Limits",
         unit="US dollars",
         everyday=True,

@@ -25,7 +25,6 @@ from rubricate.run.sending._outgoing import Failures, Outgoing
 from rubricate.run.sending._retries import Retries
 
 if TYPE_CHECKING:
-    from rubricate.run.sending._accounts import Account
     from rubricate.run.sending._sharing import Sharing
 
 __all__ = ["ModelKey", "Sender"]
@@ -58,13 +57,11 @@ class Sender:
         on_trouble: told of every failure that is retried, in words.
         goes_on_without: whether the run has sense without the models that are given up, by endpoint
             and name. Default: it has none.
-        account: what all processes of the run spend together. Default: this one alone.
 
     Raises:
         JournalError: limits are to be shared in a database that cannot be used.
 
     Attributes:
-        account: as given.
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
         lost: the models that were given up, and why.
     """
@@ -76,9 +73,7 @@ class Sender:
         retries: Retries,
         on_trouble: Callable[[str], None] = lambda message: None,
         goes_on_without: Callable[[Collection[ModelKey]], bool] = lambda lost: False,
-        account: Account | None = None,
     ) -> None:
-        self.account = account
         self._limits = limits
         self._retries = retries
         self._on_trouble = on_trouble

@@ -32,8 +32,8 @@ TRIES = 50
 LONGEST_TURN = 1000
 """Milliseconds after which a database ends the turn of a process that has stopped."""
 TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
-UNUSED, LONG_UNUSED = 3600.0, 30 * 86_400.0
-"""Seconds after which what nobody has changed is thrown away, and what says what was spent."""
+UNUSED = 3600.0
+"""Seconds after which what nobody has changed is thrown away."""
 
 TABLE = (
     "CREATE TABLE IF NOT EXISTS rubricate_limits (name TEXT PRIMARY KEY, value BLOB NOT NULL,"
@@ -54,18 +54,14 @@ WRITE = (
     " WHERE name = ? AND version = ?"
 )
 TIDY = (
-    "DELETE FROM rubricate_limits WHERE changed < extract(epoch FROM clock_timestamp()) -"
-    " CASE WHEN name LIKE 'spending %%' THEN %s::float8 ELSE %s::float8 END"
+    "DELETE FROM rubricate_limits WHERE changed < "
+    "extract(epoch FROM clock_timestamp()) - %s::float8"
 )
 REMOVE = "DELETE FROM rubricate_limits WHERE name = ? AND version = ?"
 
 
 class StoreError(Exception):
     """A store cannot be used now. The message says which, and why."""
-
-
-class StoreLost(StoreError):
-    """What was in a store cannot be read, now or later."""
 
 
 class Found(NamedTuple):
@@ -138,20 +134,15 @@ class SQLiteStore:
     Args:
         path: the file, made with its folder where it is not there.
         on_damage: told in words of a file that was replaced.
-        keeps: what is in it is durable, and a file that is damaged, or removed while it is in use,
-            is `StoreLost`.
     """
 
     def __init__(
         self,
         path: Path,
         on_damage: Callable[[str], None] = lambda text: None,
-        *,
-        keeps: bool = False,
     ) -> None:
         self._path = path
         self._on_damage = on_damage
-        self._keeps = keeps
         self._database: sqlite3.Connection | None = None
         self._inode = 0
 
@@ -188,7 +179,7 @@ class SQLiteStore:
                 database.close()
 
     def anew(self) -> SQLiteStore:
-        return SQLiteStore(self._path, self._on_damage, keeps=self._keeps)
+        return SQLiteStore(self._path, self._on_damage)
 
     def _used(self, use: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -197,10 +188,6 @@ class SQLiteStore:
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
                     raise
-                if self._keeps:
-                    raise StoreLost(
-                        f"{self._path}: {error}; remove it to have nothing counted as spent"
-                    ) from None
                 self._replace(error)
                 return use(self._opened())
         except (sqlite3.Error, OSError) as error:
@@ -217,15 +204,13 @@ class SQLiteStore:
             self._check(found)
             if self._database is not None and found.st_ino == self._inode:
                 return self._database
-        if self._keeps and self._inode:
-            raise StoreLost(f"{self._path}: it was removed, or replaced, while it was in use")
         self.close()
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         database = sqlite3.connect(
             self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
-            _set_up(database, keeps=self._keeps)
+            _set_up(database)
             self._path.chmod(0o600)
             self._inode = self._path.lstat().st_ino
         except BaseException:
@@ -256,12 +241,10 @@ class PostgresStore:
 
     Args:
         address: the database's.
-        keeps: what is written is durable.
     """
 
-    def __init__(self, address: str, *, keeps: bool = False) -> None:
+    def __init__(self, address: str) -> None:
         self._address = address
-        self._keeps = keeps
         self._server: Server | None = None
         self._known: Any = None
 
@@ -307,7 +290,7 @@ class PostgresStore:
             server.close()
 
     def anew(self) -> PostgresStore:
-        return PostgresStore(self._address, keeps=self._keeps)
+        return PostgresStore(self._address)
 
     def _opened(self) -> Server:
         from rubricate.run.journal import Database, Server
@@ -319,11 +302,10 @@ class PostgresStore:
     def _used(self, statement: str, values: tuple[Any, ...] | None) -> Any:
         def execute(connection: Any) -> Any:
             if connection is not self._known:
-                if not self._keeps:
-                    connection.execute("SET synchronous_commit = off")
+                connection.execute("SET synchronous_commit = off")
                 for bound in ("lock_timeout", "idle_in_transaction_session_timeout"):
                     connection.execute(f"SET {bound} = {LONGEST_TURN}")
-                connection.execute(TIDY, (LONG_UNUSED, UNUSED))
+                connection.execute(TIDY, (UNUSED,))
                 self._known = connection
             return connection.execute(statement.replace("?", "%s"), values)
 
@@ -340,14 +322,12 @@ def with_timeouts(address: str) -> str:
     return "&".join([address, *told]) if query >= 0 else f"{address}?{'&'.join(told)}"
 
 
-def _set_up(database: sqlite3.Connection, *, keeps: bool) -> None:
+def _set_up(database: sqlite3.Connection) -> None:
     from rubricate.run.journal import write_ahead
 
     write_ahead(database, PATIENCE)
-    database.execute(f"PRAGMA synchronous={'FULL' if keeps else 'OFF'}")
+    database.execute("PRAGMA synchronous=OFF")
     database.execute(TABLE)
-    if keeps:
-        return
     now = time.monotonic()
     database.execute(
         "DELETE FROM rubricate_limits WHERE changed NOT BETWEEN ? AND ?",

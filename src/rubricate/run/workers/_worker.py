@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rubricate._version import __version__
 from rubricate.dataset import Item, Survey, survey_of
@@ -30,9 +27,6 @@ from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
-if TYPE_CHECKING:
-    from rubricate.run.sending import Account
-
 __all__ = ["Facts", "Job", "Report", "State", "Worker", "WorkerDied", "job_of"]
 
 
@@ -46,7 +40,6 @@ class Job:
         journal: the run's journal.
         cache: the answers that runs share; None where the worker cannot reach them.
         calibrate: maps judges' probabilities.
-        account: the name of what all workers spend together.
         version: that of the driver's rubricate.
     """
 
@@ -55,7 +48,6 @@ class Job:
     journal: Place
     cache: Place | None = None
     calibrate: Calibrate | None = None
-    account: str = field(default_factory=partial(secrets.token_hex, 8))
     version: str = __version__
 
 
@@ -169,7 +161,6 @@ class Worker:
                     retries=job.options,
                     on_trouble=self._note_trouble,
                     goes_on_without=job.judge.goes_on_without,
-                    account=self._account(stack),
                 )
             )
             journal = stack.enter_context(
@@ -188,17 +179,6 @@ class Worker:
             )
             self._answers.commit()
             self._open = stack.pop_all()
-
-    def _account(self, stack: ExitStack) -> Account | None:
-        """What all workers spend together; None where there is no bound."""
-        job = self._job
-        if job.options.max_cost is None:
-            return None
-        from rubricate.run.sending import account_of
-
-        account = account_of(job.journal, job.account)
-        stack.callback(account.close)
-        return account
 
     def _check(self) -> None:
         """Raise `InputError` where this is no process that can work on the run."""

@@ -1,0 +1,243 @@
+"""What a run costs: one account, whatever commands and processes spend, and however they end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rubricate.rubric import Usage as RubricUsage
+from rubricate.run.journal._ledger import Entry, Ledger
+
+PRICE = 0.01
+PROGRAM = """
+import asyncio, json, os, sys
+import rubricate
+from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Usage
+from rubricate.errors import RunStopped
+from rubricate.judge import Completion
+
+told, bill, items, delay = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
+
+async def judge(messages):
+    with open(bill, "ab", buffering=0) as file:
+        file.write(b".")
+    await asyncio.sleep(float(delay))
+    text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
+    return Completion(text, Usage(requests=1, cost=0.01))
+
+dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
+for number in range(items):
+    dataset.add_item(f"text {number}", f"i{number}")
+end = "finished"
+try:
+    rubricate.grade(dataset, PythonModel(judge, name="paid"), **told)
+except RunStopped as error:
+    end = str(error)
+print(end)
+"""
+
+
+class Run:
+    """A run in a folder, whose every request costs a cent and is counted where it is sent."""
+
+    def __init__(self, folder: Path, journal: str | None = None) -> None:
+        self.folder, self.journal = folder, journal
+        self.bill = folder.with_name("bill")
+        self.bill.touch()
+
+    @property
+    def billed(self) -> int:
+        """Requests that were sent so far."""
+        return self.bill.stat().st_size
+
+    def begin(
+        self, bound: float | None, *, items: int = 400, delay: float = 0.005, **more: Any
+    ) -> subprocess.Popen[str]:
+        told = {"run_dir": str(self.folder), "journal": self.journal, "max_cost": bound} | more
+        told = {"concurrency": 4, **told}
+        command = [sys.executable, "-c", PROGRAM, json.dumps(told)]
+        command += [str(self.bill), str(items), str(delay)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def end(self, bound: float | None, **more: Any) -> str:
+        """What ended a command that was let run."""
+        return self.begin(bound, **more).communicate(timeout=60)[0].strip()
+
+    def kill(self, bound: float | None, after: int, **more: Any) -> None:
+        """Kill a command once so many requests were sent."""
+        process, before = self.begin(bound, **more), self.billed
+        while self.billed - before < after:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(params=["file", "database"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    journal = request.getfixturevalue("postgres") if request.param == "database" else None
+    return Run(tmp_path / "run", journal)
+
+
+def test_shards_repeated_commands_and_the_whole_run_spend_one_bound(run: Run):
+    shards = [run.begin(1.0, shard=f"{number}/3") for number in (1, 2, 3)]
+    ends = [one.communicate(timeout=60)[0] for one in shards]
+    assert 95 <= run.billed <= 101
+    assert any("the greatest cost of $1 is reached" in end for end in ends)
+    before = run.billed
+    assert "other commands or processes" in run.end(1.0, shard="2/3")
+    assert "other commands or processes" in run.end(1.0)
+    assert run.billed - before <= 101 - before
+    before = run.billed
+    run.end(1.5)
+    assert 145 <= run.billed <= 151
+    assert run.end(None) == "finished"
+    assert run.billed == 400
+
+
+def test_what_was_paid_without_a_bound_counts_when_one_is_given(run: Run):
+    assert run.end(None, items=30) == "finished"
+    assert "is reached" in run.end(0.5)
+    assert 49 <= run.billed <= 51
+
+
+@pytest.mark.parametrize("after", [1, 3, 20])
+def test_a_killed_run_is_resumed_to_its_bound_and_not_beyond(run: Run, after: int):
+    for _ in range(3):
+        run.kill(1.0, after, delay=0.02)
+    assert "is reached" in run.end(1.0)
+    assert 90 <= run.billed <= 101
+
+
+def test_a_run_that_is_killed_with_many_in_flight_counts_what_was_sent(tmp_path: Path):
+    run = Run(tmp_path / "run")
+    run.kill(1.0, 12, delay=5.0, concurrency=64)  # sent, and billed, and never answered
+    sent = run.billed
+    run.end(1.0)
+    assert sent < run.billed <= 101
+    assert run.billed >= 90
+
+
+def test_a_killed_shard_keeps_the_others_from_nothing_but_what_it_may_have_sent(run: Run):
+    other = run.begin(1.0, shard="2/2", delay=0.02)
+    run.kill(1.0, 20, shard="1/2", delay=0.02)
+    other.communicate(timeout=60)
+    run.end(1.0)
+    assert 88 <= run.billed <= 101
+
+
+def test_a_new_beginning_has_a_new_account(run: Run):
+    run.end(0.3)
+    assert 29 <= run.billed <= 31
+    run.end(0.3, fresh=True)
+    assert 59 <= run.billed <= 62
+
+
+def test_a_run_folder_that_is_moved_has_its_account_with_it(tmp_path: Path):
+    run = Run(tmp_path / "run")
+    run.end(0.3)
+    moved = Run(tmp_path / "moved")
+    shutil.copytree(run.folder, moved.folder)
+    moved.end(0.4)
+    assert 39 <= moved.billed <= 41
+
+
+def test_answers_from_the_cache_cost_the_run_nothing(tmp_path: Path):
+    cache = str(tmp_path / "cache")
+    Run(tmp_path / "one").end(None, items=50, cache=cache)
+    run = Run(tmp_path / "other")
+    run.end(0.2, items=100, cache=cache)
+    assert 69 <= run.billed <= 71
+
+
+def test_an_earlier_journal_has_cost_what_its_answers_say(tmp_path: Path):
+    run = Run(tmp_path / "run")
+    run.end(None, items=30)
+    with closing(sqlite3.connect(run.folder / "journal.sqlite")) as database:
+        database.execute("DROP TABLE spending")
+    run.end(0.5)
+    assert 49 <= run.billed <= 51
+
+
+def test_a_damaged_journal_has_cost_what_can_be_read_of_it(tmp_path: Path):
+    run = Run(tmp_path / "run")
+    run.end(None, items=300)
+    path = run.folder / "journal.sqlite"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 20_000] = os.urandom(20_000)
+    path.write_bytes(content)
+    assert "is reached" in run.end(2.0)
+    assert run.billed == 300
+
+
+def test_an_entry_that_cannot_be_read_is_an_unknown_cost(tmp_path: Path):
+    run = Run(tmp_path / "run")
+    run.end(None, items=30)
+    with closing(sqlite3.connect(run.folder / "journal.sqlite")) as database:
+        database.execute("UPDATE spending SET usage = x'7b'")
+        database.commit()
+    assert "it is not known what this run has paid" in run.end(0.5)
+    assert run.billed == 30
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["claim", "answer", "give_back", "killed"])),
+        max_size=200,
+    )
+)
+def test_claims_of_all_processes_are_never_more_than_the_greatest_cost(steps):
+    """Every process asks as it likes, and some die with requests in flight."""
+    rows: dict[str, Entry] = {}
+
+    def process() -> Any:
+        async def exchange(decide: Any) -> None:
+            decide({name: entry for name, entry in rows.items() if name != ledger.process})
+            rows[ledger.process] = Entry(ledger.usage, ledger._may_have_sent, True)
+
+        ledger = Ledger(exchange)
+        return ledger
+
+    async def play() -> None:
+        ledgers, flying, billed = [process() for _ in range(4)], [0] * 4, 0
+        for index, step in steps:
+            ledger = ledgers[index]
+            if step == "claim":
+                try:
+                    async with asyncio.timeout(0):
+                        if await ledger.claim(0.2) is None:
+                            flying[index] += 1
+                            billed += 1
+                except TimeoutError:
+                    pass  # others may give something back
+            elif step == "answer" and flying[index]:
+                flying[index] -= 1
+                ledger.answered(PRICE)
+                ledger._ended += RubricUsage(requests=1, cost=PRICE)
+            elif step == "give_back":
+                await ledger.give_back()
+            elif step == "killed":
+                if entry := rows.pop(ledger.process, None):
+                    rows[f"{ledger.process} {len(rows)}"] = Entry(
+                        entry.usage, entry.may_have_sent, False
+                    )
+                ledgers[index], flying[index] = process(), 0
+        assert billed <= 20 + sum(not one.usage.requests for one in rows.values())
+
+    asyncio.run(play())
