@@ -231,6 +231,12 @@ def test_a_simpler_form_that_the_endpoint_refuses_is_passed_over() -> None:
     assert result.failed == 0
 
 
+def test_the_next_form_after_one_that_is_refused_is_used_by_all_requests_at_once() -> None:
+    with Endpoint(lost_unless("json_object"), formats=["json_object", "text"]) as endpoint:
+        rubricate.grade(dataset(10), "m", base_url=endpoint.url, cache=None)
+        assert endpoint.asked == {"json_object": 100}
+
+
 def test_what_one_judge_learns_another_of_the_same_model_knows_and_no_other() -> None:
     with Endpoint(lost_unless("text")) as endpoint:
         for model in ("m", "m", "n"):

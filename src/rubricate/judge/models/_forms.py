@@ -180,9 +180,10 @@ class ReplyForms:
         """Note a reply, and the forms in which the endpoint refused the same request before."""
         self._scores[form] = max(0, self._scores[form] - 1)
         self._worked.add(form)
-        for one in refused:
+        for one in refused:  # that says nothing against the form that was then accepted
             self._scores[one] = USELESS
             self._refused.add(one)
+            self._scores[form] = min(HEAD_START, self._scores[form])
 
     def lost(self, form: ReplyForm, lost_in: Sequence[ReplyForm]) -> None:
         """Note that a reply, which `answered` has counted, ignored its form and cannot be read.
