@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,305 @@ def test_a_run_folder_of_ones_own_is_looked_at_without_being_asked(
     note = (copied / "journal.url").read_text()
     (copied / "journal.url").write_text(note.replace("?", "?options=-cwork_mem%3D1MB&", 1))
     assert "name it yourself" in rubricate("report", "copied").stderr
+
+
+TASK = {
+    "prompt_id": "1",
+    "prompt": [{"role": "user", "content": "q"}],
+    "rubrics": [{"criterion": "Says blue", "points": 5, "tags": ["axis:a"]}],
+    "example_tags": ["theme:x"],
+}
+REPORT_TASK = {
+    "prompt": "q",
+    "sample_id": "1",
+    "domain": "x",
+    "rubrics": [{"criterion": "Says blue", "weight": 5, "axis": "Explicit Criteria"}],
+}
+COMMANDS = {
+    "grade": ("grade", "tasks.jsonl", "--submissions", "answers", "--no-cache"),
+    "researchrubrics": ("researchrubrics", "answers", "--tasks", "reports.jsonl", "--no-cache"),
+}
+
+
+@pytest.fixture
+def submissions(tmp_path: Path) -> Path:
+    """A folder of texts in a folder that also has a file of the grader's own."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.txt").write_text(f"{SECRET} blue")
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    (tmp_path / "reports.jsonl").write_text(json.dumps(REPORT_TASK) + "\n")
+    return tmp_path / "answers"
+
+
+def _stored(folder: Path) -> bytes:
+    """All that is in a folder and below it."""
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+LINKS = {
+    "a path from its folder": "../private/key.txt",
+    "a whole path": "{folder}/private/key.txt",
+    "by another link": "way/key.txt",
+    "nothing": "../private/no-such-file",
+    "a device": "/dev/zero",
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_in_a_folder_of_submissions_that_leads_out_is_refused(
+    command: str, link: str, rubricate: Command, submissions: Path, tmp_path: Path
+):
+    (submissions / "way").symlink_to("../private", target_is_directory=True)
+    (submissions / "1.md").symlink_to(LINKS[link].format(folder=tmp_path))
+    done = rubricate(*COMMANDS[command], "--judge", "builtin", "--run-dir", "run", "--quiet")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "1.md: is a link that leads out of its folder" in done.stderr
+    assert not (tmp_path / "run").exists() or SECRET.encode() not in _stored(tmp_path / "run")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_links_are_followed_for_those_who_mean_it_and_within_a_folder(
+    command: str, rubricate: Command, submissions: Path, tmp_path: Path
+):
+    told = (*COMMANDS[command], "--judge", "builtin", "--quiet", "--run-dir")
+    (submissions / "1.md").symlink_to("../private/key.txt")
+    done = rubricate(*told, "a", "--follow-links")
+    assert done.returncode == 0, done.stderr
+    assert SECRET.encode() in _stored(tmp_path / "a")
+    (submissions / "1.md").unlink()
+    (submissions / "parts").mkdir()
+    (submissions / "parts" / "text").write_text("It says blue.")
+    (submissions / "1.md").symlink_to("parts/text")
+    (tmp_path / "linked").symlink_to("answers", target_is_directory=True)
+    named = ["linked" if one == "answers" else one for one in told]
+    assert rubricate(*named, "b").returncode == 0
+    assert b"It says blue." in _stored(tmp_path / "b")
+
+
+def test_a_settings_file_cannot_have_links_followed(
+    rubricate: Command, submissions: Path, tmp_path: Path
+):
+    (submissions / "1.md").symlink_to("../private/key.txt")
+    settings = {"data": "tasks.jsonl", "submissions": "answers", "follow_links": True}
+    (tmp_path / "theirs.yaml").write_text(json.dumps(settings))
+    done = rubricate("grade", "--config", "theirs.yaml")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "Error: theirs.yaml: follow_links: only the command line allows links to be followed "
+        "(--follow-links)\n",
+    )
+
+
+def test_a_usual_folder_that_is_a_link_is_not_the_users_word(
+    rubricate: Command, submissions: Path, tmp_path: Path
+):
+    (tmp_path / "agent_responses").symlink_to("private", target_is_directory=True)
+    done = rubricate("researchrubrics", "--tasks", "reports.jsonl", "--judge", "builtin")
+    assert (done.returncode, "agent_responses: is a link" in done.stderr) == (1, True)
+    (submissions / "1.md").write_text("blue")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "tasks-builtin").symlink_to("../private", target_is_directory=True)
+    done = rubricate("grade", "tasks.jsonl", "--submissions", "answers")
+    assert (done.returncode, "is a link" in done.stderr) == (1, True)
+    assert [path.name for path in (tmp_path / "private").iterdir()] == ["key.txt"]
+
+
+WRITTEN = (
+    *("results.jsonl", "items.jsonl", "rubric.yaml", "summary.json", "report.json", "run.json"),
+    *("results.parquet", "report.html", "skipped.jsonl", "spending.sqlite"),
+    *("journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"),
+    *("journal.url", ".locks", "shard-1-of-2", "documents", ".summary.json.PID"),
+)
+"""What commands write into a run folder, or read from one."""
+
+
+KINDS = ("link", "dangling link", "link to a folder", "pipe")
+
+
+@pytest.mark.parametrize(("kind", "name"), [*zip(cycle(KINDS), WRITTEN, strict=False)])
+def test_a_run_folder_is_not_written_or_read_through_what_somebody_planted(
+    kind: str, name: str, rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    name = name.replace("PID", str(os.getpid()))
+    write_dataset()
+    rubricate("grade", "data.json", "--run-dir", "run", "--quiet", "--no-cache")
+    own = tmp_path / "private"
+    own.mkdir()
+    (own / "file").write_text(SECRET)
+    planted = tmp_path / "run" / name
+    planted.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(planted)
+    else:
+        to = {"link": "file", "dangling link": "new", "link to a folder": ""}[kind]
+        planted.symlink_to(own / to)
+    commands = [
+        ("grade", "data.json", "--run-dir", "run", "--no-cache"),
+        ("grade", "data.json", "--run-dir", "run", "--no-cache", "--fresh"),
+        ("grade", "data.json", "--run-dir", "run", "--no-cache", "--shard", "1/2"),
+        ("report", "run"),
+        ("show", "run"),
+        ("show", "run", "--criterion", "speed", "--prompt"),
+        ("compare", "run", "run"),
+        ("trust", "agree", "run"),
+    ]
+    for command in commands:
+        done = rubricate(*command, "--quiet") if command[0] == "grade" else rubricate(*command)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), (command, done)
+        assert f"run/{name}: is " in done.stderr
+    assert rubricate("runs", ".").returncode == 0
+    assert {path.name: path.read_text() for path in own.iterdir()} == {"file": SECRET}
+
+
+def test_a_run_in_python_is_not_written_through_a_link(write_dataset: Command, tmp_path: Path):
+    from rubricate import RubricDataset, grade
+    from rubricate.errors import InputError
+
+    (tmp_path / "run").mkdir()
+    (tmp_path / "file").write_text(SECRET)
+    (tmp_path / "run" / "results.jsonl").symlink_to(tmp_path / "file")
+    with pytest.raises(InputError, match=r"results\.jsonl: is a link"):
+        grade(RubricDataset.from_file(write_dataset()), run_dir=tmp_path / "run")
+    assert (tmp_path / "file").read_text() == SECRET
+
+
+# Files that are no files, and files that are far larger than they look
+
+
+def nested(seed: str = "x", levels: int = 9) -> str:
+    """YAML in which each list has nine aliases of the one before it; the last is `*last`."""
+    lines = [f"l0: &l0 [{','.join([seed] * 9)}]"]
+    for level in range(1, levels + 1):
+        aliases = ",".join([f"*l{level - 1}"] * 9)
+        lines.append(f"l{level}: &{'last' if level == levels else f'l{level}'} [{aliases}]")
+    return "\n".join(lines) + "\n"
+
+
+MERGED = "l0: &l0 {a: 1, b: 2}\n" + "".join(
+    f"l{n}: &{'last' if n == 9 else f'l{n}'} {{<<: [{','.join([f'*l{n - 1}'] * 9)}]}}\n"
+    for n in range(1, 10)
+)
+CHAIN = "l0: &l0 [x]\n" + "".join(f"l{n}: &l{n} [*l{n - 1}]\n" for n in range(1, 3000))
+DATASET = "prompt: p\nrubric: [{name: a, requirement: r}]\nitems: [{submission: x%s}]\n"
+RUBRIC = "criteria: [{name: a, requirement: r%s}]\n"
+HARD: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{
+        f"a rubric's {key}": (nested() + RUBRIC % f", {key}: *last", ("data.json", "--rubric"))
+        for key in ("weight", "tags", "options", "requires", "anything")
+    },
+    "criteria": (nested() + "criteria: [*last]\n", ("data.json", "--rubric")),
+    "a shorter one": (nested(levels=4) + RUBRIC % ", weight: *last", ("data.json", "--rubric")),
+    "items": (nested() + DATASET.replace("{submission: x%s}", "*last"), ()),
+    "metadata": (nested() + DATASET % ", metadata: {k: *last}", ()),
+    "a key": (nested() + "? *last\n: 1\n", ()),
+    "merged keys": (MERGED + DATASET % ", metadata: *last", ()),
+    "a chain": (CHAIN + DATASET % "", ()),
+    "an alias of itself": (DATASET % ", metadata: &m {k: *m}", ()),
+    "a setting": (nested() + "data: *last\n", ("--config",)),
+    "another setting": (nested() + "data: data.json\njudge: *last\n", ("--config",)),
+    "a long list": (
+        RUBRIC % f", weight: [{','.join(['1'] * 30_000)}]",
+        ("data.json", "--rubric"),
+    ),
+    "a long text": (RUBRIC % f", weight: {'y' * 300_000}", ("data.json", "--rubric")),
+    "deep": (DATASET % f", metadata: {{k: {'[' * 400 + ']' * 400}}}", ()),
+    "deeper": ("[" * 100_000, ()),
+    "a number of many digits": (DATASET % f", metadata: {{k: {'9' * 5000}}}", ()),
+    "a hexadecimal number": (DATASET % f", metadata: {{k: 0x{'f' * 100_000}}}", ()),
+    "a time of many parts": (DATASET % f", metadata: {{k: 1{':30' * 50_000}}}", ()),
+    "a weight beyond floats": (RUBRIC % f", weight: 0x{'f' * 390}", ("data.json", "--rubric")),
+    "no date": (DATASET % ", metadata: {k: !!timestamp x}", ()),
+    "no truth value": (DATASET % ", metadata: {k: !!bool x}", ()),
+    "no number": (DATASET % ", metadata: {k: !!int ''}", ()),
+    "code": (DATASET % ", metadata: {k: !!python/object/apply:os.system [id]}", ()),
+}
+
+
+@pytest.mark.parametrize("what", HARD)
+def test_yaml_that_is_far_larger_than_its_file_is_one_short_line(
+    what: str, rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    write_dataset()
+    text, told = HARD[what]
+    (tmp_path / "theirs.yaml").write_text(text)
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = rubricate("grade", *told, "theirs.yaml", "--quiet", "--no-cache")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr[:500]
+    assert len(done.stderr) < 300
+    assert "theirs.yaml" in done.stderr
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+
+
+def test_aliases_that_datasets_have_are_read(rubricate: Command, tmp_path: Path):
+    criteria = ", ".join(f"{{name: c{n}, requirement: r{n}}}" for n in range(50))
+    items = "".join(f"  - {{submission: text {n}, rubric: *one}}\n" for n in range(300))
+    (tmp_path / "d.yaml").write_text(
+        f"prompt: p\nmetadata: {{rubric: &one [{criteria}]}}\nrubric: null\nitems:\n{items}"
+    )
+    done = rubricate("grade", "d.yaml", "--dry-run", "--no-cache")
+    assert (done.returncode, "15000" in done.stdout) == (0, True), done
+
+
+NO_FILES = {"a device": "/dev/zero", "a pipe": "pipe", "a folder": "folder", "nothing": "/dev/null"}
+NAMED: dict[str, tuple[str, ...]] = {
+    "data": ("grade", "{}"),
+    "a rubric": ("grade", "data.json", "--rubric", "{}"),
+    "settings": ("grade", "--config", "{}"),
+    "submissions": ("grade", "data.json", "--submissions", "{}/no"),
+    "attacks": ("redteam", "--judge", "builtin", "--attacks", "{}"),
+    "tasks": ("researchrubrics", ".", "--tasks", "{}"),
+    "results": ("researchrubrics", "--rescore", "{}"),
+    "a certificate": ("grade", "data.json", "--certificate", "{}", "--judge", "builtin"),
+    "labels": ("label", "{}", "--no-browser"),
+    "a run": ("show", "{}"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+@pytest.mark.parametrize("place", NAMED)
+def test_what_is_no_file_is_one_short_line(
+    place: str,
+    kind: str,
+    rubricate: Command,
+    write_dataset: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("rubricate._files.PIPE_SECONDS", 0.01)
+    write_dataset()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    done = rubricate(*(one.format(NO_FILES[kind]) for one in NAMED[place]))
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr) < 300
+
+
+def test_a_pipe_that_is_written_to_is_read(rubricate: Command, write_dataset: Command, tmp_path):
+    rubric = tmp_path / "rubric.json"
+    os.mkfifo(rubric)
+    write_dataset()
+    text = json.dumps([{"name": "a", "requirement": "Gives roughly 300000 kilometres"}])
+    writer = threading.Thread(target=rubric.write_text, args=(text,))
+    writer.start()
+    done = rubricate("grade", "data.json", "--rubric", "rubric.json", "--dry-run")
+    writer.join()
+    assert done.returncode == 1  # its labels are of another rubric: it was read
+    assert "ground_truth" in done.stderr
+
+
+def test_a_long_circle_of_gates_is_one_short_line(
+    rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    count = 3000
+    criteria = [
+        {"name": f"c{n}", "requirement": "r", "requires": f"c{(n + 1) % count}"}
+        for n in range(count)
+    ]
+    write_dataset(rubric=criteria, items=[{"submission": "x"}])
+    done = rubricate("grade", "data.json")
+    assert done.returncode == 1
+    assert "c0 -> c1 -> c2 -> ... (2,995 more) ... -> c2998 -> c2999 -> c0" in done.stderr

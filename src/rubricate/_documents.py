@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rubricate._files import user_path
+from rubricate._files import open_file, user_path
 from rubricate._spelling import did_you_mean, suggestion
 from rubricate.errors import InputError, MissingFileError, shown
 
@@ -40,6 +40,16 @@ __all__ = [
     "with_one_line_errors",
 ]
 
+MOST_VALUES, VALUES_FOR_ONE = 100_000, 100
+"""How many values a YAML document may have once its aliases are followed: the first, and the second
+for each that is written. Where all items name one rubric of 50 criteria, there are 70 for each that
+is written; at half, that is refused. At double, a file of nothing but aliases takes twice as long:
+half a second and 30 MB as it is."""
+MOST_LEVELS = 250
+"""How deep a YAML document may be: a rubric may have 100 levels of groups, which are two each."""
+LONGEST_NUMBER = 400
+"""Characters of a number: a float has 309 digits at most, and more take long to read."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -197,7 +207,8 @@ def read_text(path: str | Path) -> str:
     """The file's text (UTF-8, with or without a byte order mark); `InputError` if it has none."""
     path = user_path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with open_file(path) as file:
+            text = file.read().decode("utf-8-sig")
     except FileNotFoundError:
         raise MissingFileError("file not found", file=path) from None
     except IsADirectoryError:
@@ -289,8 +300,15 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
     """Parse one YAML document. What YAML would make a date stays text, as it is in JSON."""
     import yaml
 
+    loader = _yaml_loader()(text)
     try:
-        return yaml.load(text, Loader=_yaml_loader())
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_size(node, MOST_VALUES + VALUES_FOR_ONE * loader.values)
+        return loader.construct_document(node)
+    except InputError as error:
+        raise error.within(file=file) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise InputError(
@@ -299,16 +317,80 @@ def parse_yaml(text: str, *, file: Path | str | None = None) -> Any:
             line=None if mark is None else mark.line + 1,
             column=None if mark is None else mark.column + 1,
         ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        message = " ".join(str(error).split())
+    except RecursionError:
+        raise InputError("Failed to parse YAML: nested too deeply", file=file) from None
+    except (
+        yaml.YAMLError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as e:
+        # Beside its own errors, the loader lets through those of what a tag makes of a text.
+        message = " ".join(str(e).split())
         raise InputError(f"Failed to parse YAML: {message}", file=file) from None
 
 
+def _check_size(root: yaml.Node, most: int) -> None:
+    """Refuse a document whose aliases make it endless, too deep, or far more than is written.
+
+    A node that several aliases name is one object, and so is quickly read; whatever then walks
+    through it meets it as often as it is named, which a few lines can make billions of times.
+
+    Args:
+        root: the document.
+        most: how many values it may have, each counted as often as it is met.
+
+    Raises:
+        InputError: it has more.
+        RecursionError: it is nested too deeply.
+    """
+    sizes: dict[int, tuple[int, int]] = {}  # values and levels; 0 values while they are counted
+
+    def measured(node: yaml.Node) -> tuple[int, int]:
+        found = sizes.get(id(node))
+        if found is not None:
+            if not found[0]:
+                raise InputError("Failed to parse YAML: an alias stands within what it names")
+            return found
+        size, levels = 1, 0
+        if not isinstance(node.value, str):
+            sizes[id(node)] = 0, 0
+            for part in node.value:
+                for child in part if isinstance(part, tuple) else (part,):
+                    of_child = measured(child)
+                    size, levels = size + of_child[0], max(levels, of_child[1])
+        if size > most:
+            raise InputError(f"Failed to parse YAML: its aliases make more than {most:,} values")
+        if levels >= MOST_LEVELS:
+            raise RecursionError
+        sizes[id(node)] = size, levels + 1
+        return sizes[id(node)]
+
+    measured(root)
+
+
 @cache
-def _yaml_loader() -> type[yaml.SafeLoader]:
+def _yaml_loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
+        values = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            self.values += 1
+            return super().compose_node(parent, index)
+
+        def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+            is_text = node.tag == "tag:yaml.org,2002:str"
+            if not is_text and len(node.value) > LONGEST_NUMBER and node.tag in _NUMBERS:
+                raise yaml.MarkedYAMLError(
+                    problem=f"a number of {len(node.value):,} characters",
+                    problem_mark=node.start_mark,
+                )
+            return super().construct_scalar(node)
+
         def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
             node = super().compose_mapping_node(anchor)
             seen: set[str] = set()

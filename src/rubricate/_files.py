@@ -11,7 +11,20 @@ from typing import BinaryIO
 
 from rubricate.errors import InputError
 
-__all__ = ["Replacement", "not_written", "user_path", "write_text"]
+__all__ = [
+    "Replacement",
+    "check_no_links",
+    "leads_out",
+    "not_written",
+    "open_file",
+    "user_path",
+    "write_text",
+]
+
+PIPE_SECONDS = 1.0
+"""How long a pipe may take to its first byte. A planted one has nobody who writes to it, and
+opening it would wait for ever. At half of it, slow commands in `<(...)` are cut off; at double,
+people take a planted pipe for a hang."""
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
@@ -22,6 +35,57 @@ def user_path(path: str | os.PathLike[str]) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         return Path(path)
+
+
+def open_file(path: Path, buffering: int = -1) -> BinaryIO:
+    """Open a file for reading: an ordinary one, or a pipe that somebody writes to.
+
+    Raises:
+        OSError: it is anything else, such as a device, or cannot be read.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a folder says what it is
+        return path.open("rb", buffering)
+    if not stat.S_ISFIFO(mode):
+        raise OSError(errno.EINVAL, "is no ordinary file")
+    import select
+
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not select.select([handle], [], [], PIPE_SECONDS)[0]:
+            raise OSError(errno.EAGAIN, "is a pipe that nobody writes to")
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def check_no_links(folder: Path) -> None:
+    """Refuse a folder of rubricate's own in which there is a link, a pipe or a device.
+
+    Somebody else may have put it there, in the place of a file that is then read or written.
+
+    Raises:
+        InputError: there is one.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+                    what = "a link" if entry.is_symlink() else "no ordinary file"
+                    raise InputError(
+                        f"is {what}, and no run writes such a thing: remove it, or choose another "
+                        "run folder",
+                        file=entry.path,
+                    )
+    except OSError:  # no folder yet, or none that can be listed: whoever opens it says so
+        return
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether a path in a folder is a link that leads out of it."""
+    return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
 
 
 class Replacement:

@@ -60,6 +60,9 @@ ModelErrorKind = Literal[
     "not_run",  # never asked: the model had been given up before
 ]
 
+LONGEST = 2000
+"""Characters of a message about input: some list all names that there are, and a file's names and
+values can be of any length."""
 RETRYABLE: frozenset[str] = frozenset(
     {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 )
@@ -82,11 +85,26 @@ def document_path(parts: Sequence[str | int]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a message: as JSON, at most 60 characters."""
+    """A value for a message: as JSON, at most 60 characters.
+
+    No more of it is looked at than is shown: what a file holds may be far larger than the file.
+    """
     if isinstance(value, float):
         return str(value)
-    text = json.dumps(value, ensure_ascii=False, default=lambda other: type(other).__name__)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if isinstance(value, str):
+        value = value[:60]
+    text = ""
+    try:
+        for part in _ENCODER.iterencode(value):
+            text += part[:61]
+            if len(text) > 60:
+                return f"{text[:57]}..."
+    except (ValueError, TypeError, RecursionError):  # within itself, keys or digits that JSON lacks
+        return f"{text[:50]}... ({type(value).__name__})" if text else type(value).__name__
+    return text
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=lambda other: type(other).__name__)
 
 
 class InputError(RubricateError, ValueError):
@@ -108,7 +126,7 @@ class InputError(RubricateError, ValueError):
         line: int | None = None,
         column: int | None = None,
     ) -> None:
-        self.message = message
+        self.message = message if len(message) <= LONGEST else f"{message[:LONGEST]}..."
         self.file = None if file is None else str(file)
         self.path = tuple(path)
         self.line = line

@@ -14,7 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from rubricate._documents import input_error, parse_json, read_document, read_text, validate
-from rubricate._files import user_path
+from rubricate._files import check_no_links, user_path
 from rubricate._spelling import suggestion
 from rubricate.analysis._tables import Tabular
 from rubricate.errors import InputError, MissingFileError
@@ -353,6 +353,7 @@ def read_run(folder: str | Path) -> FinishedRun:
                 "with rubricate trust replay FILE"
             )
         raise InputError(f"no such run folder{hint}", file=path)
+    check_no_links(path)
     try:
         summary = parse_json(read_text(path / "summary.json"), file=path / "summary.json")
     except MissingFileError:

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ValidationError
 
 from rubricate._documents import input_error, parse_json, read_text
-from rubricate._files import user_path
+from rubricate._files import check_no_links, user_path
 from rubricate.analysis._attacks import RedTeamReport
 from rubricate.analysis._finished import check_whole
 from rubricate.analysis._kept_report import kept_report
@@ -193,6 +193,7 @@ def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
 def _listed(path: Path, name: str) -> ListedRun:
     kind = "grade"
     try:
+        check_no_links(path)
         summary = _summary(path)
         if summary is None:
             return ListedRun(name, kind, "not ended", _when(path), problem=_GO_ON)

@@ -88,6 +88,10 @@ def _run() -> NoReturn:
     except RubricateError as error:
         sys.stderr.write(f"Error: {_one_line(str(error))}\n")
         code = ExitCode.ERROR
+    except (MemoryError, RecursionError) as error:
+        what = "larger than the memory" if isinstance(error, MemoryError) else "nested too deeply"
+        sys.stderr.write(f"Error: a file or a value is {what}\n")
+        code = ExitCode.ERROR
     except BrokenPipeError:
         sys.stderr.close()
         code = ExitCode.ERROR

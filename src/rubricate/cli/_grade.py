@@ -27,6 +27,8 @@ from rubricate.settings import option, options_of
 
 __all__ = ["GradeSettings", "grade", "load_settings"]
 
+OWN_WORD = {"allow_code": "code", "follow_links": "links to be followed"}
+"""What no settings file can allow, in words."""
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
 
@@ -69,6 +71,12 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "The format of a benchmark's tasks: healthbench, paperbench, race, profbench or records.",
         group="What is graded",
         usual="that which DATA's records fit",
+    )
+    follow_links: bool = option(
+        False,
+        "Follow links that lead out of a folder of submissions: what they lead to is judged, sent "
+        "and stored.",
+        group="What is graded",
     )
     on_error: Literal["raise", "skip"] = option(
         "raise",
@@ -128,10 +136,10 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
         InputError: the file cannot be read, or has a key or value that is not allowed.
     """
     values = {} if config is None else _from_file(config)
-    if values.pop("allow_code", False) and not given.get("allow_code"):
-        raise InputError(
-            "allow_code: only the command line allows code (--allow-code)", file=config
-        )
+    for name, what in OWN_WORD.items():
+        if values.pop(name, False) and not given.get(name):
+            shown = f"--{name.replace('_', '-')}"
+            raise InputError(f"{name}: only the command line allows {what} ({shown})", file=config)
     try:
         written = checked(GradeSettings, {**values, **given})
         own = values.keys() - given.keys()

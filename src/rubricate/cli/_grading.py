@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rubricate._files import check_no_links
 from rubricate._terminal import console
 from rubricate.analysis import read_run
 from rubricate.choosing import chosen_judge
@@ -183,6 +184,7 @@ def _dataset(settings: GradeSettings) -> RubricDataset | ItemTable:
             format=format,
             columns=columns,
             on_error=settings.on_error,
+            follow_links=settings.follow_links,
         )
     if settings.map is None and not is_table(settings.data):
         return rubric_dataset(settings.data, settings.rubric)
@@ -205,6 +207,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
         run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made: {error.strerror}", file=run_dir) from None
+    check_no_links(run_dir)
     report = run_dir / "skipped.jsonl"
     write_skipped(report, skipped)
     one = len(skipped) == 1

@@ -12,6 +12,7 @@ from typing import Any
 from rubricate._files import user_path
 from rubricate._terminal import console
 from rubricate.cli._from_settings import Shell, command_of
+from rubricate.cli._grade import GradeSettings
 from rubricate.cli._judging import NO_JUDGE, exit_code, print_estimate, shared_places
 from rubricate.cli._printing import print_report
 from rubricate.cli._progress import ProgressView
@@ -98,6 +99,7 @@ class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
         unit="tokens",
         everyday=True,
     )
+    follow_links: bool = again(GradeSettings, "follow_links", False)
     limit: int | None = option(
         None, "Grade only the first N reports.", group="What is graded", everyday=True
     )
@@ -124,7 +126,12 @@ def researchrubrics_command(settings: ReportSettings) -> int:
     run_dir = chosen.path
     cache = shared["cache"]
     kept = (cache if isinstance(cache, Path) else run_dir) / "documents"
-    reports = find_reports(_folders(settings), tasks, cache=None if settings.dry_run else kept)
+    reports = find_reports(
+        _folders(settings),
+        tasks,
+        cache=None if settings.dry_run else kept,
+        follow_links=settings.follow_links,
+    )
     evaluator = RubricEvaluator(
         names or None,
         grading=settings.grading,
@@ -176,6 +183,8 @@ def _rescore(settings: ReportSettings, results: str) -> int:
 
 def _folders(settings: ReportSettings) -> dict[str, str]:
     if not settings.system:
+        if settings.folder is None and not settings.follow_links and Path(FOLDER).is_symlink():
+            raise InputError("is a link: name the folder, or give --follow-links", file=FOLDER)
         return {"": settings.folder or FOLDER}
     if settings.folder is not None:
         raise InputError("give a folder of reports, or --system NAME=DIR for each system; not both")

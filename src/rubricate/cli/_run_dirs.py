@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rubricate._files import user_path
+from rubricate._files import check_no_links, user_path
 from rubricate.errors import InputError
 from rubricate.judge.models import address_of
 from rubricate.rubric import Rubric
@@ -89,12 +89,16 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
     told[JUDGES] = {judge: address_of(judge, base) for judge in judges or ["builtin"]}
     if storage.run_dir is not None:
         given = user_path(storage.run_dir)
+        check_no_links(given)
         own = _seen_from(given, told)
         if not storage.fresh and (differs := _differences(given, own)):
             raise other_run(given, differs)
         return RunDir(given, own)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     usual = Path("runs") / (slug or "run")
+    if usual.is_symlink():  # somebody else may have put it there
+        raise InputError("is a link: remove it, or name a folder with --run-dir", file=usual)
+    check_no_links(usual)
     own = _seen_from(usual, told)
     beside = usual.parent.glob(f"{usual.name}-" + 6 * "[0-9a-f]") if usual.parent.is_dir() else ()
     differs = _differences(usual, own)

@@ -20,6 +20,8 @@ __all__ = ["GATE", "Gates", "Waiting"]
 
 GATE = "gate"
 """The kind of a failure whose cause is that of a gate."""
+SHOWN = 3
+"""Names of a long circle that are shown at each of its ends."""
 _WORST: tuple[Status, ...] = ("skipped", "failed", "abstained")
 """What becomes of a criterion, where its gates come to different things: the first of these."""
 _EXACT = 1e-9
@@ -117,8 +119,11 @@ class Gates:
                 if not left[one]:
                     ready.append(one)
         if len(waves) < len(needs):
-            circle = " -> ".join(_circle(needs, waves))
-            raise InputError(f"gates go in a circle: {circle}")
+            circle = _circle(needs, waves)
+            if len(circle) > 2 * SHOWN:
+                left_out = f"... ({len(circle) - 2 * SHOWN:,} more) ..."
+                circle = [*circle[:SHOWN], left_out, *circle[-SHOWN:]]
+            raise InputError(f"gates go in a circle: {' -> '.join(circle)}")
         return waves
 
     def __len__(self) -> int:
@@ -287,9 +292,9 @@ def _leaves(group: Group) -> Iterator[Criterion]:
 
 def _circle(needs: Mapping[str, Sequence[str]], settled: Mapping[str, int]) -> list[str]:
     """The names of one circle among what is not settled, the first again at its end."""
-    way: list[str] = [next(name for name in needs if name not in settled)]
-    while True:
-        following = next(one for one in needs[way[-1]] if one not in settled)
-        if following in way:
-            return [*way[way.index(following) :], following]
-        way.append(following)
+    name = next(name for name in needs if name not in settled)
+    way: dict[str, int] = {}
+    while name not in way:
+        way[name] = len(way)
+        name = next(one for one in needs[name] if one not in settled)
+    return [*list(way)[way[name] :], name]

@@ -50,10 +50,14 @@ def format_of(data: str) -> Benchmark | None:
 
     Its first two records are looked at: of a dataset in JSON Lines the first is its head.
     """
-    if not data.startswith(HF) and Source(data, None).suffix in (".csv", ".tsv"):
-        return None  # has no lists
+    source = data if data.startswith(HF) else Source(data, None)
+    if isinstance(source, Source):
+        if source.suffix in (".csv", ".tsv"):
+            return None  # has no lists
+        if not source.remote and not Path(source.given).is_file():
+            return None  # what is looked at in a pipe is gone
     try:
-        with closing(_records(data)) as records:
+        with closing(_records(source)) as records:
             first = [record for _, record in islice(records, 2)]
     except InputError:
         return None  # whoever reads it says what is wrong
@@ -71,6 +75,7 @@ def open_benchmark(
     format: str | None = None,
     columns: TableColumns | None = None,
     on_error: OnError = "raise",
+    follow_links: bool = False,
 ) -> RubricDataset:
     """A benchmark's tasks with the texts that answer them, ready to be graded.
 
@@ -85,6 +90,7 @@ def open_benchmark(
             the file of submissions or, without one, of the tasks' own records.
         on_error: `skip` takes a document of a folder that cannot be read as an item whose verdicts
             have all failed, with the cause.
+        follow_links: whether links may lead out of a folder of texts; what they lead to is judged.
 
     Returns:
         A dataset of the tasks that have a text, each with its own rubric; `metadata` has the
@@ -103,7 +109,7 @@ def open_benchmark(
     tasks = {task.id: task for task in _tasks(source, found, columns)}
     answers = {id: list(task.answers) for id, task in tasks.items()}
     if submissions is not None:
-        answers = _by_task(tasks, submissions, columns, skips=skips)
+        answers = _by_task(tasks, submissions, columns, skips=skips, links=follow_links)
     if not any(answers.values()):
         raise InputError(
             "has tasks and no texts to grade: name them (--submissions FILE or FOLDER)"
@@ -111,7 +117,11 @@ def open_benchmark(
             else "no task has a text there",
             file=source,
         )
-    beside = {} if references is None else _by_task(tasks, references, columns, skips=skips)
+    beside = (
+        {}
+        if references is None
+        else _by_task(tasks, references, columns, skips=skips, links=follow_links)
+    )
     items: list[DataItem] = []
     for task in tasks.values():
         items += [_item(task, answer) for answer in answers[task.id]]
@@ -147,19 +157,20 @@ def _format(data: str, name: str | None) -> Benchmark:
     return found
 
 
-def _records(data: str) -> Generator[tuple[int | None, Any], None, None]:
+def _records(data: str | Source) -> Generator[tuple[int | None, Any], None, None]:
     """The records of a file, each with its line; a JSON file may hold a single one."""
-    if not data.startswith(HF):
-        source = Source(data, None)
-        if source.suffix == ".json" and not source.remote:
-            try:
-                with source.open() as file:
-                    whole = parse_json_bytes(file.read())
-            except InputError as error:
-                raise error.within(file=data) from None
-            yield from ((None, one) for one in (whole if isinstance(whole, list) else [whole]))
-            return
-    yield from Records(data).read()
+    source = data if isinstance(data, Source) or data.startswith(HF) else Source(data, None)
+    if isinstance(source, str):
+        yield from Records(source).read()
+    elif source.suffix == ".json" and not source.remote:
+        try:
+            with source.open() as file:
+                whole = parse_json_bytes(file.read())
+        except InputError as error:
+            raise error.within(file=source.given) from None
+        yield from ((None, one) for one in (whole if isinstance(whole, list) else [whole]))
+    else:
+        yield from Records(source.given).read()
 
 
 def _tasks(data: str, format: Benchmark, columns: TableColumns) -> Iterator[Task]:
@@ -194,7 +205,12 @@ Submissions = str | Path | Mapping[str, str]
 
 
 def _by_task(
-    tasks: Mapping[str, Task], given: Submissions, columns: TableColumns, *, skips: bool
+    tasks: Mapping[str, Task],
+    given: Submissions,
+    columns: TableColumns,
+    *,
+    skips: bool,
+    links: bool,
 ) -> dict[str, list[Answer]]:
     """The texts of a file, a folder or by id, by the tasks that they answer.
 
@@ -205,7 +221,7 @@ def _by_task(
     if isinstance(given, Mapping):
         found = ((id, Answer("", text)) for id, text in given.items())
     elif user_path(given).is_dir():
-        found = _in_folder(user_path(given), skips=skips)
+        found = _in_folder(user_path(given), skips=skips, links=links)
     else:
         found = _in_file(str(given), columns)
     by_task: dict[str, list[Answer]] = {id: [] for id in tasks}
@@ -217,10 +233,10 @@ def _by_task(
     return by_task
 
 
-def _in_folder(folder: Path, *, skips: bool) -> Iterator[tuple[str, Answer]]:
+def _in_folder(folder: Path, *, skips: bool, links: bool) -> Iterator[tuple[str, Answer]]:
     """The documents of a folder, each named by its task's id; what cannot be read as that."""
     with Converter() as converter:
-        for id, path in documents_in(folder).items():
+        for id, path in documents_in(folder, follow_links=links).items():
             try:
                 yield id, Answer("", read_document(path, converter=converter).text)
             except InputError as error:

@@ -6,13 +6,12 @@ import hashlib
 import json
 import os
 import re
-import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from rubricate._files import user_path
+from rubricate._files import leads_out, open_file, user_path
 from rubricate.dataset.items._conversion import CONVERTERS, Converted, Converter
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
@@ -29,15 +28,28 @@ _MAGIC = {b"%PDF-": "a PDF", b"PK\x03\x04": "a ZIP archive, such as DOCX", b"\x8
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-def documents_in(folder: Path) -> dict[str, Path]:
+def documents_in(folder: Path, *, follow_links: bool = False) -> dict[str, Path]:
     """The documents in a folder by their names without the ending, which say what each is for.
 
+    Args:
+        folder: the folder.
+        follow_links: whether links may lead out of it. Whoever sends you a folder could have your
+            own files judged and stored with them.
+
     Raises:
-        InputError: two have the same.
+        InputError: two have the same name, or a link leads out of the folder.
     """
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in DOCUMENT_SUFFIXES or not path.is_file():
+        if path.suffix.lower() not in DOCUMENT_SUFFIXES:
+            continue
+        if not follow_links and leads_out(path, folder):
+            raise InputError(
+                "is a link that leads out of its folder: remove it, or put the text in its place; "
+                "if you made the link, give --follow-links (follow_links)",
+                file=path,
+            )
+        if not path.is_file():
             continue
         if path.stem in files:
             other = files[path.stem].name
@@ -71,10 +83,8 @@ def read_document(
     """
     path = user_path(path)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError("is no ordinary file", file=path)
             if found.st_size > MOST_BYTES:
                 raise InputError(
                     f"has {found.st_size / 2**20:,.0f} MB, more than {MOST_BYTES / 2**20:,.0f}",

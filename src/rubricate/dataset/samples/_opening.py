@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
-from rubricate._files import user_path
+from rubricate._files import open_file, user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
 __all__ = ["Source", "is_utf8", "not_in_encoding", "text_of"]
@@ -51,9 +51,10 @@ class Source:
         self.given = given
         self.options = dict(fs_options or {})
         wanted = self.options.pop("compression", "infer")
-        path = PurePosixPath(urlsplit(given).path) if self.is_web else Path(given)
+        is_web = self.is_web
+        path = PurePosixPath(urlsplit(given).path) if is_web else Path(given)
         self.location = given if self.remote else str(Path(given).resolve())
-        self.shown = given.partition("?")[0] if self.is_web else given
+        self.shown = given.partition("?")[0] if is_web else given
         self.name = path.stem
         self._compression = COMPRESSIONS.get(path.suffix.lower())
         if self._compression:
@@ -87,7 +88,9 @@ class Source:
         """
         with contextlib.ExitStack() as stack:
             try:
-                raw = stack.enter_context(self._open_remote() if self.remote else self._open())
+                raw = stack.enter_context(
+                    self._open_remote() if self.remote else open_file(Path(self.given), CHUNK)
+                )
                 yield stack.enter_context(self._decompressed(raw))
             except InputError:  # what a record function raises may be one of these too
                 raise
@@ -107,9 +110,6 @@ class Source:
             except OSError as error:
                 reason = error.strerror or str(error).partition("?")[0] or type(error).__name__
                 raise InputError(f"cannot be read: {reason}", file=self.shown) from None
-
-    def _open(self) -> BinaryIO:
-        return Path(self.given).open("rb", buffering=CHUNK)
 
     def filesystem(self) -> tuple[Any, str]:
         """The remote file system and the path in it."""

@@ -148,7 +148,11 @@ class ResearchReports:
 
 
 def find_reports(
-    folders: Mapping[str, str | Path], tasks: Sequence[Task], *, cache: Path | None = None
+    folders: Mapping[str, str | Path],
+    tasks: Sequence[Task],
+    *,
+    cache: Path | None = None,
+    follow_links: bool = False,
 ) -> ResearchReports:
     """Find the reports of tasks by their names.
 
@@ -156,15 +160,17 @@ def find_reports(
         folders: by system, the folder with its reports; the name is empty where there is only one.
         tasks: the tasks.
         cache: where converted text is kept.
+        follow_links: whether links may lead out of a folder.
 
     Raises:
-        InputError: there is no such folder, no report of any task in it, or two of one task.
+        InputError: there is no such folder, no report of any task in it, two of one task, or a link
+            that leads out of it.
     """
     reports: list[ResearchReport] = []
     without_report: dict[str, list[str]] = {}
     without_task: list[Path] = []
     for system, folder in folders.items():
-        files = _files(user_path(folder))
+        files = _files(user_path(folder), follow_links)
         found = {task.sample_id: files.pop(task.sample_id, None) for task in tasks}
         without_report[system] = [name for name, path in found.items() if path is None]
         without_task += files.values()
@@ -191,9 +197,9 @@ def find_reports(
     )
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _files(folder: Path, follow_links: bool) -> dict[str, Path]:
     """The documents in a folder by their names without the ending."""
     if not folder.is_dir():
         what = "is a file, expected a folder" if folder.exists() else "no such folder"
         raise InputError(f"{what} of reports", file=folder)
-    return documents_in(folder)
+    return documents_in(folder, follow_links=follow_links)

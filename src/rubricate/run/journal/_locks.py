@@ -6,6 +6,7 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
+from rubricate._files import check_no_links
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._places import Access
@@ -32,6 +33,7 @@ def locked(folder: Path, access: Access) -> ExitStack:
 
     try:
         locks.mkdir(mode=0o700, exist_ok=True)
+        check_no_links(locks)
         for path in sorted(locks.iterdir()):
             if path.name != own and _excludes(path.name, access) and not _is_free(path):
                 other = _SHARD.fullmatch(path.name)

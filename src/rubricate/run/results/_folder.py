@@ -12,11 +12,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from rubricate._addresses import is_address
 from rubricate._documents import format_yaml
-from rubricate._files import Replacement, not_written, user_path, write_text
+from rubricate._files import Replacement, check_no_links, not_written, user_path, write_text
 from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import Verdict
@@ -42,7 +42,6 @@ __all__ = [
     "shard_folder",
 ]
 
-_P = TypeVar("_P", bound=Place | None)
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
 """Where the address of a journal is that is in a database."""
@@ -60,7 +59,7 @@ class RunFolder:
     """A folder that a run writes into; made, and tried for writing, when it is opened.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written, or has a link or the like in it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -71,6 +70,7 @@ class RunFolder:
         self.summary = self.path / "summary.json"
         self.report = self.path / REPORT_NAME
         self.table = self.path / "results.parquet"
+        check_no_links(self.path)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
@@ -182,7 +182,7 @@ def journal_place(storage: Storage) -> Place | None:
     folder = None if storage.run_dir is None else user_path(storage.run_dir)
     kept = None if folder is None else journal_in(folder)
     if storage.journal is None:
-        return _vouched(kept, folder)
+        return _vouched(kept, folder) if isinstance(kept, Database) else kept
     told = Database.at(storage.journal, None if folder is None else folder.resolve().name)
     if storage.fresh or folder is None or not has_journal(folder):
         return told
@@ -228,18 +228,17 @@ def journal_to_read(folder: Path, address: str | None = None) -> Place:
         InputError: the folder's note of it cannot be read, is of another database than the user's,
             or names a server that the user has not named.
     """
+    check_no_links(folder)
     kept = journal_in(folder)
     if address is None:
-        return _vouched(kept, folder)
+        return _vouched(kept, folder) if isinstance(kept, Database) else kept
     check_address("journal", address)
     if isinstance(kept, Database) and (told := Database.at(address, kept.run)).is_that_of(kept):
         return told
     raise InputError(f"the journal of this run folder is {kept}: leave out --journal", file=folder)
 
 
-def _vouched(kept: _P, folder: Path | None) -> _P | Database:
-    if not isinstance(kept, Database):
-        return kept
+def _vouched(kept: Database, folder: Path | None) -> Database:
     try:
         from rubricate.run.journal import vouched
 
