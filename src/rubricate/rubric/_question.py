@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -113,12 +114,20 @@ def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
 
 
 def read_label(answer: object, labels: Sequence[str]) -> str:
-    """The allowed label that `answer` is, letter case and surrounding space aside."""
-    if isinstance(answer, str):
-        if answer in labels:
-            return str(answer)
+    """The allowed label that `answer` is, letter case and surrounding space aside.
+
+    A number or truth value in JSON (1, 0.5, true) is the label that is written like it.
+    """
+    if isinstance(answer, bool | int | float):
+        whole = isinstance(answer, float) and answer.is_integer()
+        written = json.dumps(int(answer) if whole else answer)
+    else:
+        written = answer
+    if isinstance(written, str):
+        if written in labels:
+            return str(written)
         for label in labels:
-            if answer.strip().casefold() == label.strip().casefold():
+            if written.strip().casefold() == label.strip().casefold():
                 return label
     allowed = ", ".join(repr(label) for label in labels)
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")

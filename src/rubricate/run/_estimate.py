@@ -146,7 +146,8 @@ class _Counting:
         if not model.gives_probabilities:
             return Completion(request.choices[0])
         share = 1 / len(request.choices)
-        return Completion("", probabilities=dict.fromkeys(request.choices, share))
+        shares = dict.fromkeys(request.choices, share)
+        return Completion(request.choices[0], probabilities=shares)
 
     def _count(self, model: Model, request: Request, reply: tuple[int, int]) -> None:
         self.models[model.name] += 1

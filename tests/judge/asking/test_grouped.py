@@ -79,20 +79,21 @@ TWICE = (
         (TWICE, "the reply has 2 entries for criterion 2"),
         ({**MISSING, "2": entry(6)}, "the verdict 6 is not a whole number from 1 to 5"),
         ({**MISSING, "2": "good"}, "the reply is a JSON str, not an object"),
-        ({**MISSING, "9": entry(4)}, "the reply has no entry for criterion 2"),
+        ({**MISSING, "note": "B is good"}, "the reply has no entry for criterion 2"),
     ],
 )
 def test_only_what_was_not_answered_is_asked_again(first: Any, what: str) -> None:
-    verdicts, prompts = judged([first, {"1": entry(2)}])
+    verdicts, prompts = judged([first, {"2": entry(2)}])
     assert [verdict.label for verdict in verdicts] == ["MET", "2", "UNMET"]
     assert [verdict.usage.requests for verdict in verdicts] == [1, 1, 0]
     assert "A is named" not in prompts[1]
-    assert "B in degrees" in prompts[1]
+    assert "Criterion 2:\nB in degrees" in prompts[1]
+    assert f"criterion 2: {what}" in prompts[1]
     assert what in prompts[1]
 
 
 def test_what_stays_unanswered_fails_alone() -> None:
-    verdicts, prompts = judged([MISSING, "no", {"1": entry(0)}])
+    verdicts, prompts = judged([MISSING, "no", {"2": entry(0)}])
     assert [verdict.status for verdict in verdicts] == ["judged", "failed", "judged"]
     assert verdicts[1].error is not None
     assert verdicts[1].error.kind == "unreadable_reply"

@@ -79,7 +79,8 @@ def thinking(shares: Shares, asked: list[Any] | None = None) -> PythonModel:
         }
         total = sum(found.values())
         probabilities = {token: share / total for token, share in found.items()}
-        return Completion("A", Usage(1, 10, 0, 1, 0.1, 0.0), probabilities=probabilities)
+        text = max(probabilities, key=lambda token: probabilities[token])
+        return Completion(text, Usage(1, 10, 0, 1, 0.1, 0.0), probabilities=probabilities)
 
     return PythonModel(answer, name="thinking")
 
@@ -249,7 +250,8 @@ def test_an_unreadable_reply_is_asked_again_and_then_read() -> None:
 def test_a_question_without_content_that_cannot_be_read_fails_the_verdict_with_advice() -> None:
     def answer(messages: Any) -> Completion:
         free = "\nN/A\n</submission" in messages[1]["content"]
-        return Completion("", Usage(1), probabilities={"Hm" if free else "A": 1.0})
+        text = "Hm" if free else "A"
+        return Completion(text, Usage(1), probabilities={text: 1.0})
 
     verdict = judged(PythonModel(answer), permutations=1)
     assert verdict.status == "failed"
@@ -441,7 +443,7 @@ def test_a_list_that_is_whole_leaves_nothing_open() -> None:
         ({"A": 0.6, "B": 0.3}, False),
         ({"A": 0.51, "B": 0.45}, False),
         ({"A": 0.5, "B": 0.46}, True),
-        ({"B": 0.2}, True),
+        ({"A": 0.2}, True),
         ({"A": 0.3, "The": 0.2}, True),
     ],
 )
@@ -455,6 +457,33 @@ def test_where_what_is_not_named_could_turn_the_verdict_replies_are_sampled(
     if turned:
         assert (verdict.label, verdict.probability) == ("MET", 1.0)
         assert verdict.detail["sampled"] == "its logprobs name too few tokens"
+
+
+@pytest.mark.parametrize(
+    ("text", "shares", "criterion", "label"),
+    [
+        ("B", {"A": 1.0}, BINARY, "UNMET"),
+        ("<think>A? No.</think>B", {"A": 0.9, "B": 0.1}, BINARY, "UNMET"),
+        ("A, perhaps.</think>B", {"A": 0.9, "B": 0.1}, BINARY, "UNMET"),
+        ("4", {"1": 0.99}, SCALE, "4"),
+        ("10", {"1": 0.99, "0": 0.01}, SCALE, None),
+        ("1.5", {"1": 0.99}, SCALE, None),
+        ("", {"A": 1.0}, BINARY, None),
+        (" \n", {"A": 1.0}, BINARY, None),
+        ("<think>A", {"A": 1.0}, BINARY, None),
+        ("** B", {"B": 0.9, "A": 0.1}, BINARY, "UNMET"),
+    ],
+)
+def test_only_the_token_that_the_reply_begins_with_says_how_probable_a_verdict_is(
+    text: str, shares: Mapping[str, float], criterion: Criterion, label: str | None
+) -> None:
+    assert told(shares, text, criterion).label == label
+
+
+def test_replies_of_a_model_that_reasons_past_the_limit_are_sampled() -> None:
+    replies = iter([Completion("", cut_off=True), *[Completion("B")] * 5])
+    verdict = judged(PythonModel(lambda messages: next(replies)), permutations=1)
+    assert (verdict.label, verdict.probability, verdict.usage.requests) == ("UNMET", 1.0, 6)
 
 
 def test_a_lone_letter_in_both_orders_says_nothing_and_is_sampled() -> None:
@@ -529,6 +558,7 @@ def test_a_word_that_begins_with_a_choice_is_another() -> None:
         ("A reasonable", True, False),
         ("A. Einstein said", True, False),
         ("A.I. is", True, False),
+        ("AB", False, False),
         ("A. ME", False, False),
     ],
 )

@@ -91,7 +91,7 @@ def test_neither_the_first_nor_the_last_of_differing_groups_is_trusted():
     forged, honest = (f'{{"1": {entry}}}' for entry in (FORGED, HONEST))
     for text in (f"It says {forged}. {honest}", f"{honest} It says {forged}."):
         with pytest.raises(UnreadableReply):
-            read_group(text, 1)
+            read_group(text, {"1": ()})
 
 
 def test_what_was_thought_before_the_answer_is_no_answer():
@@ -126,7 +126,7 @@ def test_evidence_may_be_missing_or_one_text():
         ('{"reason": 3, "verdict": "MET"}', "no 'reason'"),
         ('{"reason": "r", "evidence": 3, "verdict": "MET"}', "'evidence'"),
         ('{"reason": "r", "evidence": [3], "verdict": "MET"}', "'evidence'"),
-        (f"{JSON} or {JSON.replace('MET', 'UNMET')}", "in the midst of other text"),
+        (f"{JSON} or {JSON.replace('MET', 'UNMET')}", "more than one answer"),
         (f"{JSON}\nor\n{JSON.replace('MET', 'UNMET')}", "more than one answer"),
         ("<verdict>MET</verdict> or <verdict>UNMET</verdict>", "several verdict tags"),
         ("<verdict>MET</verdict>", "behind a reason tag"),

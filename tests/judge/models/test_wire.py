@@ -57,7 +57,7 @@ def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
         return
     assert isinstance(text, str)
     read, cached, written, billed = token_counts(body)
-    token_probabilities(body)
+    token_probabilities(body, text)
     assert min(read, cached, written) >= 0
     assert billed is None or isinstance(billed, float)
 
@@ -150,7 +150,9 @@ def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
 def test_the_first_tokens_probabilities_are_read(
     body: dict[str, Any], expected: dict[str, float] | None
 ) -> None:
-    found, _ = token_probabilities(body)
+    tokens = body.get("choices", [{}])[0].get("logprobs") or {}
+    text = "".join(one["token"] for one in tokens.get("content", ()) if "token" in one)
+    found, _ = token_probabilities(body, text or "A")
     if expected is None:
         assert found is None
     else:
@@ -158,7 +160,7 @@ def test_the_first_tokens_probabilities_are_read(
 
 
 def test_spellings_that_differ_in_space_count_together() -> None:
-    found, _ = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})))
+    found, _ = token_probabilities(with_logprobs(place("A", -1.0, **{" A": -1.0, "B": -3.0})), "A")
     assert found == pytest.approx({"A": 2 * math.exp(-1.0), "B": math.exp(-3.0)})
 
 
@@ -175,14 +177,56 @@ def test_spellings_that_differ_in_space_count_together() -> None:
     ],
 )
 def test_a_token_is_read_as_text(entry: dict[str, Any], text: str) -> None:
-    found, unusable = token_probabilities(with_logprobs({**entry, "logprob": -0.5}))
+    found, unusable = token_probabilities(with_logprobs({**entry, "logprob": -0.5}), "A")
     assert (list(found or ()), unusable) == ([text], "")
 
 
 @pytest.mark.parametrize("before", ["\n", " ", "\u2581", "\u0120", "**", "(", '"', ""])
 def test_a_token_without_a_letter_is_passed_over(before: str) -> None:
-    found, _ = token_probabilities(with_logprobs(place(before, -0.1), place("A", -0.5)))
+    found, _ = token_probabilities(with_logprobs(place(before, -0.1), place("A", -0.5)), "A")
     assert found == pytest.approx({"A": math.exp(-0.5)})
+
+
+THOUGHT = ["1", ".", " **", "Analyze", "**", "\n", "A", " 4"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reply", "thought", "first"),
+    [
+        (["4"], "4", "", "4"),
+        (["4"], "4. clear", "", "4"),
+        (["4", "."], "4.", "Hm.", "4"),
+        (["4", "<|im_end|>"], "4", "", "4"),
+        (["```", "\n", "4", "\n", "```"], "```\n4\n```", "", "4"),
+        ([*THOUGHT, "4"], "4", "".join(THOUGHT), "4"),
+        (["<think>", *THOUGHT, "</think>", "\n\n", "4"], "4", "".join(THOUGHT), "4"),
+        ([*THOUGHT, "</think>", "4"], "4", "", "4"),
+        ([*THOUGHT, "[/THINK]", "4", "</s>"], "4", "".join(THOUGHT), "4"),
+        (["<|channel|>", "final", "<|message|>", "4"], "4", "".join(THOUGHT), "4"),
+        ([*THOUGHT, "</think>", "4", ".", " It"], "4. It", "".join(THOUGHT), "4"),
+        # of the reasoning alone, or not to be told apart
+        (THOUGHT, "4", "".join(THOUGHT), None),
+        (THOUGHT, "4", "", None),
+        (THOUGHT, "", "".join(THOUGHT), None),
+        (THOUGHT, " \n", "".join(THOUGHT), None),
+        (THOUGHT[:4], "4", "".join(THOUGHT), None),
+        (["1"], "4", "1. **Analyze", None),
+        (["1"], "1", "1", None),
+        (["A", " student", " says", "4"], "4", "A student says no", None),
+        (["A", " student", " says4"], "4", "A student says", None),
+        (["5"], "4", "", None),
+        (["1", "4"], "4", "", None),
+    ],
+)
+def test_the_token_with_which_the_text_begins_is_found_behind_the_reasoning(
+    tokens: list[str], reply: str, thought: str, first: str | None
+) -> None:
+    body = with_logprobs(*(place(token, -0.1 - n) for n, token in enumerate(tokens)))
+    body["choices"][0]["message"] = {"content": reply, "reasoning_content": thought}
+    found, wrong = token_probabilities(body, reply)
+    where = [n for n, token in enumerate(tokens) if token == first]
+    assert found == (None if first is None else {first: pytest.approx(math.exp(-0.1 - where[-1]))})
+    assert bool(wrong) is (first is None)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +252,7 @@ def test_a_token_without_a_letter_is_passed_over(before: str) -> None:
     ],
 )
 def test_logprobs_that_cannot_be_used_are_named(body: dict[str, Any], wrong: str) -> None:
-    found, unusable = token_probabilities(body)
+    found, unusable = token_probabilities(body, "A")
     assert found is None
     assert wrong in unusable
     assert bool(unusable) is bool(wrong)

@@ -182,7 +182,7 @@ class TemplatePrompt(AnswerPrompt):
     def read(self, completion: Completion, request: Request) -> Reply:
         """The JSON object that the reply is."""
 
-        def found(text: str, material: str) -> Mapping[str, Any]:
-            return closing_object(text, ("fields",))
+        def found(text: str, material: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+            return closing_object(text, ("fields",), material, schema)
 
         return Reply(answer_of(completion, request, found), None, (), {})

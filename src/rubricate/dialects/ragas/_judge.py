@@ -75,10 +75,10 @@ class MetricPrompt(Prompting):
         """Feedback and score; or reason and verdict, the form of endpoints that know no JSON."""
         return answer_of(completion, request, self._read)
 
-    def _read(self, text: str, material: str) -> Reply:
-        found = closing_object(text, ("score", "verdict"))
+    def _read(self, text: str, material: str, schema: Mapping[str, Any] | None) -> Reply:
+        found = closing_object(text, ("score", "verdict"), material, schema)
         if "score" not in found:
-            return read_reply(text, material)
+            return read_reply(text, material, schema)
         if "verdict" in found:
             raise UnreadableReply("the reply's JSON object has 'verdict' beside 'score'")
         try:

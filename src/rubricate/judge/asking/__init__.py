@@ -44,13 +44,13 @@ if TYPE_CHECKING:
         template,
         texts_of,
     )
+    from rubricate.judge.asking._reasoning import without_leading_reasoning
+    from rubricate.judge.asking._repetition import refuse_repetition
     from rubricate.judge.asking._replies import (
         Reply,
         answer_of,
         closing_object,
         read_reply,
-        refuse_repetition,
-        without_leading_reasoning,
     )
     from rubricate.judge.asking._required import ABSTAINED, ASKED_AGAIN, REQUIRED, key_suffix
 else:

@@ -112,9 +112,11 @@ class Explained(Prompting):
             return suffix
         return question_digest(criterion, self.order(item, criterion)) + suffix
 
-    def group_request(self, item: Item, criteria: Sequence[Criterion]) -> Request:
+    def group_request(
+        self, item: Item, criteria: Sequence[Criterion], numbers: Sequence[str] | None = None
+    ) -> Request:
         orders = [self.order(item, criterion) for criterion in criteria]
-        return render_group(item, criteria, self.shown(item), orders)
+        return render_group(item, criteria, self.shown(item), orders, numbers)
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:
         if self.shuffle is None:

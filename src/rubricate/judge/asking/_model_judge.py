@@ -266,9 +266,8 @@ class ModelJudge(Judge):
             left = group.left()
             if not left:
                 break
-            request = prompting.group_request(item, [criteria[index] for index in left])
-            if group.wrong:
-                request = self._corrected(request, group, left)
+            asked = {str(indexes.index(index) + 1): criteria[index] for index in left}
+            request = self._group_request(item, asked, group)
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
@@ -279,7 +278,7 @@ class ModelJudge(Judge):
                     group.found[index] = failed
                 break
             group.took(left, completion.usage)
-            for index, reply in zip(left, _replies(completion, request, len(left)), strict=True):
+            for index, reply in zip(left, _replies(completion, request, asked), strict=True):
                 criterion = criteria[index]
                 try:
                     if isinstance(reply, UnreadableReply):
@@ -301,22 +300,24 @@ class ModelJudge(Judge):
         verdicts = [group.found[index] for index in range(len(criteria))]
         if prompting.shuffle is None:
             return verdicts
-        asked = [criteria[index] for index in indexes]
-        names = {"criteria": [one.title for one in asked]}
+        names = {"criteria": [criteria[index].title for index in indexes]}
         return [
             one if one.status == "failed" else replace(one, order={**(one.order or {}), **names})
             for one in verdicts
         ]
 
-    def _corrected(self, request: Request, group: _Group, left: Sequence[int]) -> Request:
-        """The request with what was wrong with an earlier answer behind."""
+    def _group_request(self, item: Item, asked: Mapping[str, Criterion], group: _Group) -> Request:
+        """What is sent about criteria, by their numbers, which they keep when asked about again."""
+        criteria = list(asked.values())
+        if not group.wrong:
+            return self.prompting.group_request(item, criteria)
+        request = self.prompting.group_request(item, criteria, list(asked))
         if group.lost is not None:
             request = self.model.after_unreadable(request, group.lost)
         system, user = request.messages
-        lines = "\n".join(
-            f"- criterion {number}: {group.wrong[index]}" for number, index in enumerate(left, 1)
-        )
-        content = f"{user['content']}\n\nAn earlier answer could not be used:\n{lines}"
+        wrong = [group.wrong[index] for index in group.left()]
+        lines = [f"- criterion {number}: {one}" for number, one in zip(asked, wrong, strict=True)]
+        content = "\n".join([user["content"], "", "An earlier answer could not be used:", *lines])
         return replace(request, messages=(system, Message(role="user", content=content)))
 
     async def aclose(self) -> None:
@@ -370,13 +371,16 @@ def _evidence(prompting: Prompting, quotes: tuple[str, ...], item: Item) -> tupl
     return tuple([prompting.located(quote, item) for quote in dict.fromkeys(quotes)])
 
 
-def _replies(completion: Completion, request: Request, count: int) -> list[Reply | UnreadableReply]:
+def _replies(
+    completion: Completion, request: Request, asked: Mapping[str, Criterion]
+) -> list[Reply | UnreadableReply]:
+    """What a reply says about each of the criteria, which are given by their numbers."""
+    names = {number: (one.name, one.requirement) for number, one in asked.items()}
     try:
-        found = answer_of(
+        return answer_of(
             completion,
             request,
-            lambda text, material: read_group(text, count, material),
+            lambda text, material, schema: read_group(text, names, material, schema),
         )
     except UnreadableReply as error:
-        return [error] * count
-    return [found[number] for number in range(1, count + 1)]
+        return [error] * len(asked)

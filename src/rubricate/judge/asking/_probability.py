@@ -28,7 +28,8 @@ from rubricate.judge.asking._examples import Examples
 from rubricate.judge.asking._explained import Explained
 from rubricate.judge.asking._orders import answer_order, check_permutations
 from rubricate.judge.asking._prompting import Prompting, identity_of
-from rubricate.judge.asking._replies import Reply, without_reasoning
+from rubricate.judge.asking._reasoning import without_reasoning
+from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Request, token_text
 from rubricate.rubric import Answer, Criterion, Obtained, Question
 
@@ -57,6 +58,8 @@ _OPTION = re.compile(
     re.DOTALL,
 )
 """One letter or digit with what may stand around it, and what stands behind."""
+_BEFORE = re.compile(r"\A[\W_]+")
+"""What may stand before it."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +223,8 @@ class Probability(Prompting):
         """
 
         async def read(completion: Completion, asked: Request) -> _Said:
+            if not (completion.text.strip() or completion.cut_off):
+                raise UnreadableReply("the reply is empty")
             words, why = _named(completion, asked, answers)
             if words is None or sampled:
                 if why or conversation.model.gives_probabilities:
@@ -245,9 +250,13 @@ class Probability(Prompting):
         answers: Sequence[Answer],
         conversation: Conversation,
     ) -> dict[str, float]:
-        """The share of each choice in sampled replies, of which a first one is there."""
-        drawn = [completion]
-        for sample in range(1, self.samples):
+        """The share of each choice in sampled replies, of which a first one is there.
+
+        It is not counted where it ended before it had any text: models that reason need more
+        tokens for that than a request with probabilities gives them.
+        """
+        drawn = [completion] if completion.text.strip() else []
+        for sample in range(1, self.samples + 1 - len(drawn)):
             drawn.append(await conversation.send(replace(request, sample=sample)))
         words: dict[str, float] = {}
         for one in drawn:
@@ -415,7 +424,7 @@ def _named(
     if given is None:
         why = completion.unusable and f"its logprobs cannot be used: {completion.unusable}"
         return None, why
-    if wrong := _wrong_with(given):
+    if wrong := _wrong_with(given) or _unlike(completion.text, given):
         return None, f"its probabilities cannot be used: {wrong}"
     words: dict[str, float] = {}
     for token, share in given.items():
@@ -433,6 +442,27 @@ def _wrong_with(given: Mapping[str, float]) -> str:
             return f"that of {token!r} is {share!r}, not a number from 0 to 1"
     total = math.fsum(given.values())
     return f"they add up to {total:.2f}" if total > TOO_MUCH else ""
+
+
+def _unlike(text: str, given: Mapping[str, float]) -> str:
+    """What is wrong with probabilities that are not those of a text's beginning; "" for nothing."""
+    try:
+        if without_reasoning(text) != text.strip():
+            return "the reply begins with reasoning"
+    except UnreadableReply as error:
+        return str(error)
+    return "" if _first_token(text, given) else "the reply does not begin with any of its tokens"
+
+
+def _first_token(text: str, given: Mapping[str, float]) -> str:
+    """The token with which a text begins, without what may stand before it; "" for none."""
+    text = _bare(text)
+    tokens = [_bare(token_text(token)).rstrip() for token in given]
+    return max([token for token in tokens if token and text.startswith(token)], key=len, default="")
+
+
+def _bare(text: str) -> str:
+    return _BEFORE.sub("", unicodedata.normalize("NFKC", text), count=1)
 
 
 def _chosen(completion: Completion, request: Request, answers: Sequence[Answer]) -> str:
@@ -469,12 +499,15 @@ def _option(
 
 
 def _goes_on(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
-    """Whether a reply begins with a choice as a sentence may: 'A reasonable answer'.
+    """Whether a reply begins with a choice as a sentence or a number may: 'A reasonable answer'.
 
     A line of its own and the choice's own answer may stand behind it.
     """
     found = _OPTION.fullmatch(completion.text)
-    if found is None or found["token"].upper() not in request.choices:
+    if found is None:  # '10', whose tokens are '1' and '0'
+        first = _first_token(completion.text, completion.probabilities or {})
+        return _option(first, request, answers) is not None
+    if found["token"].upper() not in request.choices:
         return False
     rest = found["rest"].strip().casefold()
     if not rest or "\n" in found["mark"]:

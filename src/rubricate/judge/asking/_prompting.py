@@ -177,8 +177,17 @@ class Prompting:
 
     # Several criteria, where `criteria_per_call` is not 1
 
-    def group_request(self, item: Item, criteria: Sequence[Criterion]) -> Request:
-        """What is sent about several criteria, each by its number from 1."""
+    def group_request(
+        self, item: Item, criteria: Sequence[Criterion], numbers: Sequence[str] | None = None
+    ) -> Request:
+        """What is sent about several criteria, each by its number.
+
+        Args:
+            item: what is judged.
+            criteria: what it is judged by.
+            numbers: the criteria's numbers, where only some of those of an earlier request are
+                asked about again. Default: from 1.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no group_request")
 
     def group_order(self, item: Item, criteria: Sequence[Criterion]) -> list[int]:

@@ -93,13 +93,17 @@ def render_group(
     criteria: Sequence[Criterion],
     examples: tuple[Example, ...] = (),
     orders: Sequence[tuple[int, ...] | None] | None = None,
+    numbers: Sequence[str] | None = None,
 ) -> Request:
-    """The messages that ask a model about several criteria at once, each by its number from 1.
+    """The messages that ask a model about several criteria at once, each by its number.
 
-    `orders` are those of each criterion's answers.
+    `orders` are those of each criterion's answers, `numbers` those of the criteria, from 1 if they
+    are not given.
     """
     system, material = prefix(item, True, examples)
-    text, schema = _group_part(tuple(criteria), None if orders is None else tuple(orders))
+    numbers = numbers or [str(number) for number in range(1, len(criteria) + 1)]
+    orders = orders or [None] * len(criteria)
+    text, schema = _group_part(tuple(criteria), tuple(orders), tuple(numbers))
     return Request(
         (Message(role="system", content=system), Message(role="user", content=material + text)),
         schema,
@@ -269,17 +273,30 @@ def answer_form(criterion: Criterion) -> str:
     return _usual("answer").render(question=criterion.question)
 
 
+@cache
+def _group_template() -> Template:
+    """The template of a group, in which the criteria have the numbers that they are given.
+
+    Its file counts them from 1. The file is part of all journal keys, so that it can only be
+    changed together with `PROMPT_VERSION`; until then this is done here.
+    """
+    environment = _usual("group").environment
+    source = environment.loader.get_source(environment, f"{PROMPT_VERSION}/group.jinja")[0]  # type: ignore[union-attr]
+    return environment.from_string(source.replace("{{ loop.index }}", "{{ numbers[loop.index0] }}"))
+
+
 @lru_cache(maxsize=1024)
 def _group_part(
-    criteria: tuple[Criterion, ...], orders: tuple[tuple[int, ...] | None, ...] | None
+    criteria: tuple[Criterion, ...],
+    orders: tuple[tuple[int, ...] | None, ...],
+    numbers: tuple[str, ...],
 ) -> tuple[str, dict[str, object]]:
-    orders = orders or (None,) * len(criteria)
     questions = [_question(*one) for one in zip(criteria, orders, strict=True)]
     asked = [(question, one.note) for question, one in zip(questions, criteria, strict=True)]
-    text = _usual("group").render(asked=asked)
+    text = _group_template().render(asked=asked, numbers=numbers)
     entries = {
-        str(number): request_schema(question.verdict_schema)
-        for number, question in enumerate(questions, start=1)
+        number: request_schema(question.verdict_schema)
+        for number, question in zip(numbers, questions, strict=True)
     }
     return sendable(text), {
         "type": "object",

@@ -10,7 +10,6 @@ one in the midst of a sentence.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,9 @@ import orjson
 from rubricate._frozen import quickly_made
 from rubricate._model_json import Repeated, model_json, refuse_repeats
 from rubricate.errors import ModelError, UnreadableReply
-from rubricate.judge.asking._prompts import sendable
+from rubricate.judge.asking._prompts import request_schema, sendable
 from rubricate.judge.models import Completion, Request
+from rubricate.rubric import BINARY_LABELS
 
 __all__ = [
     "NOT_READ",
@@ -34,10 +34,7 @@ __all__ = [
     "material_of",
     "read_group",
     "read_reply",
-    "refuse_repetition",
     "shown_again",
-    "without_leading_reasoning",
-    "without_reasoning",
     "wrong_with",
 ]
 
@@ -68,7 +65,11 @@ class Reply:
 # What came back
 
 
-def answer_of(completion: Completion, request: Request, read: Callable[[str, str], _T]) -> _T:
+def answer_of(
+    completion: Completion,
+    request: Request,
+    read: Callable[[str, str, Mapping[str, Any] | None], _T],
+) -> _T:
     """What is read in a completion.
 
     A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
@@ -77,7 +78,7 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, str
     Args:
         completion: what came back.
         request: what was asked.
-        read: reads a text, given also what the model was shown.
+        read: reads a text, given what the model was shown and the schema of the reply.
 
     Raises:
         UnreadableReply: there is no answer, or the reply was cut off: what was to follow could
@@ -91,11 +92,11 @@ def answer_of(completion: Completion, request: Request, read: Callable[[str, str
         )
     material = material_of(request)
     if not completion.elsewhere or completion.text.strip():
-        return read(sendable(completion.text), material)
+        return read(sendable(completion.text), material, request.schema)
     try:
         if not _ALONE.fullmatch(completion.elsewhere):
             raise UnreadableReply("it is not one whole JSON object and nothing else")
-        return read(sendable(completion.elsewhere), material)
+        return read(sendable(completion.elsewhere), material, request.schema)
     except UnreadableReply as error:
         raise UnreadableReply(
             f"the reply's text is empty, and its reasoning or tool call is no answer: {error}"
@@ -156,19 +157,21 @@ def shown_again(completion: Completion) -> str:
 # Answers
 
 
-def read_reply(text: str, material: str = "") -> Reply:
+def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None = None) -> Reply:
     """The answer that closes a reply: an object with `reason`, `evidence` and `verdict`, or tags.
 
     Args:
         text: the reply.
         material: what the model was shown; an answer that stands in it is none.
+        schema: the JSON Schema of the reply, by which another answer is recognised. Default: that
+            of a binary criterion.
 
     Raises:
         UnreadableReply: there is no answer, it lacks a part, or it is not the only one.
     """
     found = _plain_object(text)
     if found is None:
-        found = closing_object(text, (VERDICT,))
+        found = closing_object(text, (VERDICT,), material, schema)
     return _reply(found, material)
 
 
@@ -191,35 +194,85 @@ def _plain_object(text: str) -> dict[str, Any] | None:
     return found if verdict is str or verdict is bool or verdict is int else None
 
 
-def read_group(text: str, count: int, material: str = "") -> dict[int, Reply | UnreadableReply]:
-    """The answers about several criteria, by their numbers from 1 to `count`.
+def read_group(
+    text: str,
+    asked: Mapping[str, Sequence[str]],
+    material: str = "",
+    schema: Mapping[str, Any] | None = None,
+) -> list[Reply | UnreadableReply]:
+    """The answers about several criteria, in their order.
 
-    Each criterion stands for itself: what is wrong with one answer is said of that one alone.
+    Each criterion stands for itself: what is wrong with one answer is said of that one alone. But
+    where an entry has a number that no criterion has, nobody knows which numbers the others mean.
 
     Args:
-        text, material: as for `read_reply`.
-        count: how many criteria were asked about.
+        text, material, schema: as for `read_reply`.
+        asked: the names of the criteria that were asked about, by their numbers.
 
     Raises:
-        UnreadableReply: no JSON object closes the reply.
+        UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
     """
-    numbers = [str(number) for number in range(1, count + 1)]
-    found = closing_object(text, numbers, several=True)
-    return {int(number): _entry(found, number, material) for number in numbers}
+    found = closing_object(text, tuple(asked), material, schema, several=True)
+    for key in found:
+        if key.strip() not in asked and re.search(r"\d", key):
+            numbers = ", ".join(asked)
+            raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
+    entries = {} if schema is None else schema["properties"]
+    return [_entry(found, one, asked, material, entries.get(one, _USUAL)) for one in asked]
 
 
-def _entry(whole: Mapping[str, Any], number: str, material: str) -> Reply | UnreadableReply:
-    counts = whole.counts if isinstance(whole, Repeated) else {}
-    keys = [key for key in whole if key.strip() == number]
+def _entry(
+    found: Mapping[str, Any],
+    number: str,
+    asked: Mapping[str, Sequence[str]],
+    material: str,
+    schema: Mapping[str, Any],
+) -> Reply | UnreadableReply:
+    counts = found.counts if isinstance(found, Repeated) else {}
+    keys = [key for key in found if key.strip() == number]
     given = sum(counts.get(key, 1) for key in keys)
     if given != 1:
         what = "no entry" if not given else f"{given} entries"
         return UnreadableReply(f"the reply has {what} for criterion {number}")
+    entry = found[keys[0]]
     try:
-        refuse_repeats(whole[keys[0]])
-        return _reply(whole[keys[0]], material)
+        refuse_repeats(entry)
+        if isinstance(entry, dict) and not _PARTS.issuperset(entry):
+            _refuse_others_in_entry(entry, number, asked, schema)
+        return _reply(entry, material)
     except UnreadableReply as error:
         return error
+
+
+def _refuse_others_in_entry(
+    entry: dict[str, Any],
+    number: str,
+    asked: Mapping[str, Sequence[str]],
+    schema: Mapping[str, Any],
+) -> None:
+    """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
+    from rubricate.judge.asking._other_answers import leaves, refers, refuse_other_answers
+
+    references = {key for key in entry if refers(key)}
+    for one in leaves([entry[key] for key in references]):
+        text = f" {_words(str(one))} "
+        if isinstance(one, str) and not text.strip().removeprefix("criterion ").isdecimal():
+            named = [
+                (len(name), n) for n in asked for name in asked[n] if f" {_words(name)} " in text
+            ]
+            other = bool(named) and number not in [n for size, n in named if size == max(named)[0]]
+        else:
+            other = text.strip().removeprefix("criterion ") != number
+        if other:
+            raise UnreadableReply(
+                f"the entry for criterion {number} says that it is about another one: {one!r}"
+            )
+    others = {key: value for key, value in entry.items() if key not in references}
+    refuse_other_answers(others, schema, (VERDICT,))
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _reply(data: Any, material: str) -> Reply:
@@ -227,36 +280,42 @@ def _reply(data: Any, material: str) -> Reply:
         raise UnreadableReply(f"the reply is a JSON {type(data).__name__}, not an object")
     if VERDICT not in data:
         raise UnreadableReply("the reply's JSON object has no 'verdict'")
-    for key in data:
-        if key not in _PARTS and _plain(key).endswith(VERDICT):
-            raise UnreadableReply(f"the reply's JSON object has '{key}' beside 'verdict'")
     reason, quotes = data.get("reason"), data.get("evidence", [])
     if not isinstance(reason, str):
         raise UnreadableReply("the reply's JSON object has no 'reason' text")
     quotes = [quotes] if isinstance(quotes, str) else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    if "{" in material or isinstance(data, _Tagged):
+    if "{" in material or "\\" in material or "&" in material or isinstance(data, _Tagged):
+        from rubricate.judge.asking._repetition import refuse_repetition
+
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
 
 
-def _plain(key: str) -> str:
-    return "".join([one for one in key.casefold() if one.isalnum()])
-
-
-def closing_object(text: str, keys: Sequence[str], *, several: bool = False) -> dict[str, Any]:
+def closing_object(
+    text: str,
+    keys: Sequence[str],
+    material: str = "",
+    schema: Mapping[str, Any] | None = None,
+    *,
+    several: bool = False,
+) -> dict[str, Any]:
     """The JSON object that closes a reply; that of a tagged answer has reason, evidence, verdict.
 
     Args:
-        text: the reply.
+        text, material, schema: as for `read_reply`.
         keys: what the answer stands under.
-        several: whether the keys are of several answers; a key that stands twice in the object
-            itself is then left to the caller, and tags are no answer.
+        several: whether the keys are of several answers; what is wrong with one of them is then
+            left to the caller, and tags are no answer.
 
     Raises:
         UnreadableReply: there is none, or something makes it doubtful.
     """
+    from rubricate.judge.asking._other_answers import refuse_other_answers
+    from rubricate.judge.asking._reasoning import without_reasoning
+
+    schema = _USUAL if schema is None else schema
     found = _whole(text)
     if found is None:
         text = without_reasoning(text)
@@ -267,14 +326,36 @@ def closing_object(text: str, keys: Sequence[str], *, several: bool = False) -> 
         text = _unfenced(text)
         found = _whole(text)
     if found is None:
-        found = (_closing(text, keys, not several),)
-    (value,) = found
+        from rubricate.judge.asking._text_beside import refuse_text_before
+
+        before, value = _closing(text, keys, not several)
+        if before.strip():
+            _check_prose(before, keys)
+            _refuse_quoted(keys, material)
+            refuse_text_before(before, value, schema, "" if several else keys[0])
+    else:
+        (value,) = found
     if not isinstance(value, dict):
         raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
     # Of several answers, each that has a key twice is refused by itself.
-    checked = value if not several else {k: value[k] for k in value if k.strip() not in keys}
-    refuse_repeats(checked)
+    beside = value if not several else {k: value[k] for k in value if k.strip() not in keys}
+    refuse_repeats(beside)
+    refuse_other_answers(beside, schema, keys)
     return value
+
+
+_USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
+
+
+def _refuse_quoted(keys: Sequence[str], material: str) -> None:
+    """`UnreadableReply` where an answer behind text may be quoted out of the material."""
+    from rubricate.judge.asking._repetition import holds_answer
+
+    if holds_answer(material, keys):
+        raise UnreadableReply(
+            "text stands before the reply's answer, which may be quoted: the material holds an "
+            "answer, too"
+        )
 
 
 def _whole(text: str) -> tuple[Any] | None:
@@ -294,6 +375,7 @@ def _no_object(keys: Sequence[str]) -> UnreadableReply:
 
 _INFO = re.compile(r"[\w+.-]*[ \t]*")
 """What may stand behind an opening fence on its line."""
+_FENCE = re.compile(r"^(?P<fence>```|~~~)[\w+.-]*[ \t]*\n\s*\Z", re.MULTILINE)
 
 
 def _unfenced(text: str) -> str:
@@ -306,58 +388,49 @@ def _unfenced(text: str) -> str:
 
 
 _TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULTILINE)
-_MOST_BRACES, _MOST_STARTS = 1000, 50
-"""How many braces of a reply are looked at, and tried as the beginning of its answer."""
+_START = re.compile(r"\{(?=\s*\")")
+_MOST_STARTS = 50
+"""How many braces of a reply are tried as the beginning of its answer."""
 
 
-def _closing(text: str, keys: Sequence[str], tags: bool) -> dict[str, Any]:
-    """The answer that closes a text in which prose stands before it."""
-    before, fence, inner = "", "", text
-    if text.endswith("```"):
-        before, fence, inner = text[:-3].rstrip().rpartition("```")
-        info, line_end, inner = inner.partition("\n")
-        if not (line_end and _INFO.fullmatch(info)) or before.rpartition("\n")[2].strip():
+def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str, Any]]:
+    """The answer in a text, and what stands before it; only a courtesy may stand behind it."""
+    end = text.rfind("}") + 1
+    tagged = text.rfind("</verdict>") + len("</verdict>") if tags and "</verdict>" in text else 0
+    if not end and not tagged:
+        raise _no_object(keys)
+    if tagged > end:
+        before, found = _tagged(text[:tagged])
+        end = tagged
+    else:
+        before, found = _last_object(text[:end], keys)
+    after = text[end:].strip()
+    if fence := _FENCE.search(before):
+        before = before[: fence.start()]
+        if not after.startswith(fence["fence"]):
             raise _no_object(keys)
-    if tags and inner.endswith("</verdict>"):
-        prose, found = _tagged(inner)
-    elif fence:
-        value = _whole(inner)
-        if value is None or not isinstance(value[0], dict):
-            raise _no_object(keys)
-        prose, found = "", value[0]
-    elif text.endswith("}"):
-        prose, found = _last_object(text, keys)
-    elif re.search(_answers(keys), text):
+        after = after[3:].strip()
+    from rubricate.judge.asking._text_beside import is_courtesy
+
+    if after and not is_courtesy(after):
         raise UnreadableReply(
             "the reply has no JSON object at its end: what stands behind an answer can take it back"
         )
-    else:
-        raise _no_object(keys)
-    _check_prose(before + prose, keys)
-    return found
+    return before, found
 
 
 def _last_object(text: str, keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The object that a text ends with, and what stands before it."""
-    braces = (match.start() for match in islice(re.finditer(r"\{", text), _MOST_BRACES))
-    for start in islice((one for one in braces if _begins(text, one)), _MOST_STARTS):
+    for begin in islice(_START.finditer(text), _MOST_STARTS):
         try:
-            value, ends = model_json(text[start:])
+            value, ends = model_json(text[begin.start() :])
         except ValueError:
             continue
         if ends and isinstance(value, dict):
-            return text[:start], value
+            return text[: begin.start()], value
     if re.search(_answers(keys), text):
         raise UnreadableReply("the reply's JSON object stands in the midst of other text")
     raise _no_object(keys)
-
-
-def _begins(text: str, start: int) -> bool:
-    """Whether what begins at a place stands by itself, and is no part of a sentence or a list."""
-    line = text[text.rfind("\n", 0, start) + 1 : start].strip()
-    if not line:
-        return text[:start].rstrip()[-1:] not in ("[", "{", "(", ",")
-    return line[-1] in ".!?:;)*" or (line[-1] == ">" and bool(line.strip("> ")))
 
 
 class _Tagged(dict[str, Any]):
@@ -382,8 +455,6 @@ def _tagged(text: str) -> tuple[str, dict[str, Any]]:
         (reasons if name == "reason" else quotes).append(inner.strip())
     if len(reasons) != 1:
         raise UnreadableReply("the reply's verdict tag does not stand right behind a reason tag")
-    if not _begins(text, len(text) - len(text[len(before) :].lstrip())):
-        raise UnreadableReply("the reply's tags stand in the midst of a sentence")
     evidence = [quote for quote in reversed(quotes) if quote]
     return before, _Tagged(reason=reasons[0], evidence=evidence, verdict=verdict.strip())
 
@@ -405,145 +476,3 @@ def _check_prose(text: str, keys: Sequence[str]) -> None:
     for number, found in enumerate(_TAG.finditer(text)):
         if number >= _MOST_STARTS or f"</{found['name']}" not in text[found.end() :]:
             raise UnreadableReply(f"the reply begins a block <{found['name']}> and does not end it")
-
-
-# Reasoning
-
-_NAMES = (
-    r"(?:[\w-]+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reasoning(?:[_-]content)?|reflect(?:ion|ing)|"
-    r"scratch[_-]?pad|analysis|cot|chain[_-]of[_-]thoughts?|(?:inner[_-]?)?monologue|deliberation|"
-    r"planning|rationale|internal[\w-]*)"
-)
-_MARK = re.compile(
-    rf"<\|?/?{_NAMES}(?:\s[^<>\n]*)?\|?>|\[/?THINK\]|◁/?think▷"
-    r"|<\|(?:begin|end)_of_(?:thought|thinking|reasoning)\|>"
-    r"|<\|channel\|>final\s*<\|message\|>",
-    re.IGNORECASE,
-)
-"""What begins or ends a block of reasoning."""
-
-
-def without_reasoning(text: str) -> str:
-    """A reply without what the model thought before its answer, and without space around it.
-
-    A block that ends without having begun, as chat templates produce where they begin it in the
-    prompt, has begun with the reply. One in another of the same name ends by itself.
-
-    Raises:
-        UnreadableReply: a block begins and does not end, or ends without having begun.
-    """
-    text = _stripped(text)
-    outside: list[str] = []
-    at, begun, depth = 0, "", 0
-    for marks, found in enumerate(_MARK.finditer(text)):
-        ends, name = _read_mark(found[0])
-        if begun:
-            if name == begun:
-                depth += -1 if ends else 1
-            if not depth:
-                at, begun = found.end(), ""
-        elif not ends:
-            outside.append(text[at : found.start()])
-            begun, depth = name, 1
-        elif marks == 0:
-            at = found.end()
-        else:
-            raise UnreadableReply(f"the reply ends a block that it did not begin: {found[0]}")
-    if begun:
-        raise _unfinished(begun)
-    if not text[at:].strip() and any(one.strip() for one in outside):
-        raise UnreadableReply("the reply ends with a block of reasoning, not with its answer")
-    return _stripped("".join([*outside, text[at:]]))
-
-
-def without_leading_reasoning(text: str) -> str:
-    """A reply in free text, which may itself speak of such blocks, without one before it.
-
-    Raises:
-        UnreadableReply: the reply begins with a block and does not end it.
-    """
-    text = _stripped(text)
-    first = _MARK.match(text)
-    begun = "" if first is None else _read_mark(first[0])[1]
-    depth = 0
-    for found in _MARK.finditer(text):
-        ends, name = _read_mark(found[0])
-        if begun and name == begun:
-            depth += -1 if ends else 1
-        closes = not depth if begun else text[: found.start()].endswith("\n")
-        if ends and closes:
-            return _stripped(text[found.end() :])
-    if begun:
-        raise _unfinished(begun)
-    return text
-
-
-def _unfinished(name: str) -> UnreadableReply:
-    return UnreadableReply(f"the reply begins a block of reasoning ({name}) and does not end it")
-
-
-def _stripped(text: str) -> str:
-    return text.strip().strip("\ufeff\u200b\u2060").strip()
-
-
-def _read_mark(mark: str) -> tuple[bool, str]:
-    """Whether a mark ends a block, and the name of the block."""
-    inner = mark.casefold().strip("<>[]◁▷|")
-    ends = inner.startswith(("/", "end_of_", "channel|>final"))
-    return ends, inner.strip("/").removeprefix("end_of_").removeprefix("begin_of_").split()[0]
-
-
-# Repetition
-
-
-def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
-    """`UnreadableReply` where all parts of an answer stand in what the model was shown.
-
-    However it is spaced, escaped and quoted there, and in whatever order: a model that repeats a
-    text has not judged it.
-
-    Args:
-        parts: the answer's keys and values, the reason among them.
-        material: what the model was shown.
-    """
-    if "\\" not in material or "\\u00" not in material:  # else words may be written in escapes
-        for key in parts:
-            if key not in material:
-                return
-        if not all(word in material for word in _longest_words(parts)):
-            return
-    shown = _normal(material)
-    for key, value in parts.items():
-        name = _normal(key)
-        if isinstance(value, str):
-            text = _normal(value)
-            forms: tuple[str, ...] = (
-                f"{name}:{text},",
-                f"{name}:{text}}}",
-                f"<{name}>{text}</{name}>",
-            )
-        else:  # a number can be written in many ways; the reason beside it cannot
-            forms = (f"{name}:", f"<{name}>")
-        if not any(form in shown for form in forms):
-            return
-    raise UnreadableReply("the reply repeats an answer that stands in the material, word for word")
-
-
-def _longest_words(parts: Mapping[str, Any]) -> list[str]:
-    """Words that stand in a text in whatever way the parts are written there."""
-    words = [re.findall(r"[A-Za-z0-9]+", one) for one in parts.values() if isinstance(one, str)]
-    return [max(found, key=len) for found in words if found]
-
-
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`“”‘’*\u200b\u2060\ufeff]+""")
-
-
-def _normal(text: str) -> str:
-    """A text without what writing it in another way can change."""
-    if "\\" in text:
-        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # join halves
-    if "&" in text:
-        text = html.unescape(text)
-    return _DROPPED.sub("", text).casefold()

@@ -340,7 +340,7 @@ class HTTPModel(Model):
         except ModelError as error:
             raise self._redacted(error) from None
         read, cached, written, billed = token_counts(body)
-        probabilities, unusable = token_probabilities(body)
+        probabilities, unusable = token_probabilities(body, text)
         cost = self._price(read, cached, written) if billed is None else billed
         usage = Usage(1, read, cached, written, cost, seconds)
         model, reason = body.get("model"), finish_reason(body)

@@ -120,8 +120,7 @@ def text_elsewhere(body: Mapping[str, Any]) -> str:
         if isinstance(arguments, dict):
             return orjson.dumps(arguments).decode()
         return arguments if isinstance(arguments, str) else ""
-    thoughts = (message.get("reasoning_content"), message.get("reasoning"))
-    return next((text for text in thoughts if isinstance(text, str) and text.strip()), "")
+    return _thought(body)
 
 
 def finish_reason(body: Mapping[str, Any]) -> str:
@@ -137,11 +136,20 @@ def is_too_long(reason: str) -> bool:
     return reason.lower() in _TOO_LONG
 
 
-def token_probabilities(body: Mapping[str, Any]) -> tuple[dict[str, float] | None, str]:
-    """What the reply's first token could have been, with probabilities.
+_SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
+"""Control tokens and space, as chat templates put them around reasoning and text."""
 
-    A token without a letter or digit, as some models begin with, is passed over. Spellings of a
-    token that differ in the space around it count together.
+
+def token_probabilities(body: Mapping[str, Any], reply: str) -> tuple[dict[str, float] | None, str]:
+    """What the first token of the reply's text could have been, with probabilities.
+
+    Servers that hand a model's reasoning over apart from the text may list the tokens of both, or
+    of the reasoning alone. A token without a letter or digit, as some models begin with, is passed
+    over. Spellings of a token that differ in the space around it count together.
+
+    Args:
+        body: the answer.
+        reply: the reply's text.
 
     Returns:
         The probability of each token, or None where none are given or they cannot be used; and
@@ -156,15 +164,56 @@ def token_probabilities(body: Mapping[str, Any]) -> tuple[dict[str, float] | Non
     if not isinstance(content, list):
         return None, "they have another form than the interface's"
     try:
-        for place in content:
-            text = _token(place)
-            if any(one.isalnum() for one in text):
+        begin = _begin_of_text(list(map(_token, content)), reply.strip(), _thought(body).strip())
+        for place in content[begin:]:
+            if any(one.isalnum() for one in _token(place)):
                 listed = place.get("top_logprobs")
                 return _place_probabilities([place, *(listed or [])]), ""
     except (TypeError, ValueError, AttributeError) as error:
         wrong = isinstance(error, _Unusable)
         return None, str(error) if wrong else "they have another form than the interface's"
     return None, ""
+
+
+def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
+    """The index of the token with which the reply's text begins.
+
+    Args:
+        tokens: the texts of the tokens that are listed.
+        reply: the reply's text, without space around it.
+        thought: the reasoning that came apart from it, without space around it; "" for none.
+
+    Raises:
+        _Unusable: that is not sure.
+    """
+    if not reply:
+        raise _Unusable("the reply has no text")
+    wrong = _Unusable("their tokens do not spell the reply's text")
+    spelled = "".join(tokens)
+    if not thought and reply.startswith(spelled.strip()):  # the list may end before the text
+        return 0
+    found = re.search(re.escape(reply) + _SPECIAL + r"\Z", spelled)
+    if found is None or spelled.strip() == thought:
+        raise wrong
+    before = spelled[: found.start()]
+    parted = re.fullmatch(_SPECIAL + re.escape(thought) + _SPECIAL, before)
+    if any(one.isalnum() for one in before) and not parted and before.rstrip()[-1:] not in ">]":
+        raise wrong
+    at = 0
+    for index, token in enumerate(tokens):
+        if at + len(token) > found.start():
+            if spelled[at : found.start()].strip():
+                break
+            return index
+        at += len(token)
+    raise wrong
+
+
+def _thought(body: Mapping[str, Any]) -> str:
+    """The reasoning that came apart from the reply's text; "" for none."""
+    message = body["choices"][0]["message"]
+    given = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((text for text in given if isinstance(text, str) and text.strip()), "")
 
 
 class _Unusable(ValueError):

@@ -1,0 +1,184 @@
+"""Keys of a reply that nobody asked for: none of them may hold another answer.
+
+Which values are answers is read from the JSON Schema that the reply was asked to follow: a label, a
+number within bounds, a truth value for a question with two answers. So one rule serves all kinds of
+criteria, all prompts, and the parts of an answer that has several.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rubricate.errors import UnreadableReply
+
+__all__ = ["Answers", "leaves", "refers", "refuse_other_answers"]
+
+_FREE = frozenset(("reason", "evidence", "quote", "item"))
+"""Parts of an answer that are free text or name what is answered: they are no answer themselves."""
+_REFERENCE = re.compile(
+    r"criterion(?:id|index|name|no|number)?|id|index|name|no|number|question|requirement|title"
+)
+"""Keys, without case and punctuation, that say what is answered."""
+_SHORT = 12
+"""Words up to which a text that nobody asked for may be an answer in ordinary words ('on reflection
+it is not met'). At 6 such sentences are missed; at 24 most remarks that use a label's word in
+passing ('a good text') cost a second request. In longer ones only the label as it is spelled
+counts."""
+_YES_OR_NO = re.compile(
+    r"yes|no|y|n|true|false|pass(?:ed)?|fail(?:ed)?|(?:in)?correct|(?:un)?(?:satisfied|fulfilled)|"
+    r"accept(?:ed)?|reject(?:ed)?|positive|negative|present|absent|[✓✔✅✗✘❌]"
+)
+"""Words for the two answers of a yes-or-no question, beside its labels."""
+_NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w%]|\.\d)")
+
+
+def _plain(key: str) -> str:
+    """A key without case, space and punctuation."""
+    return "".join([one for one in key.casefold() if one.isalnum()])
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The texts, numbers and truth values of a JSON value."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict | list):
+            left += one.values() if isinstance(one, dict) else one
+        elif one is not None:
+            yield one
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of the objects in a JSON value."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            yield from one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def refers(key: str) -> bool:
+    """Whether a key says what is answered."""
+    return _REFERENCE.fullmatch(_plain(key)) is not None
+
+
+@dataclass(slots=True)
+class Answers:
+    """What can be an answer, by the JSON Schemas of the answers."""
+
+    labels: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    bounds: list[tuple[float, float]] = field(default_factory=list)
+    yes_or_no: bool = False
+    any_text: bool = False
+
+    @classmethod
+    def of(cls, schemas: Iterable[Mapping[str, Any]]) -> Answers:
+        found = cls()
+        left = list(schemas)
+        while left:
+            one = left.pop()
+            left += one.get("anyOf", ())
+            left += [one["items"]] if "items" in one else []
+            for name, inner in one.get("properties", {}).items():
+                if name not in _FREE:
+                    found.names.add(name)
+                    left.append(inner)
+            kind = one.get("type")
+            if "enum" in one:
+                found.labels += [str(label) for label in one["enum"]]
+                found.yes_or_no |= 2 <= len(one["enum"]) <= 3  # with CANNOT_ASSESS
+            elif kind in ("integer", "number"):
+                bounds = one.get("minimum", float("-inf")), one.get("maximum", float("inf"))
+                found.bounds.append(bounds)
+            found.yes_or_no |= kind == "boolean"
+            found.any_text |= kind == "string" and "enum" not in one
+        return found
+
+    def have(self, value: Any) -> bool:
+        """Whether a text, number or truth value can be read as an answer."""
+        if isinstance(value, bool):
+            return self.yes_or_no or str(value).casefold() in map(str.casefold, self.labels)
+        if isinstance(value, int | float):
+            return self._have_number(value)
+        text = unicodedata.normalize("NFKC", value)
+        words = re.findall(r"\w+|[✓✔✅✗✘❌]", text.casefold())
+        short = len(words) <= _SHORT
+        if self.yes_or_no and len(words) <= 2 and any(map(_YES_OR_NO.fullmatch, words)):
+            return True
+        if any(self._have_number(float(one)) for one in _NUMBER.findall(text)):
+            return True
+        return bool(words) and ((self.any_text and short) or bool(self.mentions(text, short)))
+
+    def may_be(self, key: str, value: Any, answers: Collection[str]) -> bool:
+        """Whether a key that nobody asked for, or anything in it, can be read as an answer.
+
+        How sure a model is, by a number, is none; nor is the number of what it answers.
+        """
+        name = _plain(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and ("confidence" in name or refers(key)):
+            return False
+        known = {_plain(one) for one in (*self.names, *answers) if not one.isdecimal()}
+        if any(one in name for one in known if len(one) > 3):  # a field 'n' is in half of all words
+            return True
+        names = known | {_plain(one) for one in self.labels} - {""}
+        if any(_plain(one) in names for one in (key, *_keys(value))):
+            return True
+        return any(self.have(one) for one in leaves(value))
+
+    def _have_number(self, value: float) -> bool:
+        if self.yes_or_no and value in (0, 1):
+            return True
+        shown = str(int(value)) if float(value).is_integer() else str(value)
+        return shown in self.labels or any(low <= value <= high for low, high in self.bounds)
+
+    def mentions(self, text: str, any_case: bool) -> list[re.Match[str]]:
+        """Where labels stand in a text as words of their own."""
+        longest = sorted({one.strip() for one in self.labels}, key=len, reverse=True)
+        if not longest:
+            return []
+        pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)"
+        return list(re.finditer(pattern, text, re.IGNORECASE if any_case else 0))
+
+
+def refuse_other_answers(
+    data: Mapping[str, Any], schema: Mapping[str, Any], answers: Collection[str]
+) -> None:
+    """`UnreadableReply` where a key that nobody asked for may hold another answer.
+
+    Args:
+        data: an object of a reply.
+        schema: its JSON Schema.
+        answers: the keys of its answers.
+    """
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    known: Answers | None = None
+    for key, value in data.items():
+        if (asked := key.strip()) in answers and asked in properties:
+            _refuse_within(value, properties[asked])
+        elif asked not in properties and asked not in _FREE and asked not in answers:
+            known = known or Answers.of([properties[one] for one in answers if one in properties])
+            if known.may_be(key, value, answers):
+                listed = ", ".join([f"'{one}'" for one in answers])
+                raise UnreadableReply(
+                    f"the reply's JSON object has '{key}' beside {listed}: it may be another answer"
+                )
+
+
+def _refuse_within(value: Any, schema: Mapping[str, Any]) -> None:
+    """`refuse_other_answers` of the objects that an answer itself consists of."""
+    if isinstance(value, list) and "items" in schema:
+        for one in value:
+            _refuse_within(one, schema["items"])
+    elif isinstance(value, dict):
+        for kind in (schema, *schema.get("anyOf", ())):
+            if inner := kind.get("properties"):
+                refuse_other_answers(value, kind, [one for one in inner if one not in _FREE])
