@@ -41,7 +41,7 @@ FOUNDATION = {
         "_spelling",
         "_sync",
     ),
-    *("_terminal", "_version"),
+    *("_terminal", "_usage", "_version"),
 }
 """Modules that belong to no room: every room may use them."""
 

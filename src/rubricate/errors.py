@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from rubricate._usage import Usage
+
 __all__ = [
     "InputError",
     "JournalError",
@@ -67,6 +69,12 @@ RETRYABLE: frozenset[str] = frozenset(
     {"connection", "timeout", "rate_limit", "loading", "server", "truncated"}
 )
 FATAL: frozenset[str] = frozenset({"auth", "not_found"})
+UNANSWERED: frozenset[str] = frozenset(
+    {"connection", "timeout", "truncated", "refused", "deadline"}
+)
+"""Kinds whose request may have been processed, and then is billed."""
+GAVE_UP = frozenset({499, 504, 524})
+"""Statuses of a gateway that did not wait for the model, which may have answered it."""
 
 
 class RubricateError(Exception):
@@ -204,7 +212,8 @@ class ModelError(RubricateError):
         retry_after: seconds that the endpoint asked us to wait, if it did.
         unsent: whether there was no connection to send the request over: what is in it cannot be
             the cause.
-        requests: how many requests were sent before giving up.
+        usage: what the requests took that were sent before giving up. Default: one request, whose
+            cost is not known (None) if it may have been processed, and 0 if not.
         sent: the messages as they went out, each a `Message`, where the model changed them.
     """
 
@@ -216,13 +225,17 @@ class ModelError(RubricateError):
         status: int | None = None,
         retry_after: float | None = None,
         unsent: bool = False,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(message)
         self.kind: ModelErrorKind = kind
         self.status = status
         self.retry_after = retry_after
         self.unsent = unsent
-        self.requests = 1
+        if usage is None:
+            is_unanswered = status is None and kind in UNANSWERED and not unsent
+            usage = Usage(1, cost=None if is_unanswered or status in GAVE_UP else 0.0)
+        self.usage = usage
         self.sent: tuple[Any, ...] | None = None
 
     @property

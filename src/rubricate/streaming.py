@@ -312,4 +312,5 @@ def shared_sender(judge: Judge, options: RunOptions) -> Sender:
         limits=part(Limits, options),
         retries=options,
         goes_on_without=judge.goes_on_without,
+        budget=options,
     )

@@ -671,6 +671,26 @@ def test_option_max_cost_needs_a_price(make_dataset, endpoint):
     assert len(endpoint.requests) == 1
 
 
+def test_option_missing_usage_estimates_what_replies_without_token_counts_cost(make_dataset):
+    def silent(request: JudgeRequest) -> Rule:
+        return Rule(verdict="MET", usage=None)
+
+    with ScriptedEndpoint(respond=silent) as endpoint:
+        price = {"m": ModelPrice(input=100.0, output=200.0)}
+        model = HTTPModel("m", base_url=endpoint.url, prices=price)
+        free = rubricate.grade(make_dataset(2), model)
+        assert (free.usage.cost, free.usage.input_tokens) == (None, 0)
+        with pytest.raises(RunStopped, match="greatest cost") as caught:
+            rubricate.grade(make_dataset(50), model, max_cost=0.5)
+        usage = caught.value.result.usage
+        assert 0.3 < usage.cost <= 0.5
+        assert usage.estimated_cost == usage.cost
+        sent = len(endpoint.requests)
+        with pytest.raises(RunStopped, match="does not report token counts"):
+            rubricate.grade(make_dataset(50), model, max_cost=0.5, missing_usage="refuse")
+        assert len(endpoint.requests) == sent + 1
+
+
 def test_option_max_cost_counts_what_failed_judgements_cost(make_dataset):
     def unusable(messages: Any) -> Completion:
         return Completion("?", Usage(requests=1, cost=0.01))

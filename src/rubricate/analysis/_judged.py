@@ -43,6 +43,8 @@ class JudgedReport(Report, BaseModel):
     """The text of the first of them that was asked for."""
     cost: float | None
     """US dollars; None where the price is not known."""
+    estimated_cost: float = 0.0
+    """Those of them that are an estimate."""
     run_dir: str | None
     """The run folder, if there is one."""
     stopped: str | None
@@ -91,6 +93,7 @@ class Failures:
             "errors": dict(sorted(self._errors.items())),
             "first_error": None if self._first is None else self._first[1],
             "cost": outcome.usage.cost,
+            "estimated_cost": outcome.usage.estimated_cost,
             "run_dir": None if outcome.run_dir is None else str(outcome.run_dir),
             "stopped": outcome.stopped,
         }
@@ -102,7 +105,8 @@ def ending(report: JudgedReport) -> Iterator[Paragraph]:
         yield say(f"Nothing was judged: all {report.failed} judgements failed.", "alarm")
     known = f" ({report.known} more not asked again)" if report.known else ""
     failed = f"{report.failed}" + (f" ({report.not_run} not asked)" if report.not_run else "")
-    yield say(f"calls {report.calls}{known}   failed {failed}   cost {dollars(report.cost)}")
+    cost = dollars(report.cost, report.estimated_cost)
+    yield say(f"calls {report.calls}{known}   failed {failed}   cost {cost}")
     if report.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
         yield say(f"failed by cause: {causes}", "error")

@@ -62,6 +62,7 @@ class ListedRun:
         labels: pairs of a verdict and a label that these are of.
         cost: US dollars that the judgements took, those of earlier runs of the folder included;
             None where it is not known.
+        estimated_cost: those of them that are an estimate.
         thresholds: what became of its thresholds, if there were any.
         problem: why it ended early, or cannot be read.
     """
@@ -79,6 +80,7 @@ class ListedRun:
     kappa: float | None = None
     labels: int = 0
     cost: float | None = None
+    estimated_cost: float = 0.0
     thresholds: str | None = None
     problem: str | None = None
 
@@ -145,7 +147,7 @@ def _row(one: ListedRun, labelled: bool) -> Row:
             NONE if one.items is None else str(one.items),
             NONE if one.score is None else one.score,
             *agreement,
-            dollars(one.cost) if known else NONE,
+            dollars(one.cost, one.estimated_cost) if known else NONE,
             one.when[:16].replace("T", " "),
             state,
         ],
@@ -220,6 +222,7 @@ def _listed(path: Path, name: str) -> ListedRun:
         kappa=None if agreement is None else agreement.kappa,
         labels=0 if agreement is None else agreement.n,
         cost=None if None in costs else sum(filter(None, costs)),
+        estimated_cost=usage.estimated_cost,
         thresholds=None if summary.thresholds is None else summary.thresholds.outcome,
         problem=summary.stopped,
     )

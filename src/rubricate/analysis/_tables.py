@@ -44,6 +44,8 @@ _USAGE: dict[str, Kind] = {
     "usage.output_tokens": "count",
     "usage.cost": "number",
     "usage.seconds": "number",
+    "usage.reasoning_tokens": "count",
+    "usage.estimated_cost": "number",
 }
 _SCORE: dict[str, Kind] = {
     "item_score.value": "number",
@@ -327,6 +329,7 @@ class VerdictTable:
 def _of_verdict(row: Mapping[str, Any]) -> Row:
     flat = {
         **row,
+        **dict.fromkeys(_USAGE, 0),
         **_spread(row, "usage"),
         **_spread(row, "error"),
         **_score(row),
@@ -349,7 +352,7 @@ def _of_item(rows: Sequence[Mapping[str, Any]]) -> Row:
         "warnings": list(first["warnings"]),
     }
     for name in _USAGE:
-        parts = [row["usage"][name.removeprefix("usage.")] for row in rows]
+        parts = [row["usage"].get(name.removeprefix("usage."), 0) for row in rows]
         flat[name] = None if None in parts else sum(parts)
     for row in rows:
         name = row["criterion"]

@@ -171,6 +171,7 @@ class PageItems:
             "judge": row["judge"],
             "seconds": usage["seconds"],
             "cost": usage["cost"],
+            "estimated": usage.get("estimated_cost"),
             "tokens": usage["input_tokens"] + usage["output_tokens"],
             "tied": row.get("tied", False),
             "votes": [_vote(vote, row["weight"]) for vote in row.get("votes", ())],
@@ -216,6 +217,7 @@ def _vote(vote: Mapping[str, Any], weight: float) -> dict[str, Any]:
         "probability": vote["probability"],
         "reason": vote["reason"] if error is None else f"{error['kind']}: {error['message']}",
         "cost": vote["usage"]["cost"],
+        "estimated": vote["usage"].get("estimated_cost"),
         "seconds": vote["usage"]["seconds"],
     }
 

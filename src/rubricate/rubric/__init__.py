@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
+    from rubricate._usage import NO_USAGE, Usage
     from rubricate.rubric._aggregates import AGGREGATES, Aggregate, Aggregated, Scored
     from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
     from rubricate.rubric._computed import Computed, ComputedCriterion
@@ -63,13 +64,11 @@ if TYPE_CHECKING:
     from rubricate.rubric._scoring import Score, Tally, score, score_with_groups, tally
     from rubricate.rubric._tags import TAGS, grouped_tags, read_tags, split_tag, tags_by, values_of
     from rubricate.rubric._verdict import (
-        NO_USAGE,
         CriterionVerdict,
         Evidence,
         Failure,
         Paraphrase,
         Status,
-        Usage,
         Verdict,
     )
     from rubricate.rubric._votes import Aggregation, aggregate, check_weights

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
 from rubricate._frozen import quickly_made
+from rubricate._usage import NO_USAGE, Usage
 
 __all__ = [
-    "NO_USAGE",
     "CriterionVerdict",
     "Evidence",
     "Failure",
     "Paraphrase",
     "Status",
-    "Usage",
     "Verdict",
 ]
 
@@ -75,88 +74,6 @@ class Failure:
 
     kind: str
     message: str
-
-
-@quickly_made
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a verdict, or many, took.
-
-    `requests` counts what was sent, retries and re-asks included. `cached_tokens` are those of
-    `input_tokens` that the endpoint served from its cache. `cost` is in US dollars, None where
-    the price is not known. `seconds` is time spent waiting for answers, summed over requests.
-
-    Attributes:
-        output_tokens: those of the replies, reasoning included where the endpoint counts it.
-    """
-
-    requests: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.output_tokens + other.output_tokens,
-            None if self.cost is None or other.cost is None else self.cost + other.cost,
-            self.seconds + other.seconds,
-        )
-
-    def __sub__(self, other: Usage) -> Usage:
-        """What is left of a sum without one of its parts."""
-        return Usage(
-            self.requests - other.requests,
-            self.input_tokens - other.input_tokens,
-            self.cached_tokens - other.cached_tokens,
-            self.output_tokens - other.output_tokens,
-            None if self.cost is None or other.cost is None else self.cost - other.cost,
-            self.seconds - other.seconds,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """It as JSON values. orjson takes ten times as long for a dataclass as for a dictionary."""
-        return {
-            "requests": self.requests,
-            "input_tokens": self.input_tokens,
-            "cached_tokens": self.cached_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "seconds": self.seconds,
-        }
-
-    @staticmethod
-    def total(usages: Iterable[Usage]) -> Usage:
-        """The sum of usages; that of none is what takes nothing."""
-        requests = input_tokens = cached_tokens = output_tokens = 0
-        cost: float | None = 0.0
-        seconds = 0.0
-        for one in usages:
-            requests += one.requests
-            input_tokens += one.input_tokens
-            cached_tokens += one.cached_tokens
-            output_tokens += one.output_tokens
-            cost = None if cost is None or one.cost is None else cost + one.cost
-            seconds += one.seconds
-        return Usage(requests, input_tokens, cached_tokens, output_tokens, cost, seconds)
-
-    def split(self, parts: int) -> list[Usage]:
-        """The usage in equal parts that add up to it; what cannot be shared is in the first."""
-        whole = (self.requests, self.input_tokens, self.cached_tokens, self.output_tokens)
-        share = [number // parts for number in whole]
-        rest = [number - (parts - 1) * part for number, part in zip(whole, share, strict=True)]
-        cost = None if self.cost is None else self.cost / parts
-        seconds = self.seconds / parts
-        others = Usage(share[0], share[1], share[2], share[3], cost, seconds)
-        return [Usage(rest[0], rest[1], rest[2], rest[3], cost, seconds), *[others] * (parts - 1)]
-
-
-NO_USAGE = Usage()
-"""The usage of what took nothing."""
 
 
 @quickly_made

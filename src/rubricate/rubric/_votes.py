@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from rubricate._usage import Usage
 from rubricate.errors import InputError
 from rubricate.rubric._criterion import STRATEGIES, Criterion, check_strategy
 from rubricate.rubric._question import ABSTENTION
-from rubricate.rubric._verdict import Failure, Usage, Verdict
+from rubricate.rubric._verdict import Failure, Verdict
 
 __all__ = ["Aggregation", "aggregate", "check_weights"]
 

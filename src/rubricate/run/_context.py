@@ -65,7 +65,7 @@ class Context(Judgement):
 
     Attributes:
         transcript: what was sent and received, but for the parts; None where nobody keeps it.
-        took: what the completions that came took, whatever the judge tells of it.
+        took: what all requests took so far, whatever the judge says of it.
     """
 
     __slots__ = ("_known", "_run", "took", "transcript")
@@ -77,6 +77,13 @@ class Context(Judgement):
         self.transcript = run.answers.transcript()
         self._run = run
         self._known = self.took = NO_USAGE  # the former is no part of the run's usage
+        self.claim = None if run.spending is None else run.spending.claim
+
+    def takes(self, usage: Usage) -> None:
+        self.took = usage if self.took is NO_USAGE else self.took + usage
+        self._run.progress.usage += usage
+        if self._run.spending is not None:
+            self._run.spending.takes(usage)
 
     def aside(self, waits: bool) -> None:
         self._run.aside(waits)
@@ -97,11 +104,6 @@ class Context(Judgement):
             raise
         if transcript is not None:
             transcript.answered(model, request, asked, completion)
-        usage = completion.usage
-        self.took = usage if self.took is NO_USAGE else self.took + usage
-        run.progress.usage += usage
-        if run.spending is not None:
-            run.spending.partly += usage.cost or 0.0
         return completion
 
     def untold(self, usage: Usage) -> Usage:

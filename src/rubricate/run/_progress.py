@@ -79,7 +79,8 @@ def progress_state(progress: Progress, seconds: float, room: int | None = None) 
     if usage.cost is None:
         parts.append((1, "cost unknown"))
     elif usage.cost:
-        parts.append((1, f"${usage.cost:.4f}"))
+        estimated = f", ${usage.estimated_cost:.4f} estimated" if usage.estimated_cost else ""
+        parts.append((1, f"${usage.cost:.4f}{estimated}"))
     while room is not None and parts and len(_listed(parts)) > room:
         parts.remove(max(parts))
     return _listed(parts)

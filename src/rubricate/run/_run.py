@@ -105,6 +105,7 @@ async def run(
                     retries=options,
                     on_trouble=trouble,
                     goes_on_without=judge.goes_on_without,
+                    budget=options,
                 )
             )
         journal = stack.enter_context(

@@ -110,6 +110,7 @@ def _figures(result: Result) -> dict[str, Any]:
         "asked": result.calls,
         "known": result.resumed + result.cached,
         "cost": result.usage.cost,
+        "estimated": result.usage.estimated_cost,
     }
 
 
@@ -158,6 +159,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     for judge, judged in by_judge.items():
         costs = [figures["cost"] for figures in judged]
         cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
+        if estimated := sum(figures["estimated"] for figures in judged):
+            cost += f", ${estimated:.4f} estimated"
         asked, known = (sum(figures[name] for figures in judged) for name in ("asked", "known"))
         terminalreporter.write_line(
             f"rubricate: {len(judged)} judged by {judge}: {asked} verdicts asked, {known} known, "

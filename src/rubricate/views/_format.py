@@ -92,9 +92,17 @@ def stratified_text(kappas: int, left_out: int) -> str:
     )
 
 
-def dollars(cost: float | None) -> str:
-    """US dollars; `unknown` where a price is not known, which is not 0."""
-    return "unknown" if cost is None else f"${cost:.4f}"
+def dollars(cost: float | None, estimated: float = 0.0) -> str:
+    """US dollars; `unknown` where a price is not known, which is not 0.
+
+    Args:
+        cost: US dollars.
+        estimated: those of them that are an estimate.
+    """
+    text = "unknown" if cost is None else f"${cost:.4f}"
+    if not estimated or cost is None:
+        return text
+    return f"{text} estimated" if estimated >= cost else f"{text}, ${estimated:.4f} estimated"
 
 
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:

@@ -155,7 +155,7 @@ def test_a_refusal_for_another_reason_does_not_cost_the_better_way():
     with ScriptedEndpoint(rules) as endpoint:
         first, second, third = ask_scripted(HTTPModel("m", base_url=endpoint.url), times=3)
     assert isinstance(first, ModelError)
-    assert (first.kind, first.requests) == ("bad_request", 3)
+    assert (first.kind, first.usage.requests) == ("bad_request", 3)
     assert forms(endpoint)[3:] == ["json_schema", "json_schema"]
     assert second.usage.requests == third.usage.requests == 1
 
@@ -220,7 +220,7 @@ def test_no_temperature_leaves_it_to_the_endpoint(endpoint: ScriptedEndpoint):
 # What an answer holds
 
 
-@pytest.mark.parametrize("cost", [-5, float("-1e-9"), True, "0.1"])
+@pytest.mark.parametrize("cost", [-5, float("-1e-9"), True, "free", "inf", [0.1]])
 def test_a_billed_cost_that_makes_no_sense_is_none(cost: Any):
     assert ask(lambda request: body(usage={"prompt_tokens": 1, "cost": cost})).usage.cost is None
 

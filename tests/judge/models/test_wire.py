@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rubricate.errors import ModelError
+from rubricate.judge.models._token_counts import reported_cost, reported_tokens, written_text
 from rubricate.judge.models._wire import (
     completion_text,
     parse_body,
     quota,
     retry_after,
     status_error,
-    token_counts,
     token_probabilities,
 )
 
@@ -35,6 +35,12 @@ keys = st.sampled_from(
         "prompt_tokens_details",
         "cached_tokens",
         "cost",
+        "total_tokens",
+        "completion_tokens_details",
+        "reasoning_tokens",
+        "cache_creation_input_tokens",
+        "input_tokens",
+        "output_tokens",
         "error",
         "code",
         "text",
@@ -56,10 +62,19 @@ def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
     except ModelError:
         return
     assert isinstance(text, str)
-    read, cached, written, billed = token_counts(body)
     token_probabilities(body, text)
-    assert min(read, cached, written) >= 0
-    assert billed is None or isinstance(billed, float)
+
+
+@PROPERTY
+@given(st.dictionaries(keys, anything) | anything)
+def test_whatever_a_body_reports_is_counts_that_can_be_billed_or_nothing(body: Any):
+    tokens, cost = reported_tokens(body), reported_cost(body)
+    assert isinstance(written_text(body), str)
+    assert cost is None or 0.0 <= cost < math.inf
+    if tokens is not None:
+        assert tokens.cached + tokens.written <= tokens.input
+        assert tokens.reasoning <= tokens.output
+        assert min(tokens) >= 0
 
 
 @PROPERTY

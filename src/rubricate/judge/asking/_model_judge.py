@@ -161,7 +161,7 @@ class ModelJudge(Judge):
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
-                spent += Usage(requests=error.requests)
+                spent += error.usage
                 return self._failed(criterion, *failure_of(error, wrong), spent)
             spent = completion.usage if spent is NO_USAGE else spent + completion.usage
             try:
@@ -189,7 +189,7 @@ class ModelJudge(Judge):
             reply = await self.prompting.answer(item, criterion, asked)
             reading = read_kept(criterion, reply.answer)
         except ModelError as error:
-            spent = asked.usage + Usage(requests=error.requests)
+            spent = asked.usage + error.usage
             return self._failed(criterion, *failure_of(error, asked.wrong), spent)
         except NOT_READ as error:
             return self._failed(criterion, "unreadable_reply", wrong_with(error), asked.usage)
@@ -271,7 +271,7 @@ class ModelJudge(Judge):
             try:
                 completion = await send(self.model, request)
             except ModelError as error:
-                group.took(left, Usage(requests=error.requests))
+                group.took(left, error.usage)
                 for index in left:
                     failure = failure_of(error, group.wrong.get(index, ""))
                     failed = self._failed(criteria[index], *failure, group.spent[index])

@@ -10,6 +10,7 @@ __all__ = [
     "BrokenOff",
     "NoDescriptor",
     "NotConnected",
+    "NotConnectedInTime",
     "ProxyRefused",
 ]
 
@@ -43,6 +44,10 @@ class ProxyRefused(Exception):
 
 class NotConnected(ConnectionError):
     """There is no connection, so nothing was sent."""
+
+
+class NotConnectedInTime(TimeoutError):
+    """There was no connection in time, so nothing was sent."""
 
 
 class NoDescriptor(OSError):

@@ -25,6 +25,7 @@ from rubricate.judge.models._answer import (
     BrokenOff,
     NoDescriptor,
     NotConnected,
+    NotConnectedInTime,
     ProxyRefused,
 )
 
@@ -88,7 +89,8 @@ class Connections:
         """Send a request and wait for its answer; redirects are answers, too.
 
         Raises:
-            TimeoutError: there was none within so many seconds.
+            TimeoutError: there was none within so many seconds; `NotConnectedInTime` where that is
+                because of the connection.
             BrokenOff: only a part of it came.
             ProxyRefused: the proxy does not let it through.
             NoDescriptor: no file descriptor is left for a connection.
@@ -98,12 +100,15 @@ class Connections:
         connection = self._idle()
         if connection is None:
             begin = time.monotonic()
-            async with asyncio.timeout(seconds):
-                try:
-                    connection = await self._connected()
-                except OSError as error:
-                    kind = NoDescriptor if _lacks_descriptors(error) else NotConnected
-                    raise kind(str(error) or type(error).__name__) from error
+            try:
+                async with asyncio.timeout(seconds):
+                    try:
+                        connection = await self._connected()
+                    except OSError as error:
+                        kind = NoDescriptor if _lacks_descriptors(error) else NotConnected
+                        raise kind(str(error) or type(error).__name__) from error
+            except TimeoutError:
+                raise NotConnectedInTime from None
             seconds -= time.monotonic() - begin
         request = b"".join((self._head, b"%d\r\n\r\n" % len(body), body))
         try:

@@ -26,6 +26,7 @@ from rubricate.judge.models._answer import (
     BrokenOff,
     NoDescriptor,
     NotConnected,
+    NotConnectedInTime,
     ProxyRefused,
 )
 from rubricate.judge.models._encodings import plain_body
@@ -47,6 +48,11 @@ from rubricate.judge.models._forms import (
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
+from rubricate.judge.models._token_counts import (
+    reported_cost,
+    reported_tokens,
+    written_text,
+)
 from rubricate.judge.models._wire import (
     completion_text,
     finish_reason,
@@ -55,10 +61,9 @@ from rubricate.judge.models._wire import (
     quota,
     status_error,
     text_elsewhere,
-    token_counts,
     token_probabilities,
 )
-from rubricate.rubric import Usage
+from rubricate.rubric import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import ssl
@@ -186,16 +191,15 @@ class HTTPModel(Model):
     async def _completed(self, request: Request, form: Form) -> Completion:
         """The reply to a request, which is repeated in a simpler form where one is refused."""
         free = request.schema is None
-        requests = 0
+        spent = NO_USAGE
         refused: list[ReplyForm] = []
         while True:
-            requests += 1
             try:
                 sent = with_instruction(request, form)
                 payload = self._payload(request, form, sent)
                 completion = await self._post(payload, None if free else form.rung)
             except ModelError as error:
-                error.requests = requests
+                spent = error.usage = spent + error.usage
                 choosing = bool(request.choices)
                 simpler = (
                     simpler_choice(form, error) if choosing else self._simpler(form, error, free)
@@ -207,13 +211,11 @@ class HTTPModel(Model):
                     refused.append(form.rung)
                 form = simpler
             else:
-                if requests > 1:
-                    self._form = form
                 if not free:
                     self._reply_forms.answered(form.rung, refused)
-                if requests > 1:
-                    usage = replace(completion.usage, requests=requests)
-                    completion = replace(completion, usage=usage)
+                if spent is not NO_USAGE:
+                    self._form = form
+                    completion = replace(completion, usage=spent + completion.usage)
                 return completion if sent is None else replace(completion, sent=sent)
 
     def _payload(
@@ -308,8 +310,12 @@ class HTTPModel(Model):
         begin = time.perf_counter()
         try:
             answer = await self._connected().post(orjson.dumps(payload), self._timeout)
-        except TimeoutError:
-            raise ModelError("timeout", f"no answer within {self._timeout:g} s") from None
+        except TimeoutError as error:
+            raise ModelError(
+                "timeout",
+                f"no answer within {self._timeout:g} s",
+                usage=Usage(1) if isinstance(error, NotConnectedInTime) else None,
+            ) from None
         except BrokenOff as error:
             raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
         except ProxyRefused as error:
@@ -332,17 +338,15 @@ class HTTPModel(Model):
         except ModelError as error:
             raise self._redacted(error) from None
         if not 200 <= answer.status < 300:
-            raise self._refusal(answer.status, raw, headers)
+            raise self._billed(self._refusal(answer.status, raw, headers), raw)
         try:
             body = parse_body(raw)
             text = self._without_keys(completion_text(body))
             elsewhere = "" if text.strip() else self._without_keys(text_elsewhere(body))
         except ModelError as error:
-            raise self._redacted(error) from None
-        read, cached, written, billed = token_counts(body)
+            raise self._billed(self._redacted(error), raw) from None
+        usage = self._reported(body, seconds)
         probabilities, unusable = token_probabilities(body, text)
-        cost = self._price(read, cached, written) if billed is None else billed
-        usage = Usage(1, read, cached, written, cost, seconds)
         model, reason = body.get("model"), finish_reason(body)
         return Completion(
             text,
@@ -356,7 +360,39 @@ class HTTPModel(Model):
             model if isinstance(model, str) else "",
             reason,
             form,
+            written_text(body) if usage.cost is None and not usage.input_tokens else "",
         )
+
+    def _reported(self, body: object, seconds: float = 0.0) -> Usage:
+        """What a body says that its request took; a cost of None where it does not say it.
+
+        The endpoint's own word on the cost counts, unless it is 0: gateways that do not know a
+        price write that.
+        """
+        tokens, cost = reported_tokens(body), reported_cost(body)
+        if tokens is None:
+            return Usage(1, cost=cost or self._free, seconds=seconds)
+        read, cached, written, output, reasoning = tokens
+        if not cost:
+            priced = self._price(read, cached, output, written)
+            cost = cost if priced is None else priced
+        return Usage(1, read, cached, output, cost, seconds, reasoning)
+
+    @property
+    def _free(self) -> float | None:
+        """What a request costs whatever its tokens: 0 on the user's own server, else None."""
+        is_own = self._provider is not None and not self._provider.key_required
+        return 0.0 if is_own and self._own_price is None else None
+
+    def _billed(self, error: ModelError, raw: bytes) -> ModelError:
+        """The error with what its body says that the request took, if it says it."""
+        try:
+            usage = self._reported(orjson.loads(raw))
+        except orjson.JSONDecodeError:
+            return error
+        if usage.cost is not None or usage.input_tokens:
+            error.usage = usage
+        return error
 
     def price(self, usage: Usage) -> float | None:
         """US dollars for these tokens; None where the price of this model is not known."""

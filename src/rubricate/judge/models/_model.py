@@ -88,6 +88,8 @@ class Completion:
         model: what the endpoint calls the model that answered, if it says so.
         finish_reason: why the endpoint says that the reply ended, if it does.
         form: how the reply was asked for; None where the model has no such forms.
+        uncounted: all that the model wrote, its reasoning too, where the endpoint reports no token
+            counts; else "".
     """
 
     text: str
@@ -101,6 +103,7 @@ class Completion:
     model: str = ""
     finish_reason: str = ""
     form: ReplyForm | None = None
+    uncounted: str = ""
 
 
 class Model:

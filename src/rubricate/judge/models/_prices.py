@@ -26,12 +26,19 @@ class ModelPrice(BaseModel):
     output: float = Field(ge=0.0, allow_inf_nan=False)
     cached_input: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
     """For input tokens that the endpoint has in its cache; default the price of the others."""
+    cache_write: float | None = Field(default=None, ge=0.0, allow_inf_nan=False)
+    """For input tokens that the endpoint writes into its cache; default 1.25 times the price of the
+    others, which is what Anthropic charges. (Endpoints that charge nothing for it report none.)"""
 
-    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> float:
-        """US dollars for one request; `cached_tokens` are among the `input_tokens`."""
+    def cost(
+        self, input_tokens: int, cached_tokens: int, output_tokens: int, written_tokens: int = 0
+    ) -> float:
+        """US dollars for one request; those cached and written are among the `input_tokens`."""
         cached = self.input if self.cached_input is None else self.cached_input
-        fresh = (input_tokens - cached_tokens) * self.input
-        return (fresh + cached_tokens * cached + output_tokens * self.output) / 1e6
+        write = 1.25 * self.input if self.cache_write is None else self.cache_write
+        fresh = (input_tokens - cached_tokens - written_tokens) * self.input
+        kept = cached_tokens * cached + written_tokens * write
+        return (fresh + kept + output_tokens * self.output) / 1e6
 
 
 def read_prices(path: str | Path) -> dict[str, ModelPrice]:
@@ -39,7 +46,7 @@ def read_prices(path: str | Path) -> dict[str, ModelPrice]:
 
     Raises:
         InputError: it cannot be read, or is not of the form `{openai/gpt-4.1-mini: {input: 0.4,
-            output: 1.6, cached_input: 0.1}}`.
+            output: 1.6, cached_input: 0.1, cache_write: 0.5}}`.
     """
     data = read_document(path)
     if not isinstance(data, dict):
@@ -71,7 +78,12 @@ def price_of(
 
 
 def price(
-    provider: Provider, model: str, input_tokens: int, cached_tokens: int, output_tokens: int
+    provider: Provider,
+    model: str,
+    input_tokens: int,
+    cached_tokens: int,
+    output_tokens: int,
+    written_tokens: int = 0,
 ) -> float | None:
     """US dollars for one request; None where the tables do not know the model.
 
@@ -83,7 +95,10 @@ def price(
 
     name = _PRICE_TABLE_NAMES.get(provider.prefix, provider.prefix)
     usage = Usage(
-        input_tokens=input_tokens, cache_read_tokens=cached_tokens, output_tokens=output_tokens
+        input_tokens=input_tokens,
+        cache_read_tokens=cached_tokens,
+        cache_write_tokens=written_tokens,
+        output_tokens=output_tokens,
     )
     try:
         return float(calc_price(usage, model_ref=model, provider_id=name).total_price)

@@ -27,7 +27,6 @@ __all__ = [
     "retry_after",
     "status_error",
     "text_elsewhere",
-    "token_counts",
     "token_probabilities",
 ]
 
@@ -253,31 +252,6 @@ def _probability(entry: Mapping[str, Any]) -> float:
     if logprob > _ROUNDING:
         raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {logprob:g}, more than 0")
     return math.exp(min(0.0, logprob))
-
-
-def token_counts(body: Mapping[str, Any]) -> tuple[int, int, int, float | None]:
-    """(input tokens, those of them served from cache, output tokens, billed cost or None)."""
-    usage = body.get("usage")
-    if not isinstance(usage, dict):
-        return 0, 0, 0, None
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    if cached is None:
-        cached = usage.get("prompt_cache_hit_tokens")
-    cost = usage.get("cost")
-    billed = None
-    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < math.inf:
-        billed = float(cost)
-    return (
-        _count(usage.get("prompt_tokens")),
-        _count(cached),
-        _count(usage.get("completion_tokens")),
-        billed,
-    )
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

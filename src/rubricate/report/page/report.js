@@ -286,7 +286,7 @@ function verdictPart(verdict, place, texts) {
     verdict.probability === undefined ? "" : `probability ${figure(verdict.probability)}`,
     verdict.tied ? "votes tied" : "",
     verdict.tokens ? `${verdict.tokens} tokens` : "",
-    verdict.cost ? `$${verdict.cost.toPrecision(2)}` : "",
+    verdict.cost ? `$${verdict.cost.toPrecision(2)}${verdict.estimated ? " estimated" : ""}` : "",
     verdict.seconds ? `${verdict.seconds.toFixed(1)} s` : "",
   ];
   const box = make("section", { className: "verdict", id: `verdict-${place}` },

@@ -215,8 +215,8 @@ def _add_reply(line: dict[str, Any], reply: Completion, request: Request) -> Non
 def _add_error(line: dict[str, Any], error: ModelError) -> None:
     """Put what a line says of a request that failed into it."""
     line["reply"], line["error"] = None, [error.kind, _bounded(str(error))[0]]
-    if error.requests != 1:
-        line["requests"] = error.requests
+    if error.usage.requests != 1:
+        line["requests"] = error.usage.requests
 
 
 def _hashed(text: str) -> str:

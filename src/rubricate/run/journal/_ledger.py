@@ -245,8 +245,13 @@ class Ledger:
         in_flight = self._in_flight + sum(one.unanswered for one in others if one.alive)
         lost = sum(one.unanswered for one in others if not one.alive)
         self.by_others = by_others.cost
-        if not paid.requests:  # one request, of whichever process, shows what a request costs
-            return ("wait", 0) if in_flight else ("granted", 1)
+        # One request, of whichever process, shows what a request costs, and as many as have been
+        # answered show how much costs differ: so they are in flight at most.
+        most = max(1, paid.requests) - in_flight
+        if most < 1:
+            return "wait", 0
+        if not paid.requests:
+            return "granted", 1
         average = paid.cost / paid.requests
         self._lost = lost * average
         price, left = max(average, self._dearest), max_cost * ROUNDING - paid.cost - self._lost
@@ -256,7 +261,8 @@ class Ledger:
         if free < 0.0:
             return ("wait", 0) if in_flight else ("granted", 1)
         share = SHARE * (len(others) + 1)
-        return "granted", 1 + (min(ahead, int(free / price / share)) if price else ahead)
+        more = min(ahead, int(free / price / share)) if price else ahead
+        return "granted", min(1 + more, most)
 
 
 def entry_of(row: Row, now: float | None) -> Entry:

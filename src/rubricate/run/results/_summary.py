@@ -117,6 +117,8 @@ class JudgeFigures(_Figures):
     """Items that this mean is of."""
     cost: float | None
     """US dollars that its votes took when they were asked for; None where not known."""
+    estimated_cost: float = 0.0
+    """Those of them that are an estimate."""
     seconds: float
     """Waiting time of its votes, added up."""
     quotes: int = 0
@@ -151,6 +153,8 @@ class StageFigures(_Figures):
     """With the human labels, of the verdicts that are its own."""
     cost: float | None
     """US dollars that its judges' answers took when they were asked for; None where not known."""
+    estimated_cost: float = 0.0
+    """Those of them that are an estimate."""
 
 
 class ScoreFigures(_Figures):
@@ -193,8 +197,13 @@ class UsageFigures(_Figures):
     cached_tokens: int
     """Those of the input tokens that the endpoint served from its cache."""
     output_tokens: int
+    reasoning_tokens: int = 0
+    """Those of the output tokens that the endpoint counts as reasoning."""
     cost: float | None
-    """US dollars; None where a price is not known."""
+    """US dollars; None where a price, or what was to be paid for, is not known."""
+    estimated_cost: float = 0.0
+    """US dollars of the cost that are an estimate: for requests without an answer, and for answers
+    without token counts."""
     saved_input_tokens: int = 0
     saved_output_tokens: int = 0
     saved_cost: float | None = 0.0

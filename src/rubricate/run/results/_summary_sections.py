@@ -190,7 +190,7 @@ def _stages_table(summary: Summary) -> Table:
                 figure(figures.threshold),
                 str(figures.asked),
                 str(figures.decided),
-                dollars(figures.cost),
+                dollars(figures.cost, figures.estimated_cost),
                 *(_agreement_cells(figures.agreement) if labelled else []),
             ]
         )
@@ -268,6 +268,8 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
     tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
     if usage.cached_tokens:
         tokens += f", {usage.cached_tokens} of those in cached"
+    if usage.reasoning_tokens:
+        tokens += f", {usage.reasoning_tokens} of those out reasoning"
     if summary.mode is not None:
         yield "asked", summary.mode
     yield "calls", _calls(usage)
@@ -275,7 +277,7 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from part.facts()
     yield "tokens", tokens
     yield "seconds", f"{usage.seconds:.1f}"
-    yield "cost", _cost(usage.cost)
+    yield "cost", _cost(usage.cost, usage.estimated_cost, usage.input_tokens)
     if usage.saved_input_tokens or usage.saved_output_tokens:
         saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
         yield "not asked again", f"{saved}, cost {_cost(usage.saved_cost)}"
@@ -324,5 +326,8 @@ def _failed(count: int) -> Words:
     return Words(str(count), "alarm" if count else "")
 
 
-def _cost(cost: float | None) -> str:
-    return f"{dollars(cost)} (no price for this model)" if cost is None else dollars(cost)
+def _cost(cost: float | None, estimated: float = 0.0, tokens: int = 1) -> str:
+    if cost is not None:
+        return dollars(cost, estimated)
+    why = "no price for this model" if tokens else "no token counts from the endpoint"
+    return f"{dollars(cost)} ({why})"

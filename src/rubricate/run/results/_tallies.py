@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from itertools import combinations
-from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from rubricate._version import __version__
@@ -209,7 +208,9 @@ class Tallies:
                 input_tokens=outcome.usage.input_tokens,
                 cached_tokens=outcome.usage.cached_tokens,
                 output_tokens=outcome.usage.output_tokens,
+                reasoning_tokens=outcome.usage.reasoning_tokens,
                 cost=outcome.usage.cost,
+                estimated_cost=outcome.usage.estimated_cost,
                 seconds=outcome.seconds,
             ),
             **parts,
@@ -240,15 +241,16 @@ class Tallies:
         return figures.model_copy(update=unknown)
 
     def _stage(self, place: int, stage: Stage) -> StageFigures:
-        costs = [self._judges[name].cost for name in stage.names if name in self._judges]
-        known = [cost for cost in costs if cost is not None]
+        usages = [self._judges[name].usage for name in stage.names if name in self._judges]
+        usage = Usage.total(usages)
         return StageFigures(
             name=stage.name,
             threshold=stage.threshold,
             asked=sum(count for at, count in self._ended.items() if at >= place),
             decided=self._decided[place],
             agreement=self._stages.get(place, PairCounts()).figures(),
-            cost=fsum(known) if len(known) == len(costs) else None,
+            cost=usage.cost,
+            estimated_cost=usage.estimated_cost,
         )
 
 
@@ -365,7 +367,7 @@ class JudgeTally:
         self._statuses: Counter[str] = Counter()
         self._with_verdict = Mean()
         self._agreement = PairCounts()
-        self._usage = Usage()
+        self.usage = Usage()
         self._quotes = QuoteTally()
         self._first_error: tuple[tuple[int, int], str] | None = None
 
@@ -384,15 +386,11 @@ class JudgeTally:
             self._first_error = min(self._first_error or told, told)
         self._statuses[vote.status] += 1
         self._agreement.add(stratum, criterion, vote, human)
-        self._usage += vote.usage
+        self.usage += vote.usage
         self._quotes.add(vote)
         answers = _answer(criterion, vote), _answer(criterion, verdict)
         if None not in answers:
             self._with_verdict.add(answers[0] == answers[1])
-
-    @property
-    def cost(self) -> float | None:
-        return self._usage.cost
 
     def figures(self, name: str, weights: Mapping[str, float] | None) -> JudgeFigures:
         return JudgeFigures(
@@ -403,8 +401,9 @@ class JudgeTally:
             agreement=self._agreement.figures(),
             score=self.score.value,
             scored=self.score.count,
-            cost=self.cost,
-            seconds=self._usage.seconds,
+            cost=self.usage.cost,
+            estimated_cost=self.usage.estimated_cost,
+            seconds=self.usage.seconds,
             quotes=self._quotes.count,
             invented_quotes=self._quotes.invented,
             first_error=self._first_error[1] if self._first_error else None,

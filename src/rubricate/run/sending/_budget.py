@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
 
+from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
-from rubricate.rubric import Usage
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Ledger
 from rubricate.run.sending._judgement import Judgement, SendFor
@@ -49,7 +47,6 @@ class Spending:
         self._progress = progress
         self._ledger = ledger
         self._first_request = asyncio.Lock()
-        self._claiming: dict[int, _Claiming] = {}  # by the model's identity
 
     def has_room(self, judgements: int) -> bool:
         """Whether so many further judgements fit; `reached` says why not."""
@@ -95,56 +92,36 @@ class Spending:
         Raises:
             RunEnds: it does not.
         """
-        claiming = self._claiming.get(id(model))
-        if claiming is None:
-            claiming = self._claiming[id(model)] = _Claiming(model, self)
         if not self._progress.usage.requests:
             async with self._first_request:
                 if not self._progress.usage.requests:
-                    return await send(claiming, request, judgement)
+                    return await send(model, request, judgement)
         if not self._has_price() or self.reached is not None:
             raise RunEnds
-        return await send(claiming, request, judgement)
+        return await send(model, request, judgement)
 
-    async def claimed(self, model: Model, request: Request) -> Completion:
-        """The answer to a request that is sent now, once it is claimed.
+    async def claim(self) -> None:
+        """Wait until a request may be sent, also a second or a repeated one.
 
         Raises:
-            RunEnds: it cannot be.
+            RunEnds: it may not.
         """
-        self.reached = self.reached or await self._ledger.claim(self._max_cost)
-        if self.reached is not None:
+        why = await self._ledger.claim(self._max_cost)
+        if why is not None:
+            self.reached = why
             raise RunEnds
-        cost = None
-        try:
-            completion = await model.complete(request)
-            cost = completion.usage.cost
-        finally:
-            self._ledger.answered(cost)
-        return completion
+
+    def takes(self, usage: Usage) -> None:
+        """Note what a claimed request took."""
+        self.partly += usage.cost or 0.0
+        self._ledger.answered(usage.cost)
 
     def _has_price(self) -> bool:
         if self._progress.usage.cost is None:
-            self.reached = (
-                "the greatest cost cannot be kept, because the price of this model is not known"
+            why = (
+                "the price of this model is not known"
+                if self._progress.usage.input_tokens
+                else "the endpoint does not report token counts (--missing-usage estimate goes on)"
             )
+            self.reached = f"the greatest cost cannot be kept, because {why}"
         return self.reached is None
-
-
-class _Claiming(Model):
-    """A model each of whose requests is claimed as it is sent, however often that is."""
-
-    def __init__(self, model: Model, spending: Spending) -> None:
-        self.name, self.endpoint, self.account = model.name, model.endpoint, model.account
-        self.repeatable, self.opens_connections = model.repeatable, model.opens_connections
-        self.count_tokens = model.count_tokens
-        self._model, self._spending = model, spending
-
-    async def complete(self, request: Request) -> Completion:
-        return await self._spending.claimed(self._model, request)
-
-    def parameters(self, request: Request) -> Mapping[str, Any]:
-        return self._model.parameters(request)
-
-    def price(self, usage: Usage) -> float | None:
-        return self._model.price(usage)

@@ -11,10 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Callable
 
+from rubricate._usage import Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion
+from rubricate.run.sending._bills import UNANSWERED
+from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._outgoing import Outgoing
 
 __all__ = ["Hedging", "LostRequest", "over_deadline"]
@@ -40,7 +43,7 @@ def over_deadline(seconds: float) -> ModelError:
     return ModelError("deadline", text)
 
 
-def _model_error(raised: Exception) -> ModelError:
+def model_error(raised: Exception) -> ModelError:
     """What a request failed with whose model raised what its client does.
 
     That may pass, as a lost connection does, unless it is an error of the program (`BUGS`).
@@ -57,17 +60,22 @@ class Hedging:
 
     Args:
         deadline: seconds that a judgement may take, for what is told when they are over.
+        bill: called once for every request that was sent, with what it took as far as that is
+            known, and its reply, if there is one.
     """
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(
+        self, deadline: float, bill: Callable[[Outgoing, Usage, Completion | None], None]
+    ) -> None:
         self._deadline = deadline
+        self._bill = bill
         self._watches: set[_Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(self, out: Outgoing, sent: float, ends: float) -> Completion:
         """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
 
-        Both count in the usage. Models that are not `repeatable` are asked once.
+        Both are billed. Models that are not `repeatable` are asked once.
 
         Args:
             out: the request. A second one goes only where its limiter has room.
@@ -85,34 +93,37 @@ class Hedging:
             self._stop()
             wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
             self._timer = asyncio.get_running_loop().call_later(wait, self._look)
+        first: Usage | None = None
+        reply: Completion | None = None
         try:
-            completion = await out.model.complete(out.request)
-            if not isinstance(completion, Completion):
-                raise TypeError(f"complete gives a Completion, not {type(completion).__name__}")
+            if out.judgement.claim is not None:
+                await out.judgement.claim()
+            first = UNANSWERED
+            reply = _checked(await out.model.complete(out.request))
+            first = reply.usage
+            return reply
         except asyncio.CancelledError:
             if not watch.take_back():  # somebody else's cancellation
                 raise
             if watch.answer is None:
                 raise watch.lost(self._deadline) from None
-            completion = watch.answer
+            return watch.answer
         except Exception as raised:
             watch.take_back()
-            error = raised if isinstance(raised, ModelError) else _model_error(raised)
-            error.requests += watch.second is not None
+            error = raised if isinstance(raised, ModelError) else model_error(raised)
+            first = error.usage
             if error is raised:
                 raise
             raise error from raised
         finally:
             self._watches.discard(watch)
             watch.ended = True
-            if watch.second is not None and watch.answer is None:
-                watch.second.cancel()
+            if first is not None:
+                self._bill(out, first, reply)
+            if (second := watch.end_second()) is not None:
+                self._bill(out, second, watch.answer)
             if not self._watches:  # another loop may be the next to ask
                 self._stop()
-        if watch.second is not None:
-            usage = completion.usage
-            completion = replace(completion, usage=replace(usage, requests=usage.requests + 1))
-        return completion
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -132,6 +143,7 @@ class _Watch:
     Attributes:
         second: the second request, if there was one, which is cancelled if it loses.
         answer: the second request's answer, if it came first.
+        took: what the second request took; None while it has not been sent.
         ended: whether nothing is waited for any more.
     """
 
@@ -146,6 +158,7 @@ class _Watch:
         "answer",
         "ended",
         "second",
+        "took",
     )
 
     def __init__(self, out: Outgoing, sent: float, ends: float) -> None:
@@ -160,6 +173,7 @@ class _Watch:
         self._interrupted = self.ended = False
         self.second: asyncio.Task[None] | None = None
         self.answer: Completion | None = None
+        self.took: Usage | None = None
 
     def look(self, now: float) -> None:
         """Send the request a second time, or give it up, if it is late."""
@@ -190,14 +204,26 @@ class _Watch:
         out = self._out
         await out.limiter.acquire()
         try:
-            answer = await out.model.complete(out.request)
-        except Exception:
-            return  # the first may still be answered
+            if out.judgement.claim is not None:
+                await out.judgement.claim()
+            self.took = UNANSWERED
+            answer = _checked(await out.model.complete(out.request))
+        except RunEnds:
+            return
+        except Exception as raised:  # the first may still be answered
+            self.took = (raised if isinstance(raised, ModelError) else model_error(raised)).usage
+            return
         finally:
             out.limiter.release()
+        self.answer, self.took = answer, answer.usage
         if not (self.ended or self._interrupted):
-            self.answer = answer
             self._interrupt()
+
+    def end_second(self) -> Usage | None:
+        """End the second request; what it took, None where none was sent."""
+        if self.second is not None:
+            self.second.cancel()
+        return self.took
 
     def _interrupt(self) -> None:
         self._interrupted = True
@@ -215,5 +241,10 @@ class _Watch:
         else:
             text = f"no answer within {waited:.1f} s, far longer than others"
             error = LostRequest("timeout", text)
-        error.requests += self.second is not None
         return error
+
+
+def _checked(reply: object) -> Completion:
+    if not isinstance(reply, Completion):
+        raise TypeError(f"complete gives a Completion, not {type(reply).__name__}")
+    return reply

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
 __all__ = ["Judgement", "SendFor"]
@@ -21,13 +22,16 @@ class Judgement:
         ends: when its time is over (monotonic clock); None until its first request goes out.
         failed_at: how many answers the model had given when a request of this judgement failed
             first; None while none has.
+        claim: waits until a request may be paid, and raises `RunEnds` where it may not; None where
+            there is no bound.
     """
 
-    __slots__ = ("ends", "failed_at", "failed_before", "item")
+    __slots__ = ("claim", "ends", "failed_at", "failed_before", "item")
 
     def __init__(self, item: object = None, *, failed_before: bool = False) -> None:
         self.item = self if item is None else item
         self.failed_before = failed_before
+        self.claim: Callable[[], Awaitable[None]] | None = None
         self.ends: float | None = None
         self.failed_at: int | None = None
 
@@ -40,6 +44,9 @@ class Judgement:
     def is_fresh(self) -> bool:
         """Whether its requests may still tell something of the endpoint."""
         return self.failed_at is None and not self.failed_before
+
+    def takes(self, usage: Usage) -> None:
+        """Called with what a request took, as soon as that is known or estimated."""
 
     def aside(self, waits: bool) -> None:
         """Told True while it waits to be sent again: another may take its place; False after."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from rubricate._addresses import is_address
 from rubricate.errors import InputError
@@ -89,6 +90,13 @@ class Budget(Settings):
         unit="US dollars",
         everyday=True,
     )
+    missing_usage: Literal["estimate", "refuse"] = option(
+        "estimate",
+        "With --max-cost, if replies come without token counts: estimate what they cost, or refuse "
+        "to go on.",
+        more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
+        group="Limits",
+    )
     max_time: float | None = option(
         None,
         "End after so many seconds.",
@@ -96,6 +104,11 @@ class Budget(Settings):
         group="Limits",
         unit="seconds",
     )
+
+    @property
+    def estimates_usage(self) -> bool:
+        """Whether the cost of replies without token counts is estimated. Else it is unknown."""
+        return self.max_cost is not None and self.missing_usage == "estimate"
 
     def check(self) -> None:
         for name, bound in (("cost", self.max_cost), ("time", self.max_time)):

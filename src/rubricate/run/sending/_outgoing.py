@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Model, Request
 from rubricate.run.sending._circuit_breaker import CircuitBreaker
@@ -16,22 +17,20 @@ class Failures:
 
     Attributes:
         attempts: how often it was sent, those attempts left out that do not count.
-        requests: how many requests that took.
         patience: by how much more than usual it may be late: the more, the more often it was.
         cause: what it failed with.
     """
 
-    __slots__ = ("attempts", "cause", "patience", "requests")
+    __slots__ = ("attempts", "cause", "patience")
 
     def __init__(self) -> None:
-        self.attempts = self.requests = 0
+        self.attempts = 0
         self.patience = 1.0
         self.cause: ModelError | None = None
 
     def note(self, error: ModelError) -> None:
         """An attempt has failed."""
         self.attempts += 1
-        self.requests += error.requests
         if error.kind == "timeout":
             self.patience *= 2.0
 
@@ -45,9 +44,10 @@ class Outgoing:
         limiter: its endpoint's.
         breaker: its model's.
         failed: what it has failed with so far; None as long as nothing has failed.
+        usage: what all its attempts took.
     """
 
-    __slots__ = ("breaker", "failed", "judgement", "limiter", "model", "request")
+    __slots__ = ("breaker", "failed", "judgement", "limiter", "model", "request", "usage")
 
     def __init__(
         self,
@@ -63,6 +63,12 @@ class Outgoing:
         self.limiter = limiter
         self.breaker = breaker
         self.failed: Failures | None = None
+        self.usage: Usage = NO_USAGE
+
+    def takes(self, usage: Usage) -> None:
+        """An attempt took this."""
+        self.usage = usage if self.usage is NO_USAGE else self.usage + usage
+        self.judgement.takes(usage)
 
     @property
     def patience(self) -> float:

@@ -11,16 +11,18 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._telemetry import is_traced, traced
+from rubricate.run.sending._bills import Bills
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker
 from rubricate.run.sending._descriptors import bounded
 from rubricate.run.sending._hedging import Hedging, LostRequest, over_deadline
 from rubricate.run.sending._judgement import Judgement
 from rubricate.run.sending._limiter import Limiter, limiter_of
-from rubricate.run.sending._options import Limits
+from rubricate.run.sending._options import Budget, Limits
 from rubricate.run.sending._outgoing import Failures, Outgoing
 from rubricate.run.sending._retries import Retries
 
@@ -57,6 +59,8 @@ class Sender:
         on_trouble: told of every failure that is retried, in words.
         goes_on_without: whether the run has sense without the models that are given up, by endpoint
             and name. Default: it has none.
+        budget: says whether the cost of replies without token counts is estimated, as that of
+            requests without a reply always is. Default: it is unknown.
 
     Raises:
         JournalError: limits are to be shared in a database that cannot be used.
@@ -73,6 +77,7 @@ class Sender:
         retries: Retries,
         on_trouble: Callable[[str], None] = lambda message: None,
         goes_on_without: Callable[[Collection[ModelKey]], bool] = lambda lost: False,
+        budget: Budget | None = None,
     ) -> None:
         self._limits = limits
         self._retries = retries
@@ -83,7 +88,9 @@ class Sender:
         self._sharing = _sharing_of(limits)
         self._shared: list[Limiter] = []
         self._chance = random.Random(0)
-        self._hedging = Hedging(retries.deadline)
+        self._hedging = Hedging(retries.deadline, self._bill)
+        self._bills: dict[ModelKey, Bills] = {}
+        self._budget = budget
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
         self.lost: dict[ModelKey, ModelError] = {}
         self.stopped_by: ModelError | None = None
@@ -162,9 +169,9 @@ class Sender:
                         await self._set_aside(out, wait)
                 else:
                     breaker.accept()
-                    if out.failed is None or not out.failed.requests:
+                    if out.usage is completion.usage:
                         return completion
-                    return _after(out.failed.requests, completion)
+                    return replace(completion, usage=out.usage)
         finally:
             breaker.leave(judgement)
 
@@ -184,9 +191,9 @@ class Sender:
                 await self._bring_others(out, error)
                 self._gave_up(out, error)
         if wait is None:
-            if failed.cause is None or error.requests:  # else it only waited for its turn
+            if failed.cause is None or error.usage.requests:  # else it only waited for its turn
                 failed.cause = error
-            failed.cause.requests = failed.requests
+            failed.cause.usage = out.usage
             raise failed.cause from None
         failed.cause = error
         return wait
@@ -288,7 +295,7 @@ class Sender:
 
     def _too_late(self) -> ModelError:
         error = over_deadline(self._retries.deadline)
-        error.requests = 0
+        error.usage = NO_USAGE
         return error
 
     def _check_goes_on(self, out: Outgoing) -> None:
@@ -310,7 +317,7 @@ class Sender:
             if ended.kind != "not_run":
                 why = f"the model was given up before this was asked: {ended}"
                 ended = ModelError("not_run", why)
-        raise self._repeated(ended, 0)
+        raise _unsent(ended)
 
     def _failed(self, out: Outgoing, error: ModelError, sent: float) -> None:
         """Note a failure that may be the endpoint's; one that says 4xx is there and answers."""
@@ -426,13 +433,24 @@ class Sender:
             if endpoint in self._limiters:
                 self._limiters[endpoint].send_away(one)
 
-    @staticmethod
-    def _repeated(error: ModelError, requests: int) -> ModelError:
-        copy = ModelError(
-            error.kind, str(error), status=error.status, retry_after=error.retry_after
-        )
-        copy.requests = requests
-        return copy
+    @property
+    def _estimates(self) -> bool:
+        return self._budget is not None and self._budget.estimates_usage
+
+    def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
+        """Count what one request took; estimated, where the endpoint does not say it."""
+        key = (out.model.endpoint, out.model.name)
+        bills = self._bills.get(key)
+        if bills is None:
+            bills = self._bills[key] = Bills()
+        if usage.cost is None and not usage.input_tokens and (reply is None or self._estimates):
+            estimate = bills.estimate(out.model, out.request, reply)
+            usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
+            if reply is not None:
+                bills.add(out.request, usage, is_reported=False)
+        elif reply is not None:
+            bills.add(out.request, usage)
+        out.takes(usage)
 
 
 def _sharing_of(limits: Limits) -> Sharing | None:
@@ -443,10 +461,15 @@ def _sharing_of(limits: Limits) -> Sharing | None:
     return sharing_at(limits.share_limits)
 
 
-def _after(requests: int, completion: Completion) -> Completion:
-    """The completion with the requests in its usage that came before."""
-    usage = replace(completion.usage, requests=completion.usage.requests + requests)
-    return replace(completion, usage=usage)
+def _unsent(error: ModelError) -> ModelError:
+    """A copy of an error, for a request that was not sent because of it."""
+    return ModelError(
+        error.kind,
+        str(error),
+        status=error.status,
+        retry_after=error.retry_after,
+        usage=NO_USAGE,
+    )
 
 
 async def _open_late(breaker: CircuitBreaker) -> None:

@@ -161,6 +161,7 @@ class Worker:
                     retries=job.options,
                     on_trouble=self._note_trouble,
                     goes_on_without=job.judge.goes_on_without,
+                    budget=job.options,
                 )
             )
             journal = stack.enter_context(

@@ -1,0 +1,160 @@
+"""What an endpoint reports that a request took, in whatever names and sums it reports it.
+
+A count that is missing, or that cannot be right, is unknown: None, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["TokenCounts", "reported_cost", "reported_tokens", "written_text"]
+
+MOST = 2**24
+"""Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
+At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
+in the summary."""
+INPUT = ("prompt_tokens", "input_tokens")
+OUTPUT = ("completion_tokens", "output_tokens")
+CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+REASONING = ("reasoning_tokens",)
+INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+
+
+class TokenCounts(NamedTuple):
+    """The tokens of a request, as they are billed.
+
+    Attributes:
+        input: all of the prompt.
+        cached: those of `input` that the endpoint read from its cache.
+        written: those of `input` that it wrote into its cache.
+        output: all that the model generated.
+        reasoning: those of `output` that are its reasoning.
+    """
+
+    input: int
+    cached: int
+    written: int
+    output: int
+    reasoning: int
+
+
+def reported_tokens(body: object) -> TokenCounts | None:
+    """The token counts of a body of any status; None where it has none that can be right.
+
+    Endpoints disagree on what a count includes, so that the total decides, if there is one:
+
+    - Reasoning is beside `completion_tokens` (Gemini, Grok) where the total is larger without it.
+    - Cached tokens are beside `prompt_tokens` where there are more of them, where the total is
+      their sum, or where they have Anthropic's names.
+
+    Where both readings are possible, it is the one that costs more.
+    """
+    usage = _usage_of(body)
+    prompt = _first(usage, INPUT)
+    if prompt is None:
+        return None
+    output, total = _first(usage, OUTPUT), _count(usage.get("total_tokens"))
+    details = [usage, *(_object(usage.get(name)) for name in INPUT_DETAILS)]
+    cached = max((_first(one, CACHED) or 0 for one in details), default=0)
+    written = max((_first(one, WRITTEN) or 0 for one in details), default=0)
+    details = [usage, *(_object(usage.get(name)) for name in OUTPUT_DETAILS)]
+    reasoning = max((_first(one, REASONING) or 0 for one in details), default=0)
+    kept, known = cached + written, prompt + (output or 0)
+    if kept > prompt or (kept and _are_beside(usage, total, known, kept, reasoning)):
+        prompt += kept
+    if output is None and total is not None and total > prompt:
+        output = 0
+    if output is None or not prompt:
+        return None
+    if total is not None:
+        output = max(output, total - prompt)
+    if reasoning > output:
+        output += reasoning
+    if not output and written_text(body):
+        return None
+    return TokenCounts(prompt, cached, written, output, reasoning)
+
+
+def _are_beside(
+    usage: Mapping[str, Any], total: int | None, known: int, kept: int, reasoning: int
+) -> bool:
+    """Whether tokens of the cache are not among those of the prompt."""
+    if total is None:
+        return "input_tokens" in usage and any(name in usage for name in (CACHED[-1], WRITTEN[-1]))
+    return total - known in (kept, kept + reasoning) and total - known != reasoning
+
+
+def reported_cost(body: object) -> float | None:
+    """US dollars that a body says its request cost (OpenRouter, Perplexity); None for nothing.
+
+    Where the user's own key at a provider is used, what the provider bills comes on top.
+    """
+    usage = _usage_of(body)
+    cost = usage.get("cost")
+    found = _number(cost.get("total_cost") if isinstance(cost, dict) else cost)
+    if usage.get("is_byok") is True:
+        upstream = _number(_object(usage.get("cost_details")).get("upstream_inference_cost"))
+        return None if found is None and upstream is None else (found or 0.0) + (upstream or 0.0)
+    return found
+
+
+def written_text(body: object) -> str:
+    """All that a model wrote: the reply, its reasoning, a refusal, the arguments of tool calls."""
+    choices = _object(body).get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = _object(_object(choice).get("message"))
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    names = ("content", "refusal", "tool_calls", "function_call")
+    return "\n".join(_texts([*(message.get(name) for name in names), reasoning]))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a value, at whatever depth, but for what they are (`type`, `id`)."""
+    if isinstance(value, str):
+        if value:
+            yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            if name not in ("type", "id"):
+                yield from _texts(one)
+
+
+def _usage_of(body: object) -> Mapping[str, Any]:
+    """The object that a body calls its usage, which may be in its error; empty for none."""
+    if isinstance(body, list) and body:  # Gemini's errors are in a list
+        body = body[0]
+    found = _object(body)
+    return _object(found.get("usage")) or _object(_object(found.get("error")).get("usage"))
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    """The largest count under any of these names; gateways repeat them, or leave one at 0."""
+    counts = [count for name in names if (count := _count(usage.get(name))) is not None]
+    return max(counts, default=None)
+
+
+def _count(value: object) -> int | None:
+    number = _number(value)
+    return None if number is None or number > MOST else math.ceil(number)
+
+
+def _number(value: object) -> float | None:
+    """A number that is finite and not negative, also as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if 0.0 <= number < math.inf else None
