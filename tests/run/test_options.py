@@ -41,6 +41,7 @@ from rubricate.judge import (
     PythonModel,
     named_judge,
 )
+from rubricate.judge.models import ModelPrice
 from rubricate.options import GradingOptions, JudgingOptions, RewardOptions
 from rubricate.rubric import Usage
 from rubricate.run.sending._shares import Report, exchange
@@ -673,7 +674,7 @@ def test_option_max_cost_needs_a_price(make_dataset, endpoint):
 
 def test_option_missing_usage_estimates_what_replies_without_token_counts_cost(make_dataset):
     def silent(request: JudgeRequest) -> Rule:
-        return Rule(verdict="MET", usage=None)
+        return Rule(verdict="MET", body={"usage": None})
 
     with ScriptedEndpoint(respond=silent) as endpoint:
         price = {"m": ModelPrice(input=100.0, output=200.0)}

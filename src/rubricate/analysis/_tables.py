@@ -44,9 +44,12 @@ _USAGE: dict[str, Kind] = {
     "usage.output_tokens": "count",
     "usage.cost": "number",
     "usage.seconds": "number",
+}
+_SELDOM: dict[str, Kind] = {
     "usage.reasoning_tokens": "count",
     "usage.estimated_cost": "number",
 }
+"""Columns that are there only where they are more than 0 in a row, behind all others."""
 _SCORE: dict[str, Kind] = {
     "item_score.value": "number",
     "item_score.lowest": "number",
@@ -297,9 +300,11 @@ class VerdictTable:
         has_labels = False
         own = _OF_ITEMS if self._by_item else _GROUPS
         groups: dict[str, dict[str, set[type]]] = {name: {} for name in own}
+        seldom: set[str] = set()
         for rows in self._source.item_rows():
             for row in rows:
                 criteria[row["criterion"]] = None
+                seldom |= _spread(row, "usage").keys() & _SELDOM.keys()
                 has_labels |= row["human_label"] is not None
                 for group, names in groups.items():
                     for name, value in _group(row, group).items():
@@ -312,7 +317,7 @@ class VerdictTable:
         for group in own:
             for name, types in groups[group].items():
                 columns[f"{group}.{name}"] = _kind(types - {NoneType})
-        return columns
+        return columns | {name: kind for name, kind in _SELDOM.items() if name in seldom}
 
     def _shaped(self, row: Row) -> Row:
         """The row with every column, in order."""
@@ -329,7 +334,7 @@ class VerdictTable:
 def _of_verdict(row: Mapping[str, Any]) -> Row:
     flat = {
         **row,
-        **dict.fromkeys(_USAGE, 0),
+        **dict.fromkeys(_SELDOM, 0),
         **_spread(row, "usage"),
         **_spread(row, "error"),
         **_score(row),
@@ -351,7 +356,7 @@ def _of_item(rows: Sequence[Mapping[str, Any]]) -> Row:
         **{status: statuses.count(status) for status in _STATUSES},
         "warnings": list(first["warnings"]),
     }
-    for name in _USAGE:
+    for name in (*_USAGE, *_SELDOM):
         parts = [row["usage"].get(name.removeprefix("usage."), 0) for row in rows]
         flat[name] = None if None in parts else sum(parts)
     for row in rows:

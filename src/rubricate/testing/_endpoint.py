@@ -191,7 +191,7 @@ class ScriptedEndpoint:
         if rule.fault is not None:
             return await _broken(raw, rule)
         if rule.status is not None:
-            return _error(rule.status, rule.message, rule.headers)
+            return _error(rule.status, rule.message, rule.headers, rule.body)
         return self._answer(request, rule, form, cached)
 
     def _rule(self, request: JudgeRequest) -> Rule:
@@ -233,6 +233,7 @@ class ScriptedEndpoint:
         whole = len(content) <= 4 * most
         if not whole:
             content = content[: 4 * int(most)]
+        written = max(len(content) // 4, 1 if content else 0)
         self._prefixes.add(request.prefix)
         body = {
             "id": f"scripted-{len(self.requests)}",
@@ -249,12 +250,19 @@ class ScriptedEndpoint:
             ],
             "usage": {
                 "prompt_tokens": size,
-                "completion_tokens": len(content) // 4,
-                "total_tokens": size + len(content) // 4,
+                "completion_tokens": written,
+                "total_tokens": size + written,
                 "prompt_tokens_details": {"cached_tokens": cached},
             },
         }
-        return web.Response(body=orjson.dumps(body), content_type="application/json")
+        return _json(200, body | rule.body)
+
+
+def _json(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> web.Response:
+    content = orjson.dumps({name: value for name, value in body.items() if value is not None})
+    return web.Response(
+        status=status, body=content, headers=headers, content_type="application/json"
+    )
 
 
 def _named(error: BaseException) -> str:
@@ -348,9 +356,12 @@ def _noted(request: JudgeRequest) -> Rule:
     return Rule(verdict=label, reason=f"has {len(found)} of the words", evidence=found)
 
 
-def _error(status: int, message: str, headers: dict[str, str]) -> web.Response:
-    body = orjson.dumps({"error": {"message": message, "type": "scripted"}})
-    return web.Response(status=status, body=body, headers=headers, content_type="application/json")
+def _error(
+    status: int, message: str, headers: dict[str, str], body: dict[str, Any] | None = None
+) -> web.Response:
+    return _json(
+        status, {"error": {"message": message, "type": "scripted"}} | (body or {}), headers
+    )
 
 
 async def _broken(raw: web.Request, rule: Rule) -> web.StreamResponse:

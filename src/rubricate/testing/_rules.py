@@ -147,6 +147,9 @@ class Rule(BaseModel):
     """The error body's message that goes with `status`."""
     headers: dict[str, str] = field(default_factory=dict)
     """Headers that go with `status`, such as Retry-After."""
+    body: dict[str, Any] = field(default_factory=dict)
+    """What the answer's JSON has in place of its own `usage`, `choices`, ...; null leaves one
+    out."""
     fault: Fault | None = None
     """Break the exchange this way."""
     delay: float = 0.0

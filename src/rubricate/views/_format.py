@@ -92,17 +92,21 @@ def stratified_text(kappas: int, left_out: int) -> str:
     )
 
 
-def dollars(cost: float | None, estimated: float = 0.0) -> str:
+def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
     """US dollars; `unknown` where a price is not known, which is not 0.
 
     Args:
         cost: US dollars.
-        estimated: those of them that are an estimate.
+        estimated: those of them that are an estimate, which the text then says.
+        digits: of a dollar.
     """
-    text = "unknown" if cost is None else f"${cost:.4f}"
-    if not estimated or cost is None:
+    if cost is None:
+        return "unknown"
+    text = f"${cost:.{digits}f}"
+    if not estimated:
         return text
-    return f"{text} estimated" if estimated >= cost else f"{text}, ${estimated:.4f} estimated"
+    part = "" if estimated >= cost else f", ${estimated:.{digits}f}"
+    return f"{text}{part} estimated"
 
 
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:

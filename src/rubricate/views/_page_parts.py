@@ -85,8 +85,8 @@ def _interval(estimate: Estimate, digits: int = 2, sign: bool = False) -> str:
     return ends(estimate.low, estimate.high, digits, sign=sign)
 
 
-def _dollars(cost: float | None) -> str:
-    return dollars(cost) if cost is None or 0 < cost < 1 else f"${cost:.2f}"
+def _dollars(cost: float | None, estimated: float = 0.0) -> str:
+    return dollars(cost, estimated, 4 if cost is None or 0 < cost < 1 else 2)
 
 
 def _duration(seconds: float) -> str:
