@@ -9,6 +9,7 @@ stands.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from dataclasses import replace
@@ -26,13 +27,16 @@ OPENING, CLOSING = "<‹＜﹤〈《⟨❮❰˂ᐸ", ">›＞﹥〉》⟩❯❱�
 SHOWN = {
     **dict.fromkeys(OPENING, "‹"),
     **dict.fromkeys(CLOSING, "›"),
+    "◁": "‹",
+    "▷": "›",
     **dict.fromkeys("[［【", "⟦"),
     **dict.fromkeys("]］】", "⟧"),
     **dict.fromkeys("|｜", "¦"),
     ":": "∶",
+    "&": "＆",
 }
 """What is shown for the marks of a token or tag."""
-MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":"}
+MEANT = {"‹": "<", "›": ">", "⟦": "[", "⟧": "]", "¦": "|", "∶": ":", "＆": "&"}
 """What the marks that are shown stand for."""
 NOTE = (
     "Some characters of the material are shown in another form, one for one, so that they remain "
@@ -48,34 +52,68 @@ FENCES = frozenset(
     }
 )
 """What the tags around material are called."""
+_MACHINERY = (
+    r"(?:bos|eos|eot|eom|eod|eoh|eoa|sop|eop|pad|unk|cls|sep|mask|im|fim|turn|tools?|toolcalls?"
+    r"|think|cot|jupyter)"
+)
+"""Words of which one is in the control tokens of most models: `<eos>`, `<tool_call>`,
+`<seed:think>`, `<end_of_turn>`. Placeholders of documentation (`<file_name>`, `<access_token>`) and
+types (`<size_t>`) have none of them."""
 _NAMED = (
-    r"/?(?:bos|eos|pad|unk|cls|sep|mask|sop|eop|eot|eom|eod|s|im_start|im_end"
-    r"|(?:start|end)_of_\w+|(?:unused|reserved_|extra_id_|ctrl)\d+)"
+    rf"/?(?:s|role|image|IMG|(?i:{_MACHINERY})|(?:\[(?=[^\]<>]{{0,64}}[▁_])[\w▁]{{2,64}}\]))"
+    rf"|/?(?:(?i:(?:\w{{1,40}}[_:▁])?{_MACHINERY}(?:[_:▁]\w{{1,40}})?)"
+    r"|(?i:start|end|begin|beginning)_of_\w{1,40}|(?:seed|minimax|dsml|antml):\w{1,40}"
+    r"|(?i:extra_id|unused|reserved|special|ctrl|tokens_unused)_?(?:[a-z]{1,20}_)?\d{1,6}"
+    r"|(?:start_|end_)?function_(?:calls?|response|declaration)|arg_(?:key|value)|scratch_pad"
+    r"|(?:image|audio|video)_(?:soft_)?(?:token|placeholder)|IMG_CONTEXT|[BC]_(?:[QA]|SYS|APE)"
+    r"|file_sep|repo_?name|gh_stars|empty_output|(?:issue|commit)_(?:start|closed|before|msg|after)"
+    r")(?:\s[^<>]{0,80})?"
+    r"|/?(?:function=|parameter=|invoke\s+name=|co:\s?\d)[^<>]{0,80}"
 )
-_BARRED = r" ?[|｜] ?[^\s<>|＜＞｜]{1,64} ?[|｜] ?[>＞]"
-_TAG = f"[^{OPENING}{CLOSING}]{{3,80}}[{CLOSING}]"
-_ANGLE = re.compile(rf"<(?:{_BARRED}|{_NAMED}>|</?SYS>>|(?P<tag>{_TAG}))")
-"""<|im_start|>, <｜User｜>, <start_of_turn>, </s>, <<SYS>>; and whatever looks like a tag."""
+_BARRED = (
+    r" ?/? ?[|｜] ?[^\s<>|＜＞｜]{1,64} ?[|｜](?: ?|\w[^<>＜＞\n]{0,80})[>＞]"
+    r"|[|｜][^\s<>|＜＞｜]{1,64}[>＞]|[\w/▁:-]{1,64}[|｜][>＞]"
+)
+"""<|user|>, <｜DSML｜invoke>, <|turn>, <turn|>"""
+_ANGLE = re.compile(
+    rf"<(?:{_BARRED}|(?:{_NAMED})>|</?SYS>>)|>>[A-Z]{{3,20}}<<"
+    r"|\]<\][^\[\]<>\n]{1,40}\[>\["
+)
+"""<|im_start|>, <｜User｜>, <start_of_turn>, </s>, <<SYS>>, >>QUESTION<<, ]<]image[>[."""
+_OTHER_BARRED = re.compile(rf"[{OPENING[1:]}](?:{_BARRED})|◁/?\w{{1,32}}▷")
 _SQUARE = re.compile(
-    r"\[(?:\|?/?(?i:INST|SYS)\|?|\|[a-z_]{1,32}\||[gs]MASK|/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS"
-    r"|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|ARGS)|(?P<tag>[/／][^\]］】\[]{3,80}))[\]］】]"
+    r"\[(?:\|?/?(?i:INST|SYS)\|?|\|[a-z_]{1,32}\||[gs]MASK|@?(?:BOS|EOS|EOT|PAD|UNK|CLS|SEP|MASK)@?"
+    r"|/?(?:SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|CALL_ID|ARGS|THINK|PREFIX"
+    r"|MIDDLE|SUFFIX|IMG(?:_[A-Z]{1,20})?|(?:BEGIN_)?AUDIO|TRANSCRIBE)|UNUSED_TOKEN_\d{1,6}"
+    r"|(?:unused|PAD|control_|REFERENCE_DOC_)\d{1,6}|multimodal)\]"
+    r"|\]~[a-z]\]|\]~![a-z]\[|\]![a-z]~\[|\[[a-z]~\["
 )
-_OTHER_OPENING = re.compile(
-    rf"[{OPENING[1:]}](?:{_BARRED}|(?P<tag>{_TAG}))|[［【](?P<square>[/／][^\]］】\[]{{3,80}}[\]］】])"
+"""[INST], [|user|], [gMASK], [THINK]; and the brackets the wrong way round of MiniMax, ]~b]."""
+_SLASHES = "/／⁄∕╱⧸"
+_LT = r"&(?:lt|\#0*60|\#[xX]0*3[cC]);"
+_GT = r"&(?:gt|\#0*62|\#[xX]0*3[eE]);"
+_INNER = f"[^{OPENING}{CLOSING}]"
+_TAG = re.compile(
+    rf"(?:[{OPENING}]|{_LT})(?=(?P<tag>{_INNER}{{3,80}}?)(?P<end>[{CLOSING}]|{_GT})"
+    rf"|(?P<begun>\s*\\?[{_SLASHES}]{_INNER}{{3,80}}))"
+    rf"|[\[［【](?=(?P<square>[{_SLASHES}][^\]］】\[]{{3,80}})(?P<last>[\]］】]))"
 )
-_OTHER_BRACKETS = f"{OPENING[1:]}［【"
+"""The beginning of whatever looks like a tag, or of one that closes another and does not end."""
+_OTHER_BRACKETS = f"{OPENING[1:]}［【◁"
 _TURN = re.compile(
     r"(?<=\n)(?P<turn>[ \t\r]*\n(?:Human|Assistant)):"
-    r"|(?:^|(?<=\n))(?P<head>\#\#\# (?:Instruction|Response)):"
+    r"|(?:^|(?<=\n))(?P<head>\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )
-_MAYBE_TURN = re.compile(r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response)):")
-_NAME = re.compile(r"/?([a-z]+)(-[0-9a-z-]*)?/?")
+_MAYBE_TURN = re.compile(
+    r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
+)
+_NAME = re.compile(r"(?P<slash>[/ ]*)(?P<name>[^\W\d_]+)(?P<suffix>.*)", re.DOTALL)
 _LOOKING_LIKE = str.maketrans(
-    "асԁеѕорі ıӏјкмтхуυνοαειкρτσμ⁄∕╱⧸—–−‐‑_01",
-    "acdesopi iljkmtxyuvoaeikptsm////------oi",
+    "асԁеѕорі ıӏјкмтхуυνοαειкρτσμɡɑєᴏ⁄∕╱⧸／—–−‐‑_01!$5@43",
+    "acdesopi iljkmtxyuvoaeikptsmgaeo/////------oiissaae",
 )
 """Letters of other scripts, and other signs, that look like those of a tag."""
-_CODE = re.compile("-[0-9a-fiol]{8,}")  # with letters for 0 and 1
+_CODE = re.compile("-[0-9a-fiols]{8,}/?")  # with letters for 0, 1 and 5
 _PLAIN_TAG = re.compile(r"</?[A-Za-z]+ ?/?>")
 _FORMAT = (
     "\u034f\u115f\u1160\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -111,7 +149,7 @@ def neutral(text: str) -> str:
     around the material, and characters that nobody sees: but not the joiners, marks of direction
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
-    plain = text.isascii() and "<" not in text and "[" not in text
+    plain = text.isascii() and not any(mark in text for mark in "<[]&")
     return text if plain and not _may_have_turns(text) else _neutral(text)
 
 
@@ -124,13 +162,14 @@ def _neutral(text: str) -> str:
     shown = text
     if "<" in text:
         shown = _ANGLE.sub(_marked, shown)
-    if "[" in text:
+    if "[" in text or "]" in text:
         shown = _SQUARE.sub(_marked, shown)
+    shown = _without_our_tags(shown)
     if _may_have_turns(text):
         shown = _TURN.sub(lambda turn: f"{turn.group()[:-1]}{SHOWN[':']}", shown)
     if not text.isascii():
         if any(bracket in text for bracket in _OTHER_BRACKETS):
-            shown = _OTHER_OPENING.sub(_marked, shown)
+            shown = _OTHER_BARRED.sub(_marked, shown)
         encoded = text.encode("utf-8", "surrogatepass")
         if any(letters in encoded for letters in _MAY_BE_UNSEEN):
             shown = _UNSEEN.sub(_seen, shown)
@@ -168,28 +207,69 @@ _AS_WRITTEN = str.maketrans(MEANT)
 
 
 def _marked(match: re.Match[str]) -> str:
-    """A control token, or a tag that could pass for one of the prompt's, with other marks."""
-    found = match.group()
-    if not any(match.groups()):
-        return "".join(SHOWN.get(letter, letter) for letter in found)
-    name = _NAME.fullmatch(_skeleton(found[1:-1]))
-    if name is None:
-        return found
-    coded = _CODE.fullmatch(name[2] or "") and not found.isascii()  # of a fence of another name
-    if not (name[1] in FENCES or coded):
-        return found
-    if _PLAIN_TAG.fullmatch(found) and name[1] != "submission":  # XML of its own
-        return found
-    return f"{SHOWN[found[0]]}{found[1:-1]}{SHOWN[found[-1]]}"
+    """A control token with other marks."""
+    return "".join([SHOWN.get(letter, letter) for letter in match.group()])
+
+
+def _without_our_tags(text: str) -> str:
+    """The text with other brackets around tags that could pass for those of the prompt."""
+    letters: list[str] | None = None
+    for begin in _TAG.finditer(text):
+        inner = begin["tag"] or begin["begun"] or begin["square"]
+        end = "end" if begin["end"] else "last" if begin["last"] else None
+        whole = text[begin.start() : begin.end(end) if end else begin.end("begun")]
+        if not _passes_for_ours(inner, whole):
+            continue
+        letters = letters or list(text)
+        for at in (begin.start(), *([begin.start(end)] if end else ())):
+            letters[at] = SHOWN[text[at]]
+    return text if letters is None else "".join(letters)
+
+
+def _passes_for_ours(inner: str, whole: str) -> bool:
+    """Whether what stands between two brackets looks like the name of a fence, with any suffix."""
+    skeleton = _skeleton(inner)
+    squeezed = "".join(skeleton.split())
+    for written in (skeleton, squeezed):
+        read = _NAME.match(written)
+        if read is None:
+            continue
+        suffix, closes = read["suffix"], "/" in read["slash"]
+        if _CODE.fullmatch(suffix) and not whole.isascii():  # of a fence of another name
+            return True
+        name = _fence(read["name"])
+        if not name:
+            continue
+        if not suffix.strip(" /"):
+            return name == "submission" or not _PLAIN_TAG.fullmatch(whole)  # XML of its own
+        is_path = suffix[0] == "/"  # of a link: </reference/page>
+        if suffix[0] == "-" or name == "submission" or (closes and not is_path):
+            return True
+    letters = "".join([letter for letter in squeezed if letter.isalpha()])
+    return letters == "submission" or (squeezed[:1] == "/" and letters in FENCES)
+
+
+def _fence(name: str) -> str:
+    """The fence whose name this looks like; "" for none. Letters of other scripts may be any."""
+    if name.isascii():
+        return name if name in FENCES else ""
+    for fence in FENCES:
+        same = sum([one == other for one, other in zip(name, fence, strict=False)])
+        odd = sum([not one.isascii() for one in name])
+        if len(name) == len(fence) == same + odd and same >= odd:
+            return fence
+    return ""
 
 
 def _skeleton(text: str) -> str:
     """The small Latin letters and signs that a text looks like."""
-    shown = re.sub(f"[{_FORMAT}\\s]", "", text)
+    if "&" in text:
+        text = html.unescape(text)
+    if text.isascii():
+        return text.replace("\\", "").casefold().translate(_LOOKING_LIKE)
+    shown = re.sub(f"[{_FORMAT}\\\\]", "", text)
     parts = unicodedata.normalize("NFKD", shown).casefold().translate(_LOOKING_LIKE)
-    return "".join(letter for letter in parts if not unicodedata.combining(letter)).replace(
-        "／", "/"
-    )
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def _seen(match: re.Match[str]) -> str:
