@@ -31,7 +31,6 @@ def _pages(part: Any) -> list[str]:
 
 
 SITE = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
-"""What a tool has written into a page."""
 SECTIONS = {name: _pages(pages) for section in SITE["nav"] for name, pages in section.items()}
 
 PROSE = [page for name in ("How-to", "Explanation") for page in SECTIONS[name]]

@@ -135,6 +135,9 @@ class Context(Judgement):
             self.transcript.part(key)
         async with run.locks.of(key):
             record = run.answers.known([key]).records.get(key)
+            is_known = record is not None and record["status"] != "failed"
+            if not is_known and await run.answers.own_turn(key):
+                record = run.answers.known([key]).records.get(key)
             if record is not None and record["status"] != "failed":
                 verdict = verdict_from_record(record, criterion)
                 progress.parts_known += 1
@@ -142,9 +145,13 @@ class Context(Judgement):
                 self._known += verdict.usage
             else:
                 transcript = run.answers.transcript()
-                verdict = await self._asked(ask, transcript)
-                shared = bool(verdict.usage.requests) and verdict.status != "failed"
-                run.answers.put(key, verdict_record(verdict), shared=shared, transcript=transcript)
+                try:
+                    verdict = await self._asked(ask, transcript)
+                    shared = bool(verdict.usage.requests) and verdict.status != "failed"
+                    record = verdict_record(verdict)
+                    run.answers.put(key, record, shared=shared, transcript=transcript)
+                finally:
+                    run.answers.release([key])
                 progress.parts += 1
                 logger.debug("a part, %s: %s", name, verdict.label or verdict.status)
         run.on_progress(progress)

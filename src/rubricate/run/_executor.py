@@ -23,7 +23,8 @@ from rubricate.run._kept import Kept
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run.journal import INTERVAL, Answers, verdict_from_record, verdict_record
+from rubricate.run._turns import Turns
+from rubricate.run.journal import INTERVAL, LOOK_AGAIN, Answers, verdict_from_record, verdict_record
 from rubricate.run.results import ItemResult, Outcome
 from rubricate.run.sending import (
     Locks,
@@ -147,9 +148,12 @@ class Execution:
         self._on_sent = listeners.on_sent
         self._stop = stop
         self._open: dict[int, JudgedItem] = {}
-        self._pending = self._all_calls()
-        self._first = asyncio.Lock()
         self._flights = SingleFlight()
+        self._pending = self._all_calls()
+        self._turns = None if answers.claims is None else Turns(answers, self._flights)
+        if self._turns is not None:
+            self._pending = self._turns.ahead(self._pending)
+        self._first = asyncio.Lock()
         self._breathed = time.monotonic()
         self._tells = self._on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
@@ -335,6 +339,10 @@ class Execution:
 
     def _next(self) -> tuple[JudgedItem, Call | None] | None:
         """The next call: of an item that is open first, else of the next one; None for none yet."""
+        if self._turns is not None:
+            self._ready.extend(self._turns.come())
+            if self._turns.is_full and not self._ready:
+                return None
         if self._ready:
             return self._ready.popleft()
         found = next(self._pending, None)
@@ -440,6 +448,9 @@ class Execution:
                 continue
             found = self._next()
             if found is None:
+                if self._turns is not None and self._turns.waits:
+                    await asyncio.sleep(LOOK_AGAIN)
+                    continue
                 if self._leaders:  # what follows them may be more to do
                     await self._more.wait()
                     continue
@@ -496,6 +507,10 @@ class Execution:
         is_mine = self._flights.begin(keys)
         if is_mine is None:
             await self._flights.over(keys)
+        if is_mine and self._turns is not None:
+            is_mine = self._turns.is_mine(item, call)
+            if is_mine is None:
+                return
         if not is_mine:
             self._ready.extend((item, left) for left in self._unknown(item, [call]))
             self._on_progress(self._progress)
@@ -530,6 +545,8 @@ class Execution:
             return
         finally:
             self._flights.end(keys)
+            if self._turns is not None:
+                self._answers.release(keys)
 
     def _keep(
         self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context
@@ -556,6 +573,8 @@ class Execution:
                 transcript=context.transcript,
             )
             progress.calls += verdict.error is None or verdict.error.kind != "not_run"
+            if self._turns is not None and not usage.requests and verdict.status != "failed":
+                self._turns.note_unshared(call)
             progress.count(verdict)
         if item.escalated or item.settled:
             more = self._unknown(item, self._further(item))

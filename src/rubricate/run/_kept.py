@@ -39,11 +39,16 @@ class Kept:
         key = _key(model, request)
         async with self._locks.of(key):
             record = self._answers.known([key]).records.get(key)
-            if record is not None:
-                return _completion(record)
-            completion = await self._send(model, request, judgement)
-            self._answers.put(key, _record(completion), shared=True)
-            return completion
+            if record is None and await self._answers.own_turn(key):
+                record = self._answers.known([key]).records.get(key)
+            try:
+                if record is not None:
+                    return _completion(record)
+                completion = await self._send(model, request, judgement)
+                self._answers.put(key, _record(completion), shared=True)
+                return completion
+            finally:
+                self._answers.release([key])
 
 
 def _key(model: Model, request: Request) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.journal._answers import Answers
+    from rubricate.run.journal._answers import LOOK_AGAIN, Answers
     from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
     from rubricate.run.journal._journal import Journal, JournalReader
     from rubricate.run.journal._known_servers import remembered, vouched
@@ -39,6 +39,7 @@ else:
 __all__ = [
     "DOCUMENT",
     "INTERVAL",
+    "LOOK_AGAIN",
     "Access",
     "Answers",
     "Database",

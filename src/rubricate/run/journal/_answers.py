@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -10,10 +11,16 @@ from typing import Any, NamedTuple
 from rubricate.errors import JournalError
 from rubricate.rubric import Usage
 from rubricate.run._progress import Progress
+from rubricate.run.journal._claims import Turn
 from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run.journal._journal import Journal
 
-__all__ = ["Answers", "Known"]
+__all__ = ["LOOK_AGAIN", "Answers", "Known"]
+
+
+LOOK_AGAIN = 0.1
+"""Seconds between looks at whether another process has the answer that it is asking for. A commit
+of its takes 0.2 s; at half, a database is asked twice as often, at double, 0.1 s are lost once."""
 
 
 class Known(NamedTuple):
@@ -37,6 +44,8 @@ class Answers:
 
     Attributes:
         ledger: what the run has cost, and what this process may spend of it.
+        claims: the answers that this process asks for, while others that share the cache wait for
+            them; None where there is no cache to wait for.
     """
 
     def __init__(
@@ -55,6 +64,7 @@ class Answers:
         self._damaged_in_cache = 0
         self._names = TextNames()
         self._trouble: str | None = None
+        self.claims = None if cache is None or not reads_cache else cache.claims
 
     def transcript(self) -> Transcript | None:
         """Where to note what is sent and received for a judgement; None where nobody keeps it."""
@@ -117,6 +127,33 @@ class Answers:
             journal.put(key, record, lines)
             if parts := named_keys(lines):
                 self.known(parts)
+
+    def take(self, groups: Sequence[Sequence[str]]) -> None:
+        """Claim what calls would ask for, a group of keys each; `claims` has what came of it."""
+        if self.claims is None or self._cache is None:
+            return
+        try:
+            self.claims.take(self._cache, groups)
+        except JournalError as error:
+            self._give_up_cache(error)
+
+    def turn(self, keys: Sequence[str]) -> Turn:
+        """Whose turn it is to ask for answers: this process's, or another's that has the cache."""
+        if self.claims is not None and self.claims.turn(keys) is None:
+            self.take([keys])
+        return "mine" if self.claims is None else self.claims.turn(keys) or "mine"
+
+    def release(self, keys: Sequence[str]) -> None:
+        """Note that answers are not being asked for any more: what was put of them is shared."""
+        if self.claims is not None:
+            self.claims.release(keys)
+
+    async def own_turn(self, key: str) -> bool:
+        """Wait while another process asks for an answer; whether there is one by now."""
+        while (turn := self.turn([key])) == "theirs":
+            await asyncio.sleep(LOOK_AGAIN)
+            self.take([[key]])
+        return turn == "answered"
 
     def put(
         self,
@@ -181,7 +218,7 @@ class Answers:
         self._damaged_in_cache = self._cache.damaged
         with suppress(JournalError):
             self._cache.close()
-        self._cache = None
+        self._cache = self.claims = None
         self._on_trouble(f"going on without the cache: {error}")
 
     def __enter__(self) -> Answers:

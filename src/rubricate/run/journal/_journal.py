@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from rubricate.run.journal._claims import Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._ledger import Entry, Ledger
 
@@ -38,6 +39,8 @@ class Journal(JournalReader, Protocol):
         damaged: how many records were found damaged; they count as not there.
         keeps_exchanges: whether what was sent and received is kept beside the records.
         ledger: what the run has cost; this process's entry is written with each commit.
+        claims: in a cache, the answers that this process is asking for; None elsewhere. They are
+            renewed, and those that are released end, with each commit.
         is_full: whether so much waits to be written that no more is to be put before it is.
         trouble: what the store is waited for, in words; None for nothing.
 
@@ -48,6 +51,7 @@ class Journal(JournalReader, Protocol):
     damaged: int
     keeps_exchanges: bool
     ledger: Ledger
+    claims: Claims | None
 
     @property
     def is_full(self) -> bool: ...
@@ -79,6 +83,16 @@ class Journal(JournalReader, Protocol):
 
     def entries(self) -> dict[str, Entry]:
         """What all other processes have paid for this run, now and earlier."""
+        ...
+
+    def claim(
+        self, holder: str, groups: Sequence[Sequence[str]]
+    ) -> tuple[list[bool], Iterable[str]]:
+        """Claim groups of keys of a cache, each as a whole or not at all.
+
+        Returns:
+            Which are claimed, and the claimed keys that have an answer.
+        """
         ...
 
     def put_text(self, name: str, text: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from rubricate.run.journal._claims import Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._ledger import Decide, Entry, Ledger
 from rubricate.run.journal._records import to_json
@@ -19,6 +20,7 @@ class MemoryJournal:
 
     has_a_past = keeps_exchanges = is_full = False
     trouble = None
+    claims: Claims | None = None
     damaged = 0
 
     def __init__(self) -> None:
@@ -27,6 +29,11 @@ class MemoryJournal:
 
     async def _exchange(self, decide: Decide) -> None:
         decide({})
+
+    def claim(
+        self, holder: str, groups: Sequence[Sequence[str]]
+    ) -> tuple[list[bool], Iterable[str]]:
+        return [True] * len(groups), ()
 
     def entries(self) -> dict[str, Entry]:
         return {}

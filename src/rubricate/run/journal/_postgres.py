@@ -22,6 +22,7 @@ import orjson
 
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
+from rubricate.run.journal._claims import LEASE, Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
@@ -91,6 +92,7 @@ class PostgresJournal:
         self.ledger = Ledger(self._exchange)
         self._access = access
         self._is_cache = place.run is None
+        self.claims = Claims() if self._is_cache else None
         patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
         self._writing = Server(place, access, fresh=fresh, patience=patience)
         keys = Keys()
@@ -222,6 +224,35 @@ class PostgresJournal:
         """A connection for claims, which are made beside all else."""
         return self._writing.beside()
 
+    # Claims, of a cache
+
+    def claim(
+        self, holder: str, groups: Sequence[Sequence[str]]
+    ) -> tuple[list[bool], Iterable[str]]:
+        """Claim groups of keys, each as a whole or not at all."""
+        keys = sorted({as_bytes(key) for group in groups for key in group})
+        told = {"keys": keys, "holder": holder, "lease": LEASE, "run": self._run}
+
+        def claim(connection: Connection) -> tuple[list[bool], set[bytes]]:
+            with connection.transaction():
+                mine = {key for (key,) in connection.execute(_CLAIM, told, binary=True)}
+                claimed = [mine.issuperset(map(as_bytes, group)) for group in groups]
+                whole = {
+                    as_bytes(key)
+                    for group, is_mine in zip(groups, claimed, strict=True)
+                    if is_mine
+                    for key in group
+                }
+                if partly := sorted(mine - whole):
+                    connection.execute(_RELEASE, {"holder": holder, "released": partly})
+                answered = connection.execute(
+                    _ANSWERED, told | {"keys": sorted(whole)}, binary=True
+                )
+                return claimed, {key for (key,) in answered}
+
+        claimed, answered = self._reader.do(claim)
+        return claimed, {key.decode("utf-8", "surrogatepass") for key in answered}
+
     # Writing
 
     @property
@@ -279,7 +310,8 @@ class PostgresJournal:
         if self._error is not None:
             raise JournalError(str(self._error))  # each with its own traceback
         self._paid = self._paid or (None if self._is_cache else self.ledger.due_row())
-        if self._waiting or self._texts or self._paid:
+        has_claims = self.claims is not None and self.claims.is_due
+        if self._waiting or self._texts or self._paid or has_claims:
             self._due.set()
 
     async def durable(self) -> None:
@@ -308,12 +340,15 @@ class PostgresJournal:
 
     def _last_batch(self) -> int:
         """The number of the batch in which all is that was put."""
-        return self._begun + bool(self._waiting or self._texts or self._paid)
+        has_claims = self.claims is not None and self.claims.is_due
+        return self._begun + bool(self._waiting or self._texts or self._paid or has_claims)
 
     def close(self) -> None:
         """Write what is waiting, and let go of the server, for which is waited no more."""
         if self.trouble is not None:
             self._writing.give_up()
+        if self.claims is not None:
+            self.claims.release_all()
         try:
             self._flush()
         finally:
@@ -336,7 +371,8 @@ class PostgresJournal:
                 batch = self._written_now = self._waiting
                 self._waiting, texts, self._texts = {}, self._texts, {}
                 paid, self._paid = self._paid, None
-                has_work = bool(batch or texts or paid)
+                released = self.claims.due() if self.claims and self.claims.is_due else None
+                has_work = bool(batch or texts or paid) or released is not None
                 self._begun += has_work
             if not has_work:
                 if self._is_closing:
@@ -344,6 +380,8 @@ class PostgresJournal:
                 continue
             try:
                 self._write(batch, texts, paid)
+                if released is not None:
+                    self._end_claims(released)
             except BaseException as error:
                 self._end_batch(error)
                 return
@@ -366,6 +404,13 @@ class PostgresJournal:
         for loop, waiter in waiters:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_wake, waiter)
+
+    def _end_claims(self, released: list[str]) -> None:
+        """Remove claims, and renew the others."""
+        assert self.claims is not None
+        told = {"holder": self.claims.holder, "released": [as_bytes(key) for key in released]}
+        self._writing.do(lambda connection: connection.execute(_RELEASE, told))
+        self._writing.do(lambda connection: connection.execute(_RENEW, told))
 
     def _write(self, batch: dict[str, _Put], texts: dict[str, bytes], paid: Row | None) -> None:
         """Write a batch, texts and what was paid, in one statement and so in one transaction."""
@@ -425,6 +470,15 @@ class PostgresReader:
         self._server.close()
 
 
+_CLAIM = (
+    "INSERT INTO rubricate_claims AS old (key, holder)"
+    " SELECT unnest(%(keys)s::bytea[]), %(holder)s ON CONFLICT (key) DO UPDATE"
+    " SET holder = excluded.holder, renewed = now() WHERE old.holder = excluded.holder"
+    " OR old.renewed < now() - %(lease)s * interval '1 s' RETURNING key"
+)
+_ANSWERED = "SELECT key FROM rubricate_records WHERE run = %(run)s AND key = ANY(%(keys)s)"
+_RELEASE = "DELETE FROM rubricate_claims WHERE holder = %(holder)s AND key = ANY(%(released)s)"
+_RENEW = "UPDATE rubricate_claims SET renewed = now() WHERE holder = %(holder)s"
 _TURN = 0x72756272
 """The first half of the locks within which entries are read and written; the other is the run."""
 _CLOCK = "extract(epoch FROM clock_timestamp())::float8"

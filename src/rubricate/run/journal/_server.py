@@ -67,6 +67,11 @@ _STEPS: tuple[str, ...] = (
         written double precision NOT NULL,
         PRIMARY KEY (run, process)
     ) WITH (fillfactor = 50);
+    CREATE UNLOGGED TABLE rubricate_claims (
+        key bytea PRIMARY KEY,
+        holder text NOT NULL,
+        renewed timestamptz NOT NULL DEFAULT now()
+    ) WITH (fillfactor = 50);
     """,
 )
 """What makes format n + 1 of format n; format 0 is a database without the tables."""
@@ -87,13 +92,13 @@ _BEGIN = (
 )
 _MAY_WRITE = (
     "SELECT bool_and(has_table_privilege('rubricate_' || name, privilege))"
-    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits', 'spending']) AS name,"
+    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits', 'spending', 'claims']) AS name,"
     " unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege"
-    " WHERE privilege <> 'DELETE' OR name = 'limits'"
+    " WHERE privilege <> 'DELETE' OR name IN ('limits', 'claims')"
 )
 _GRANTS = (
     "let somebody GRANT SELECT, INSERT, UPDATE on the tables rubricate_*, and DELETE on "
-    "rubricate_limits"
+    "rubricate_limits and rubricate_claims"
 )
 _LOOKS = 5
 """How often is looked whether a pooler gives a session's server to others."""

@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 from rubricate.errors import JournalError
+from rubricate.run.journal._claims import LEASE, Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
@@ -110,6 +111,7 @@ class SQLiteJournal:
         self._written: set[str] = set()
         self._last_commit = time.monotonic()
         self.ledger = Ledger(self._exchange)
+        self.claims = Claims() if self._is_cache else None
         try:
             if not path.exists():
                 path.touch(mode=0o600)
@@ -155,7 +157,9 @@ class SQLiteJournal:
         if version != _FORMAT:
             run(f"PRAGMA user_version={_FORMAT}")
         (found,) = run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()
-        if not self._is_cache:
+        if self._is_cache:
+            run(_CLAIMS)
+        else:
             run(_SPENDING)
             if found and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
                 self._note_earlier()
@@ -201,6 +205,45 @@ class SQLiteJournal:
             self._database.executemany(_NOTE, rows)
         else:
             self._note_earlier()
+
+    # Claims, of a cache
+
+    def claim(
+        self, holder: str, groups: Sequence[Sequence[str]]
+    ) -> tuple[list[bool], Iterable[str]]:
+        """Claim groups of keys, each as a whole or not at all."""
+        keys = [key for group in groups for key in group]
+        run, now = self._database.execute, time.time()
+        try:
+            run("BEGIN IMMEDIATE")
+            run("DELETE FROM claims WHERE renewed NOT BETWEEN ? AND ?", (now - LEASE, now + LEASE))
+            theirs = self._found("SELECT key FROM claims WHERE holder != ? AND", keys, holder)
+            claimed = [theirs.isdisjoint(group) for group in groups]
+            mine = [
+                key
+                for group, is_mine in zip(groups, claimed, strict=True)
+                if is_mine
+                for key in group
+            ]
+            rows = [(key, holder, now) for key in mine]
+            self._database.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", rows)
+            answered = self._found("SELECT key FROM records WHERE", mine)
+            run("COMMIT")
+        except TROUBLE as error:
+            if self._database.in_transaction:
+                run("ROLLBACK")
+            raise self._problem(error) from None
+        return claimed, answered
+
+    def _found(self, query: str, keys: Sequence[str], *told: object) -> set[str]:
+        """Those of the keys that a query finds."""
+        found: set[str] = set()
+        for start in range(0, len(keys), AT_ONCE):
+            part = keys[start : start + AT_ONCE]
+            marks = ",".join("?" * len(part))
+            rows = self._database.execute(f"{query} key IN ({marks})", (*told, *part))
+            found.update(key for (key,) in rows)
+        return found
 
     def _problem(self, error: Exception) -> JournalError:
         text = str(error)
@@ -272,8 +315,8 @@ class SQLiteJournal:
     def commit(self) -> None:
         """Write what is waiting."""
         self._last_commit = time.monotonic()
-        paid = self.ledger.due_row()
-        if not self._waiting and paid is None:
+        paid, has_claims = self.ledger.due_row(), self.claims is not None and self.claims.is_due
+        if not (self._waiting or has_claims) and paid is None:
             return
         now = time.time()
         exchanges = {
@@ -292,6 +335,8 @@ class SQLiteJournal:
             self._database.executemany(_REPLACE if self._is_cache else _ADD, rows)
             if paid is not None:
                 self._database.execute(_NOTE, paid)
+            if has_claims:
+                self._commit_claims()
             self._database.execute("COMMIT")
         except TROUBLE as error:
             if self._database.in_transaction:
@@ -300,6 +345,14 @@ class SQLiteJournal:
         self._waiting.clear()
         self._exchanges.clear()
         self._texts.clear()
+
+    def _commit_claims(self) -> None:
+        assert self.claims is not None
+        holder = self.claims.holder
+        gone = [(key, holder) for key in self.claims.due()]
+        self._database.executemany("DELETE FROM claims WHERE key = ? AND holder = ?", gone)
+        renewal = (time.time(), holder)
+        self._database.execute("UPDATE claims SET renewed = ? WHERE holder = ?", renewal)
 
     async def durable(self) -> None:
         """Write what is waiting."""
@@ -346,6 +399,8 @@ class SQLiteJournal:
     def close(self) -> None:
         """Write what is waiting, and let go of the file."""
         try:
+            if self.claims is not None:
+                self.claims.release_all()
             self.commit()
         finally:
             self._database.close()
@@ -415,6 +470,10 @@ class SQLiteReader:
         self._database.close()
 
 
+_CLAIMS = (
+    "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL,"
+    " renewed REAL NOT NULL) WITHOUT ROWID"
+)
 _SPENDING = (
     "CREATE TABLE IF NOT EXISTS spending (process TEXT PRIMARY KEY, usage BLOB NOT NULL,"
     " may_have_sent INTEGER NOT NULL, written REAL NOT NULL)"
