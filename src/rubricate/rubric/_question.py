@@ -118,11 +118,10 @@ def read_label(answer: object, labels: Sequence[str]) -> str:
 
     A number or truth value in JSON (1, 0.5, true) is the label that is written like it.
     """
+    written = answer
     if isinstance(answer, bool | int | float):
         whole = isinstance(answer, float) and answer.is_integer()
         written = json.dumps(int(answer) if whole else answer)
-    else:
-        written = answer
     if isinstance(written, str):
         if written in labels:
             return str(written)

@@ -92,6 +92,66 @@ def test_only_what_was_not_answered_is_asked_again(first: Any, what: str) -> Non
     assert what in prompts[1]
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"0": entry("MET"), "1": entry(4), "2": entry("UNMET")},
+        {**MISSING, "2": entry(4), "4": entry("MET")},
+        {**MISSING, "2": entry(4), "-1": entry("MET")},
+        {**MISSING, "2": entry(4), "criterion_1": entry("UNMET")},
+        {**MISSING, "2": entry(4), "final": {"verdict": "UNMET"}},
+        {**MISSING, "2": entry(4), "summary": "All are MET"},
+    ],
+)
+def test_where_the_numbers_may_mean_other_criteria_all_are_asked_again(first: Any) -> None:
+    verdicts, prompts = judged([first, {"1": entry("UNMET"), "2": entry(2), "3": entry("MET")}])
+    assert [verdict.label for verdict in verdicts] == ["UNMET", "2", "MET"]
+    assert len(prompts) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "is_read"),
+    [
+        ({"criterion": 2}, True),
+        ({"criterion": "2"}, True),
+        ({"name": "b"}, True),
+        ({"criterion": "Criterion 2: B in degrees"}, True),
+        ({"requirement": "B in degrees of clarity"}, True),
+        ({"criterion": 1}, False),
+        ({"number": "3"}, False),
+        ({"index": 1}, False),
+        ({"id": "criterion_3"}, False),
+        ({"name": "c"}, False),
+        ({"criterion": "C is named"}, False),
+        ({"criterion": {"name": "c"}}, False),
+        ({"final": 5}, False),
+    ],
+)
+def test_an_entry_that_names_another_criterion_is_asked_again_alone(
+    own: dict[str, Any], is_read: bool
+) -> None:
+    first = {**MISSING, "2": {**entry(4), **own}}
+    verdicts, prompts = judged([first, {"2": entry(2)}])
+    assert [verdict.label for verdict in verdicts] == ["MET", "4" if is_read else "2", "UNMET"]
+    assert len(prompts) == (1 if is_read else 2)
+
+
+def test_criteria_that_are_asked_again_keep_their_numbers() -> None:
+    first = {"1": entry("bad"), "2": entry(4), "3": entry("bad")}
+    verdicts, prompts = judged([first, {"1": entry("MET"), "3": entry("UNMET")}])
+    assert [verdict.label for verdict in verdicts] == ["MET", "4", "UNMET"]
+    assert "Criterion 1:\nA is named" in prompts[1]
+    assert "Criterion 3:\nC is named" in prompts[1]
+    assert (
+        '{"1": {"reason": "...", "evidence": ["quote", ...], "verdict": ...}, "3": ' in prompts[1]
+    )
+    request = render_group(CASE, CRITERIA[1:], numbers=["2", "3"])
+    assert request.schema is not None
+    assert list(request.schema["properties"]) == ["2", "3"]
+    counted_from_1 = [judged([{"2": entry(4)}, {"1": entry("MET"), "2": entry("UNMET")}, "no"])]
+    assert [one.status for one in counted_from_1[0][0]] == ["failed", "judged", "failed"]
+
+
 def test_what_stays_unanswered_fails_alone() -> None:
     verdicts, prompts = judged([MISSING, "no", {"2": entry(0)}])
     assert [verdict.status for verdict in verdicts] == ["judged", "failed", "judged"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._evidence import locate
 from rubricate.judge.asking._replies import read_group, read_reply
+from rubricate.rubric import read_label
 
 PROPERTY = settings(derandomize=True, deadline=None)
 ANSWER = {"reason": "It says so.", "evidence": ["299,792 km/s"], "verdict": "MET"}
@@ -208,6 +209,74 @@ def test_a_pathological_reply_is_unreadable(text: str):
         read_reply(text)
 
 
+OTHERS: dict[str, tuple[dict[str, object], bool]] = {
+    "confidence": ({"confidence": 0.9}, False),
+    "confidence 1": ({"confidence": 1}, False),
+    "language": ({"language": "en"}, False),
+    "criterion": ({"criterion": "Gives the speed"}, False),
+    "number": ({"criterion_number": 1}, False),
+    "null": ({"final": None}, False),
+    "empty": ({"remarks": []}, False),
+    "remark": (
+        {"notes": "The submission gives a number and its unit, in its first sentence."},
+        False,
+    ),
+    "verdict2": ({"verdict2": "UNMET"}, True),
+    "any name": ({"zzz": "unmet"}, True),
+    "that agrees": ({"final": "MET"}, True),
+    "abstention": ({"final": "CANNOT_ASSESS"}, True),
+    "in a list": ({"votes": ["MET", "UNMET"]}, True),
+    "in an object": ({"a": {"b": {"c": "UNMET"}}}, True),
+    "as a key": ({"shares": {"MET": 0.2, "UNMET": 0.8}}, True),
+    "as its own key": ({"UNMET": "so"}, True),
+    "false": ({"satisfied": False}, True),
+    "0": ({"score": 0}, True),
+    "no": ({"final": "Actually, no."}, True),
+    "sentence": ({"final": "On reflection it is UNMET"}, True),
+    "negation": ({"final": "On reflection it is not met."}, True),
+    "long text": ({"notes": "The submission gives a number. " * 5 + "So it is UNMET."}, True),
+    "JSON in text": ({"final": '{"verdict": "UNMET"}'}, True),
+    "space in its name": ({"verdict ": "UNMET"}, True),
+    "case of its name": ({"Verdict": "UNMET"}, True),
+    "verdict in its name": ({"my_verdict": "see above"}, True),
+    "verdict within": ({"final": {"verdict": "nicht"}}, True),
+}
+
+
+@pytest.mark.parametrize(("others", "doubtful"), OTHERS.values(), ids=list(OTHERS))
+def test_a_key_that_may_hold_another_answer_makes_a_reply_doubtful_and_no_other_key(
+    others: dict[str, object], doubtful: bool
+):
+    for text in (json.dumps({**ANSWER, **others}), json.dumps({**others, **ANSWER})):
+        if doubtful:
+            with pytest.raises(UnreadableReply, match="may be another answer"):
+                read_reply(text)
+        else:
+            assert read_reply(text).answer == "MET"
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer", "label"),
+    [
+        (("0", "1", "2"), 1, "1"),
+        (("0", "1", "2"), 1.0, "1"),
+        (("0", "0.5", "1"), 0.5, "0.5"),
+        (("true", "false"), True, "true"),
+        (("0", "1", "2"), 3, None),
+        (("0", "1", "2"), True, None),
+        (("one", "two"), 1, None),
+    ],
+)
+def test_a_label_that_is_a_number_may_be_given_as_one(
+    labels: tuple[str, ...], answer: object, label: str | None
+):
+    if label is None:
+        with pytest.raises(UnreadableReply):
+            read_label(answer, labels)
+    else:
+        assert read_label(answer, labels) == label
+
+
 # Evidence
 
 
@@ -275,9 +344,13 @@ def test_an_answer_that_stands_in_the_material_is_a_repetition(
         "".join(f"<a{n}>\n" for n in range(10_000)) + "</a1>" + JSON,
         "<evidence>a</evidence>" * 5_000 + "<verdict>MET</verdict>",
         " " * 200_000 + "{",
+        "not a verdict " * 20_000 + JSON,
+        "\n" * 100_000 + "x\n\n" + JSON,
+        "** " * 60_000 + JSON,
+        JSON + " please" * 30_000 + " not",
         '{"a":[' + ",\n" * 50_000 + "}",
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_no_text_takes_long_to_read(text: str):
     begin = time.process_time()

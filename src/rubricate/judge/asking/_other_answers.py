@@ -29,10 +29,14 @@ it is not met'). At 6 such sentences are missed; at 24 most remarks that use a l
 passing ('a good text') cost a second request. In longer ones only the label as it is spelled
 counts."""
 _YES_OR_NO = re.compile(
-    r"yes|no|y|n|true|false|pass(?:ed)?|fail(?:ed)?|(?:in)?correct|(?:un)?(?:satisfied|fulfilled)|"
-    r"accept(?:ed)?|reject(?:ed)?|positive|negative|present|absent|[✓✔✅✗✘❌]"
+    r"yes|no|nope|not|y|n|true|false|pass(?:e[ds])?|fail(?:ed|s|ure)?|(?:in)?correct|met|meets|unmet|"
+    r"(?:un|dis)?(?:satisfied|fulfilled)|accept(?:ed)?|reject(?:ed)?|positive|negative|present|"
+    r"absent|right|wrong|[✓✔✅✗✘❌]"
 )
 """Words for the two answers of a yes-or-no question, beside its labels."""
+_NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+)
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w%]|\.\d)")
 
 
@@ -82,11 +86,12 @@ class Answers:
     @classmethod
     def of(cls, schemas: Iterable[Mapping[str, Any]]) -> Answers:
         found = cls()
-        left = list(schemas)
+        left: list[Any] = list(schemas)
         while left:
             one = left.pop()
-            left += one.get("anyOf", ())
-            left += [one["items"]] if "items" in one else []
+            if not isinstance(one, Mapping):  # true and false are schemas, too
+                continue
+            left += (*one.get("anyOf", ()), one.get("items"))
             for name, inner in one.get("properties", {}).items():
                 if name not in _FREE:
                     found.names.add(name)
@@ -111,9 +116,12 @@ class Answers:
         text = unicodedata.normalize("NFKC", value)
         words = re.findall(r"\w+|[✓✔✅✗✘❌]", text.casefold())
         short = len(words) <= _SHORT
-        if self.yes_or_no and len(words) <= 2 and any(map(_YES_OR_NO.fullmatch, words)):
+        if self.yes_or_no and len(words) <= _SHORT // 2 and any(map(_YES_OR_NO.fullmatch, words)):
             return True
-        if any(self._have_number(float(one)) for one in _NUMBER.findall(text)):
+        numbers: list[float] = [float(one) for one in _NUMBER.findall(text)]
+        if short:
+            numbers += [_NUMBER_WORDS.index(one) for one in words if one in _NUMBER_WORDS]
+        if any(map(self._have_number, numbers)):
             return True
         return bool(words) and ((self.any_text and short) or bool(self.mentions(text, short)))
 
@@ -162,7 +170,8 @@ def refuse_other_answers(
     properties: Mapping[str, Any] = schema.get("properties", {})
     known: Answers | None = None
     for key, value in data.items():
-        if (asked := key.strip()) in answers and asked in properties:
+        asked = key.strip() if key.strip().isdecimal() else key
+        if asked in answers and asked in properties:
             _refuse_within(value, properties[asked])
         elif asked not in properties and asked not in _FREE and asked not in answers:
             known = known or Answers.of([properties[one] for one in answers if one in properties])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,11 +13,11 @@ from rubricate.errors import UnreadableReply
 
 __all__ = ["holds_answer", "refuse_repetition"]
 
-_ESCAPE = (
-    r"\\+[uU]\{?(?:0000)?(?:00)?([0-9a-fA-F]{2,4})\}?|\\+x([0-9a-fA-F]{2})|%([2-7][0-9a-fA-F])"
+_ESCAPED = re.compile(
+    r"\\+(?:u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|U([0-9a-f]{8})|x([0-9a-f]{2}))|%([2-7][0-9a-f])",
+    re.IGNORECASE,
 )
-_ESCAPED = re.compile(_ESCAPE)
-_MAY_HOLD = re.compile(rf"[{{<&]|{_ESCAPE}")
+_MAY_HOLD = re.compile(rf"[{{<&]|{_ESCAPED.pattern}", re.IGNORECASE)
 _DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`“”‘’*\u200b\u2060\ufeff]+""")
 
 
@@ -77,8 +78,13 @@ def _normal(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text or "%" in text:
-        text = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), text)
+        text = _ESCAPED.sub(_character, text)
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # join halves
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return _DROPPED.sub("", text).casefold()
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[found.lastindex or 0], 16)
+    return chr(code) if code <= sys.maxunicode else found[0]

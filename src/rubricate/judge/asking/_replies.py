@@ -256,13 +256,13 @@ def _refuse_others_in_entry(
     references = {key for key in entry if refers(key)}
     for one in leaves([entry[key] for key in references]):
         text = f" {_words(str(one))} "
-        if isinstance(one, str) and not text.strip().removeprefix("criterion ").isdecimal():
+        if numbered := re.fullmatch(r" (?:[a-z]+ )?[a-z]?(\d+) ", text):
+            other = numbered[1] != number
+        else:
             named = [
                 (len(name), n) for n in asked for name in asked[n] if f" {_words(name)} " in text
             ]
             other = bool(named) and number not in [n for size, n in named if size == max(named)[0]]
-        else:
-            other = text.strip().removeprefix("criterion ") != number
         if other:
             raise UnreadableReply(
                 f"the entry for criterion {number} says that it is about another one: {one!r}"
@@ -272,7 +272,7 @@ def _refuse_others_in_entry(
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _reply(data: Any, material: str) -> Reply:

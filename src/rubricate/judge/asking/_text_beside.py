@@ -67,10 +67,12 @@ use for it. Whatever else leads up to an object may say that it is quoted, wrong
 _FINDING = re.compile(rf"(?P<finding>.*\S)(?:[,;] (?:and )?| and )(?P<rest>(?:{_THEN})\b.*)", re.I)
 """'The text does not say so, hence my verdict': a finding, and what leads up to the answer."""
 _UNREAL = re.compile(
-    r"\b(?:if|unless|would|could|should|might|must|may|were|had|suppos\w+|assum\w+|imagin\w+|"
-    r"pretend\w*|hypothe\w+|example|instance|wrong\w*|false\w*|incorrect\w*|inject\w+|fake\w*)\b",
+    r"\b(?:if|unless|suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+)\b"
+    r"|\b(?:had|were) (?:he|i|it|she|the|they)\b"
+    r"|\bI\b[^,;:]*\b(?:could|had|might|must|should|would)\b",
     re.IGNORECASE,
 )
+"""A finding that is none: a condition."""
 _OPEN = re.compile(
     r"\b(?:a|an|are|as|be|by|from|is|like|of|on|read|reads|said|say|says|saying|that|the|to|was|"
     r"were|with|write|writes|wrote)\W*$",
@@ -95,7 +97,7 @@ _TAKES_BACK = re.compile(
     | \bI\ (?:\w+\ )?(?:almost|disagree|disregard|ignore|nearly|refuse|reject|retract|take)\b
     | \bI\ (?:\w+\ )?withdraw\b
     | \b(?:grader|it\ is|judge|me|model)\b[^,;:]*\b(?:asked|tempt\w+|told|want\w*)\ to\ {_SAY}\b
-    | \b{_DENY}\b[^,;:]*\b{_SAY}\ (?:as|like|so|that|this|with)\b
+    | \b{_DENY}\b[^,;:]*\b(?:answer(?:ing)?|output|reply|respond)\ (?:as|like|so|that|this|with)\b
     | \bopposite\ of\ (?:it|my|that|the\ following|this)\b
     | \bhow\ (?:an?\ |the\ )?(?:\w+\ )?(?:answer|reply|response|verdict)\b
     | ^this\ is\ (?:how|what)\b
@@ -111,15 +113,16 @@ _POINTS = re.compile(
     \bthe\ following\b(?!\ \w+:) | \b(?:that|what|which)\ (?:\w+\ )?follows\b | ^(?:below|here)\b
     | \bnext\ (?:answer|json|line|object|verdict)\b | \b(?:answer|json|object|verdict)\ below\b
     | \b(?:below|follows|here)\W*$
-    | \b(?:are|as|be|is|like|not|said|say|wrote)\ (?:follows|so|such|that|these|this(?:\ one)?)\W*$
+    | \b(?:are|as|be|is|like|not|said|say|wrote)\ (?:follows|such|that|these|this(?:\ one)?)\W*$
     | \b(?:cf|e\.g|for\ (?:example|instance)|i\.e|such\ as|viz)\W*$ | (?:\.\.\.|…|\?)\W*$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 """A sentence that points at what comes behind it, or that leaves it open."""
 _ENGLISH = re.compile(
-    r"\b(?:and|are|because|criterion|does|has|have|it|its|mention\w*|not|says|states|submission|"
-    r"that|the|there|this|which|with)\b",
+    r"\b(?:and|answer|are|because|but|by|criterion|does|for|has|have|isn't|it|its|mention\w*|met|"
+    r"never|none|not|nothing|only|requirement|response|says|states|submission|text|that|the|there|"
+    r"they|this|to|which|with)\b",
     re.IGNORECASE,
 )
 """Of text in another language nobody here can tell what it says about the answer behind it."""
@@ -134,6 +137,8 @@ _BOUNDARY = re.compile(
 _MARKUP = re.compile(r"[*_#`>~]+|^\s*(?:[-+•]|\d+[.)])\s+", re.MULTILINE)
 _MOST_BEFORE = 3
 """How many sentences before an answer are looked at for what they say of it."""
+_LONGEST = 1000
+"""Characters of a sentence. What has more is none, and would take long to look through."""
 
 
 def refuse_text_before(
@@ -162,6 +167,8 @@ def refuse_text_before(
     is_label = isinstance(given, str | int) and not isinstance(given, bool)
     own = str(given).strip().casefold() if is_label else ""
     last = sentences[-1]
+    if max(map(len, sentences)) > _LONGEST:
+        raise _taken_back(last)
     for line in (*text.splitlines(), *sentences):
         if own and _stated(known, line) not in ("", own):
             raise UnreadableReply(
@@ -172,7 +179,7 @@ def refuse_text_before(
         found = _FINDING.fullmatch(last)
         if not found or not _is_neutral(found["rest"]) or _UNREAL.search(found["finding"]):
             raise _taken_back(last)
-    if not is_said and not _ENGLISH.search(text):
+    if not is_said and not _ENGLISH.search(last):
         raise _taken_back(last)
     for one in sentences:
         if _TAKES_BACK.search(one) or (_POINTS.search(one) and not _is_neutral(one)):
@@ -185,8 +192,8 @@ def _is_finished(sentence: str, text: str) -> bool:
     """Whether the last sentence of a text does not lead up to what comes behind the text."""
     if sentence[-1] in ".!)":
         return True
-    is_paragraph = re.search(r"\n\s*\n\s*\Z", text) is not None
-    return is_paragraph and sentence[-1].isalnum() and not _OPEN.search(sentence)
+    is_paragraph = text[len(text.rstrip()) :].count("\n") > 1 and sentence[-1].isalnum()
+    return is_paragraph and sentence.count(" ") > 1 and not _OPEN.search(sentence)
 
 
 def _is_neutral(sentence: str) -> bool:
@@ -201,7 +208,8 @@ def _taken_back(sentence: str) -> UnreadableReply:
 
 def _stated(known: Answers, line: str) -> str:
     """The answer that a line is ("Verdict: UNMET"), in lower case; "" for none."""
-    said = _VERDICT_IS.sub("", line, count=1)
+    found = _VERDICT_IS.match(line[:_LONGEST])
+    said = line[found.end() :] if found else line
     label = said.strip(" \t*_#`>\"'.!:-").casefold()
     if label not in map(str.casefold, known.labels) or (said == line and label.isdecimal()):
         return ""
@@ -225,23 +233,28 @@ def _refuse_doubted(known: Answers, sentence: str, own: str) -> None:
         raise _taken_back(sentence)
 
 
-_POLITE = """a about additional advance all an and any anything are ask assist assistance at can
-clarification clarifications clarify day details discuss elaborate elaboration else evaluation
-explain explanation feel for free further glad good great grading happy have help helpful helps
-hope if in information is know let like me more my need of on or out please questions reach
-regarding require thank thanks that the there this to want with would you your"""
-_COURTESY = re.compile(
-    rf"(?:(?:feel free|happy to|(?:i )?hope|if you|is there anything|let me know|please|thanks?)\b"
-    rf"(?: (?:{'|'.join(_POLITE.split())})\b)* ?)+"
+_POLITE = re.compile(
+    r"(?:feel free|glad|happy to|hope|i hope|if you|is there anything|let me know|please|thanks?)\b"
 )
-"""A polite last line ("Let me know if you need more."): of words that take no answer back."""
+_POLITE_WORDS = """a about additional advance all an and any anything are ask assist assistance at
+can clarification clarifications clarify day details discuss elaborate elaboration else evaluation
+explain explanation feel for free further glad good great grading happy have help helpful helps hope
+i if in information is know let like me more my need of on or out please questions reach regarding
+require thank thanks that the there this to want with would you your"""
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether text behind an answer is plainly no more than polite."""
-    text = text.casefold().replace("’", "'")
-    text = re.sub(r"(?:do not|don't) hesitate", "feel free", text)
-    text = re.sub(r"\bi(?:'d| would| am|'m| will|'ll) (?:be )?(?=happy|glad)", "", text)
-    if not re.fullmatch(r"[a-z\s.,!?()]*", text):
+    """Whether text behind an answer is no more than polite ("Let me know if you need more.").
+
+    Each sentence begins politely, and is of words that cannot take an answer back.
+    """
+    text = re.sub(r"(?:do not|don't) hesitate", "feel free", text.casefold().replace("’", "'"))
+    text = re.sub(r"\bi(?:'d| would|'m| am|'ll| will)(?: be)?(?= (?:glad|happy))", "", text)
+    if not re.fullmatch(r"[a-z\s.,!()]*", text):
         return False
-    return _COURTESY.fullmatch(" ".join(re.findall(r"\w+", text))) is not None
+    known = frozenset(_POLITE_WORDS.split())
+    sentences = [one.split() for one in re.split(r"[.!()\n]+", text.replace(",", " "))]
+    polite = [
+        known.issuperset(words) and _POLITE.match(" ".join(words)) for words in sentences if words
+    ]
+    return bool(polite) and all(polite)
