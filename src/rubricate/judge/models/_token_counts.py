@@ -50,8 +50,6 @@ def reported_tokens(body: object) -> TokenCounts | None:
     - Reasoning is beside `completion_tokens` (Gemini, Grok) where the total is larger without it.
     - Cached tokens are beside `prompt_tokens` where there are more of them, where the total is
       their sum, or where they have Anthropic's names.
-
-    Where both readings are possible, it is the one that costs more.
     """
     usage = _usage_of(body)
     prompt = _first(usage, INPUT)

@@ -92,7 +92,7 @@ class Bills:
             reply: what came back; None for nothing.
         """
         if not self._sizes.count or (reply is not None and not self._is_reported):
-            read = _input_tokens(model, request)
+            read = _input_tokens(model, request, reply)
             written = _output_tokens(model, request, reply)
             cost = model.price(Usage(1, read, 0, written))
         else:
@@ -113,11 +113,12 @@ def _size(request: Request) -> int:
     return sum([len(message["content"]) for message in request.messages])
 
 
-def _input_tokens(model: Model, request: Request) -> int:
-    """The tokens of a prompt by our own count, with those of its schema."""
+def _input_tokens(model: Model, request: Request, reply: Completion | None) -> int:
+    """The tokens of a prompt by our own count, with those of its schema if that was sent."""
     count = _counter(model)
-    texts = [message["content"] for message in request.messages]
-    if request.schema is not None:
+    messages = request.messages if reply is None else reply.sent or request.messages
+    texts = [message["content"] for message in messages]
+    if request.schema is not None and (reply is None or reply.form == "json_schema"):
         import orjson
 
         texts.append(orjson.dumps(request.schema).decode())
