@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from postgres import tool
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -32,6 +33,34 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     yield hatch_build
     sys.modules.pop("hatch_build", None)
+
+
+def test_no_lower_bound_and_nothing_installed_has_a_known_vulnerability() -> None:
+    audit = tool("audit")
+    declared = audit.floors()
+    assert {"aiohttp", "filelock", "jinja2", "pypdf"} <= {*declared}
+    assert [*audit.known(declared)] == []
+    assert [*audit.known(audit.installed(iter(declared)))] == []
+    (line,) = audit.known({"jinja2": "3.1.5", "orjson": "3.11.6", "unknown": "1"})
+    assert line == "jinja2 3.1.5: CVE-2025-27516: a template leaves its sandbox; fixed in 3.1.6"
+
+
+def test_a_database_that_cannot_be_asked_is_no_failure_and_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    audit = tool("audit")
+    program = tmp_path / "pip-audit"
+    answers = {
+        "exit 1": (0, "could not be asked"),
+        """echo '{"dependencies": [{"name": "a", "skip_reason": "b"}]}'""": (0, "1 of 1 packages"),
+        """echo '{"dependencies": [{"name": "a", "version": "1", "vulns": """
+        """[{"id": "CVE", "fix_versions": ["2"]}]}]}'; exit 1""": (1, "a 1: CVE; fixed in 2"),
+    }
+    for answer, (code, said) in answers.items():
+        program.write_text(f"#!/bin/sh\n{answer}\n")
+        program.chmod(0o700)
+        assert audit.main([str(program)]) == code
+        assert said in capsys.readouterr().out
 
 
 def test_every_link_of_the_readme_leads_to_a_file(build: Any) -> None:

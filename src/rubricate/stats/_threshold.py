@@ -195,5 +195,7 @@ def _p_value(wrong: Floats, clusters: Integers, correlation: float, promise: flo
         ratio = t_quantile(0.975, n - 1) / t_quantile(0.975, count - 1)
         effective = n / max(1.0, effect) * ratio**2
     errors = share * effective
+    if errors >= effective:  # the beta function is undefined there before SciPy 1.16
+        return 1.0
     # The binomial's lower tail for sizes that need not be whole: a regularised beta function.
     return float(special.betainc(effective - errors, errors + 1, promise))
