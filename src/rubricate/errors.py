@@ -41,6 +41,7 @@ __all__ = [
     "RubricateError",
     "RunStopped",
     "UnreadableReply",
+    "described",
     "document_path",
     "shown",
 ]
@@ -113,6 +114,28 @@ def shown(value: object) -> str:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=lambda other: type(other).__name__)
+
+
+LONGEST_ERROR = 300
+"""Characters of another's error that are shown: a message of a line or two. Pydantic's and
+tracebacks in a message are cut; the log at debug level has them whole."""
+
+
+def described(error: BaseException) -> str:
+    """An error of code that is not ours, in one short line: `KeyError: 'score'`.
+
+    Whatever its message is: long, several lines, characters that a terminal acts on, or code that
+    raises.
+    """
+    from rubricate._terminal import clean
+
+    name = type(error).__name__
+    try:
+        message = str(error)
+    except Exception as problem:
+        message = f"its message cannot be shown ({type(problem).__name__})"
+    text = clean(" ".join(f"{name}: {message[: 2 * LONGEST_ERROR]}".split())).removesuffix(":")
+    return text if len(text) <= LONGEST_ERROR else f"{text[: LONGEST_ERROR - 3]}..."
 
 
 class InputError(RubricateError, ValueError):

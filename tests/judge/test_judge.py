@@ -189,10 +189,7 @@ def _plain(self: Any, item: Any, criterion: Any, send: Any) -> Any:
         (Judge, {"name": "own", "judge": Whole.judge}, r"Own lacks a method: write def key\(self"),
         (Judge, {"name": "own", "key": Whole.key}, "Own lacks a method: write async def judge"),
         (Judge, {"key": Whole.key, "judge": Whole.judge}, 'Own has no name: write name = "'),
-        (Whole, {"judge": _plain}, "Own.judge is not async: write async def judge"),
-        (Whole, {"judge": _no_verdict}, 'Own.judge gave "MET": write async def judge'),
         (Whole, {"judge": _other_arguments}, "Own.judge takes other arguments: write async def"),
-        (Whole, {"key": lambda self, item, criterion: None}, "Own.key gave null: write def key"),
         (Whole, {"key": _asynchronous}, "Own.key must not be async: write def key"),
         (
             Model,

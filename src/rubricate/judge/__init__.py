@@ -22,8 +22,9 @@ if TYPE_CHECKING:
         Member,
         Stage,
         check_awaitable,
-        check_key,
-        check_verdicts,
+        check_group,
+        checked_key,
+        checked_verdict,
     )
     from rubricate.judge._options import (
         SAMPLING,
@@ -163,8 +164,9 @@ __all__ = [
     "answer_of",
     "as_written",
     "check_awaitable",
-    "check_key",
-    "check_verdicts",
+    "check_group",
+    "checked_key",
+    "checked_verdict",
     "closing",
     "closing_object",
     "estimated_tokens",

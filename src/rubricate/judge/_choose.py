@@ -184,6 +184,8 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
         return BuiltinJudge()
     if isinstance(judge, Judge | Model):
         check_own(judge)
+        if isinstance(judge, Model):
+            _ = ModelJudge(judge).identity  # raises for a fingerprint that is no JSON value
         return judge
     if isinstance(judge, type):
         raise InputError(f"{judge.__name__} is a class: give one that is made, {judge.__name__}()")

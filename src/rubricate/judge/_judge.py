@@ -5,13 +5,23 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError, shown
 from rubricate.judge.models import Model, Send
-from rubricate.rubric import Aggregation, Criterion, Verdict, confidence
+from rubricate.rubric import (
+    Aggregation,
+    Criterion,
+    Evidence,
+    Failure,
+    Status,
+    Usage,
+    Verdict,
+    confidence,
+    read_kept,
+)
 
 if TYPE_CHECKING:
     from rubricate.judge._people import People
@@ -21,9 +31,10 @@ __all__ = [
     "Member",
     "Stage",
     "check_awaitable",
-    "check_key",
+    "check_group",
     "check_own",
-    "check_verdicts",
+    "checked_key",
+    "checked_verdict",
     "hash_of",
     "no_orders",
 ]
@@ -176,6 +187,8 @@ class Judge:
             return None
 
 
+_GIVEN = frozenset(get_args(Status)) - {"skipped"}
+"""What a judge's verdict may be; what is skipped is asked of no judge."""
 KEY = "def key(self, item, criterion), a text that changes with all that could change the verdict"
 JUDGE = "async def judge(self, item, criterion, send), which gives a Verdict"
 MODEL = "async def complete(self, request), which gives a Completion"
@@ -216,10 +229,17 @@ def _check_method(
         raise InputError(f"{kind}.{method} takes other arguments: write {what}") from None
 
 
-def check_key(judge: Judge, given: object) -> None:
-    """Raise `InputError` for what a judge gives as a key and is none."""
+def checked_key(judge: Judge, given: object) -> str:
+    """What a judge gives as a key; hashed where a journal could not hold it.
+
+    Raises:
+        InputError: it is none.
+    """
     if not isinstance(given, str):
         raise InputError(f"{type(judge).__name__}.key gave {shown(given)}: write {KEY}")
+    if any("\ud800" <= letter <= "\udfff" for letter in given):  # half a surrogate pair
+        return hash_of(given)
+    return given
 
 
 def check_awaitable(judge: Judge, given: object) -> None:
@@ -228,11 +248,62 @@ def check_awaitable(judge: Judge, given: object) -> None:
         raise InputError(f"{type(judge).__name__}.judge is not async: write {JUDGE}")
 
 
-def check_verdicts(judge: Judge, given: Sequence[object]) -> None:
-    """Raise `InputError` for what a judge gives as verdicts and is none."""
-    for one in given:
-        if not isinstance(one, Verdict):
-            raise InputError(f"{type(judge).__name__}.judge gave {shown(one)}: write {JUDGE}")
+def check_group(judge: Judge, given: object, count: int) -> None:
+    """Raise `InputError` where a judge does not give a list of so many verdicts."""
+    if not isinstance(given, list | tuple) or len(given) != count:
+        many = len(given) if isinstance(given, list | tuple) else shown(given)
+        raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
+
+
+def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
+    """What a judge gives as its verdict on a criterion, as the journal will give it back.
+
+    A label has the criterion's value where the verdict has none.
+
+    Raises:
+        InputError: it is none.
+    """
+    who = type(judge).__name__
+    if not isinstance(one, Verdict):
+        raise InputError(f"{who}.judge gave {shown(one)}: write {JUDGE}")
+    if one.status not in _GIVEN:
+        known = ", ".join(sorted(_GIVEN))
+        raise InputError(f"{who}.judge gave the status {shown(one.status)} (known: {known})")
+    _check_fields(who, one)
+    if one.status == "failed" and one.error is None:
+        return replace(one, error=Failure("failed", "the judge gives no reason"))
+    if one.status != "judged":
+        return one
+    if one.answer is not None:
+        label = read_kept(criterion, one.answer).label
+        if label != one.label:
+            raise InputError(f"{who}.judge gave the label {one.label}, and the answer says {label}")
+        return one
+    value = criterion.value(one.label or "")
+    return one if one.value is not None else replace(one, value=value)
+
+
+def _check_fields(who: str, one: Verdict) -> None:
+    """Raise an error where the fields of a verdict are of other classes than they should be."""
+    for field, number in (("value", one.value), ("probability", one.probability)):
+        if number is not None and not (isinstance(number, int | float) and 0 <= number <= 1):
+            found = number if isinstance(number, float) else shown(number)
+            raise InputError(f"{who}.judge gave the {field} {found}: it must be from 0 to 1")
+    fields: list[tuple[str, object, Any]] = [
+        *(("label", one.label, str), ("reason", one.reason, str), ("judge", one.judge, str)),
+        *(("error", one.error, Failure), ("usage", one.usage, Usage)),
+        *(("detail", one.detail, Mapping), ("order", one.order, Mapping)),
+        *(("evidence", passage, Evidence) for passage in one.evidence),
+        *(("votes", vote, Verdict) for vote in one.votes),
+    ]
+    if one.error is not None:
+        fields += [("error", one.error.kind, str), ("error", one.error.message, str)]
+    for field, part, kind in fields:
+        if part is not None and not isinstance(part, kind):
+            raise InputError(
+                f"{who}.judge gave the {field} {shown(part)}: it must be a {kind.__name__}"
+            )
+    Usage.total((one.usage,))  # raises for what cannot be added up
 
 
 @dataclass(frozen=True, slots=True)

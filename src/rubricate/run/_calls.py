@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from rubricate.dataset import Item
 from rubricate.errors import InputError
-from rubricate.judge import Judge, Member, check_key
-from rubricate.rubric import Criterion, Failure, Rubric, Verdict, Waiting
+from rubricate.judge import Judge, Member, checked_key
+from rubricate.rubric import Criterion, Failure, Rubric, Usage, Verdict, Waiting
 from rubricate.run._computed import CODE
+from rubricate.run._failing import Raises, failure_of, unkeyed
 from rubricate.run._plan import Plan
 from rubricate.run.results import CALLS_SAVED
 
 __all__ = ["Asked", "Calibrate", "Call", "JudgedItem", "Stages"]
 
+logger = logging.getLogger(__name__)
 Group = list[Criterion]
 """Criteria that are asked about together."""
 NOT_RUN = Failure("not_run", "the run ended before this was judged")
@@ -69,6 +73,10 @@ class Call(NamedTuple):
     def needs_judge(self) -> bool:
         """Whether somebody is asked, and nothing computed."""
         return self.asked[0].criterion.needs_judge
+
+    def failed(self, asked: Asked, failure: Failure) -> Verdict:
+        """The verdict on one of its criteria where there is no usable answer."""
+        return Verdict(asked.criterion.name, "failed", error=failure, judge=self.judge.name)
 
 
 @dataclass(slots=True)
@@ -200,6 +208,14 @@ class Stages:
         """Whether the judge's endpoint is known to keep the beginning of prompts."""
         return self._judge.caches_prefixes
 
+    def decides_without(self, broken: Collection[int]) -> bool:
+        """Whether a run has sense without these voters; see `Cascade.goes_on_without`."""
+        stages = self._stages[:-1] or self._stages
+        return all(
+            len({*voters} - {*broken}) >= max(1, stage.judge.votes_needed)
+            for stage, voters in zip(stages, self._voters, strict=False)
+        )
+
     def stage_of(self, voter: int) -> int:
         """The index of the stage that a voter belongs to."""
         return self._stage_of[voter]
@@ -233,28 +249,13 @@ class Stages:
             member = self._members[voter]
             judge, suffix = member.judge, member.suffix
             for criteria in self._groups(rubric, voter):
-                if len(criteria) == 1:
-                    criterion = criteria[0]
-                    if wanted is not None and criterion.name not in wanted:
-                        continue
-                    if criterion.needs_judge:
-                        key = judge.key(shown, criterion)
-                        check_key(judge, key)
-                        key += suffix
-                        calls.append(Call(voter, judge, suffix, [Asked(criterion, key)]))
-                    else:
-                        key = CODE.key(shown, criterion)
-                        calls.append(Call(voter, CODE, "", [Asked(criterion, key)]))
-                    continue
-                if wanted is not None and wanted.isdisjoint(one.name for one in criteria):
-                    continue
-                keys = judge.keys(shown, criteria)
-                asked = [
-                    Asked(criterion, key + suffix)
-                    for criterion, key in zip(criteria, keys, strict=True)
-                    if wanted is None or criterion.name in wanted
-                ]
-                calls.append(Call(voter, judge, suffix, asked))
+                asked = criteria
+                if wanted is not None:
+                    asked = [one for one in criteria if one.name in wanted]
+                if asked and criteria[0].needs_judge:
+                    calls += _calls_to(voter, judge, suffix, shown, criteria, asked)
+                elif asked:
+                    calls += _calls_to(voter, CODE, "", shown, criteria, asked)
         return calls if len(self._voters[stage]) == 1 else _each_once(item, calls)
 
     def _groups(self, rubric: Rubric, voter: int) -> list[Group]:
@@ -263,7 +264,6 @@ class Stages:
             self._grouped_rubric, self._grouped = rubric, {}
         found = self._grouped.get(voter)
         if found is None:
-            judge = self._members[voter].judge
             waves: dict[int, list[int]] = {}
             groups: list[tuple[int, Group]] = []  # with the place of the first of each
             for index, one in enumerate(rubric.criteria):
@@ -273,7 +273,16 @@ class Stages:
                     groups.append((index, [one]))
             for places in waves.values():
                 asked = [rubric.criteria[index] for index in places]
-                for group in judge.groups(asked):
+                judge = self._members[voter].judge
+                try:
+                    parts = list(map(list, judge.groups(asked)))
+                    if sorted(chain.from_iterable(parts)) != list(range(len(asked))):
+                        raise InputError("it must give the index of each criterion once")
+                except BaseException as error:
+                    why = failure_of(error, "groups").message
+                    logger.warning("%s.groups: %s; each is asked alone", judge.name, why)
+                    parts = [[index] for index in range(len(asked))]
+                for group in filter(None, parts):
                     groups.append((places[group[0]], [asked[index] for index in group]))
             groups.sort(key=itemgetter(0))
             found = self._grouped[voter] = [group for _, group in groups]
@@ -284,29 +293,49 @@ class Stages:
 
         What comes of it stands, or is noted in `item.escalated`.
         """
+        name = asked.criterion.name
+        item.keys.setdefault(name, {})[voter] = asked.key
+        try:
+            settled = self._counted(item, voter, asked.criterion, verdict)
+        except BaseException as error:
+            votes = self._named(item.votes.get(name, {}))
+            settled = Verdict(
+                name,
+                "failed",
+                usage=Usage.total(vote.usage for vote in votes) if votes else verdict.usage,
+                error=failure_of(error, f"{item.item.id}: {name}: the votes"),
+                judge=self.name,
+                votes=votes,
+            )
+        if settled is not None:
+            item.settle(name, settled)
+
+    def _counted(
+        self, item: JudgedItem, voter: int, criterion: Criterion, verdict: Verdict
+    ) -> Verdict | None:
+        """What a judgement comes to with the others of its stage; None while that is not known."""
         if self._calibrated[voter] and self._calibrate is not None:
-            verdict = self._calibrate(asked.criterion, verdict)
-        item.keys.setdefault(asked.criterion.name, {})[voter] = asked.key
-        if len(self._members) == 1 or not asked.criterion.needs_judge:
-            item.settle(asked.criterion.name, verdict)
-            return
-        votes = item.votes.setdefault(asked.criterion.name, {})
+            verdict = self._calibrate(criterion, verdict)
+        if len(self._members) == 1 or not criterion.needs_judge:
+            return verdict
+        votes = item.votes.setdefault(criterion.name, {})
         votes[voter] = verdict
         index = self._stage_of[voter]
         stage, voters = self._stages[index], self._voters[index]
-        alike = item.alike.get(asked.criterion.name, ())
+        alike = item.alike.get(criterion.name, ())
         if any(one not in votes and one not in alike for one in voters):
-            return
+            return None
         if any(one in votes and votes[one].error == NOT_RUN for one in voters):
-            item.settle(asked.criterion.name, self.not_run(asked.criterion.name, votes))
-            return
-        counted = stage.judge.verdict(asked.criterion, [votes.get(one) for one in voters])
+            return self.not_run(criterion.name, votes)
+        counted = stage.judge.verdict(criterion, [votes.get(one) for one in voters])
+        if not isinstance(counted, Verdict):
+            raise TypeError(f"{type(stage.judge).__name__}.verdict gave no Verdict")
         if len(self._stages) > 1:
             if not stage.stands(counted):
-                item.escalated.setdefault(index + 1, []).append(asked.criterion.name)
-                return
+                item.escalated.setdefault(index + 1, []).append(criterion.name)
+                return None
             counted = self._judge.at_stage(index, counted, self._named(votes))
-        item.settle(asked.criterion.name, counted)
+        return counted
 
     def released(self, item: JudgedItem) -> tuple[list[Call], list[Criterion]]:
         """The first calls for what waited for gates that are known now; asked for once.
@@ -347,7 +376,11 @@ class Stages:
         assert gates is not None
         if any(item.verdicts[one].error == NOT_RUN for one in gates.awaited(name)):
             return self.not_run(name)
-        return gates.outcome(name, item.verdicts, self._declared)
+        try:
+            return gates.outcome(name, item.verdicts, self._declared)
+        except BaseException as error:  # of a criterion's own `value`, for example
+            failure = failure_of(error, f"{item.item.id}: {name}: its gates")
+            return Verdict(name, "failed", error=failure, judge=self.name)
 
     def _unasked(self, criterion: Criterion, verdict: Verdict) -> Verdict:
         """A verdict that gates have given, on one of the criteria that have them."""
@@ -407,6 +440,30 @@ class Stages:
         return tuple(
             replace(votes[voter], judge=self._members[voter].name) for voter in sorted(votes)
         )
+
+
+def _calls_to(
+    voter: int, judge: Judge, suffix: str, item: Item, criteria: Group, asked: Group
+) -> list[Call]:
+    """The call to a judge about those of a group that are asked now.
+
+    Where the judge raises instead of giving their keys, each is asked about alone, and what has no
+    key even then fails.
+    """
+    try:
+        if len(criteria) == 1:
+            key = judge.key(item, criteria[0])
+            if not (isinstance(key, str) and key.isascii()):
+                key = checked_key(judge, key)
+            return [Call(voter, judge, suffix, [Asked(criteria[0], key + suffix)])]
+        keys = [checked_key(judge, key) + suffix for key in judge.keys(item, criteria)]
+        known = zip(criteria, keys, strict=True)
+        return [Call(voter, judge, suffix, [Asked(o, key) for o, key in known if o in asked])]
+    except BaseException as error:
+        if len(criteria) > 1:
+            return [call for o in asked for call in _calls_to(voter, judge, suffix, item, [o], [o])]
+        key = unkeyed(judge, item, criteria[0]) + suffix
+        return [Call(voter, Raises(judge, error), suffix, [Asked(criteria[0], key)])]
 
 
 def _wave(rubric: Rubric, name: str) -> int:

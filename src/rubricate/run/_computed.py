@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import orjson
 
 from rubricate.dataset import Item
-from rubricate.errors import UnreadableReply
+from rubricate.errors import UnreadableReply, described
 from rubricate.judge import Judge, Send
 from rubricate.rubric import (
     NOT_APPLICABLE,
@@ -58,13 +58,13 @@ class Code(Judge):
             return self._verdict(criterion, found)
         except TimeoutError as error:
             if time.monotonic() - begin < limit:  # the code's own, such as a connection's
-                return self._failed(criterion, "code_error", _told(error))
+                return self._failed(criterion, "code_error", described(error))
             message = f"not done within {limit:g} s, its time limit"
             return self._failed(criterion, "time_limit", message)
         except UnreadableReply as error:
             return self._failed(criterion, "unusable_answer", str(error))
         except Exception as error:
-            return self._failed(criterion, "code_error", _told(error))
+            return self._failed(criterion, "code_error", described(error))
 
     def _verdict(self, criterion: Criterion, found: object) -> Verdict:
         if isinstance(found, Verdict):
@@ -114,13 +114,9 @@ def _answer(criterion: Criterion, given: Verdict) -> object:
     return given.label
 
 
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
 def _bearable(error: BaseException) -> BaseException:
     """The error, or one in its place where it would end the run and not only the judgement."""
-    return error if isinstance(error, Exception) else RuntimeError(_told(error))
+    return error if isinstance(error, Exception) else RuntimeError(described(error))
 
 
 async def _awaited(given: Awaitable[_T]) -> _T:

@@ -12,21 +12,33 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import orjson
+
 from rubricate._sync import running_loop
 from rubricate.dataset import Item
-from rubricate.judge import Send, check_awaitable, check_verdicts, keyed
+from rubricate.errors import InputError, ModelError
+from rubricate.judge import Send, check_awaitable, check_group, checked_verdict, keyed
 from rubricate.rubric import NO_USAGE, Failure, Usage, Verdict
 from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
 from rubricate.run._channel import Channel
 from rubricate.run._context import Context, RunContext
+from rubricate.run._failing import failure_of
 from rubricate.run._kept import Kept
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._turns import Turns
-from rubricate.run.journal import INTERVAL, LOOK_AGAIN, Answers, verdict_from_record, verdict_record
+from rubricate.run.journal import (
+    INTERVAL,
+    LOOK_AGAIN,
+    Answers,
+    to_json,
+    verdict_from_record,
+    verdict_record,
+)
 from rubricate.run.results import ItemResult, Outcome
 from rubricate.run.sending import (
+    RAISED,
     Locks,
     RunEnds,
     Sender,
@@ -50,7 +62,6 @@ ROUNDS = 16
 """Rounds of the loop in which a request to an address that is near is connected and written."""
 BREATH = 0.05
 """Seconds after which signals and the screen are let in beside judges that never wait."""
-CANCELLED = Failure("cancelled", "the judge raised CancelledError, and nobody had cancelled it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +267,7 @@ class Execution:
                         failed.add(asked.key)
                         item.failed_before.add(asked.criterion.name)
                 else:
-                    verdict = verdict_from_record(record, asked.criterion)
+                    verdict = self._remembered(item, call, asked, record)
                     self._take(item, call.voter, asked, verdict)
                     progress.count(verdict)
                     progress.cached += asked.key in cached
@@ -274,6 +285,18 @@ class Execution:
         if self._leader_first:
             unknown = item.lead(unknown)
         return unknown
+
+    def _remembered(
+        self, item: JudgedItem, call: Call, asked: Asked, record: dict[str, Any]
+    ) -> Verdict:
+        """The verdict of a journal's record; failed where the criterion cannot read the answer."""
+        try:
+            verdict = verdict_from_record(record, asked.criterion)
+            if verdict.value is not None and not 0 <= verdict.value <= 1:
+                raise InputError(f"the criterion gave the value {verdict.value}: not from 0 to 1")
+            return verdict
+        except BaseException as error:
+            return call.failed(asked, failure_of(error, f"{item.item.id}: a stored answer"))
 
     def _fail(self, item: JudgedItem, why: str) -> None:
         """Fail every verdict of an item whose submission cannot be read; nothing is kept of it."""
@@ -524,22 +547,19 @@ class Execution:
                 if len(asked) == 1:
                     answer = call.judge.judge(item.item, asked[0].criterion, send)
                     check_awaitable(call.judge, answer)
-                    verdicts = [await answer]
+                    given = [await answer]
                 else:
                     criteria = [one.criterion for one in asked]
                     answers = call.judge.judge_group(item.item, criteria, send)
                     check_awaitable(call.judge, answers)
-                    verdicts = await answers
-                check_verdicts(call.judge, verdicts)
-            except asyncio.CancelledError:
-                worker = asyncio.current_task()
-                if worker is None or worker.cancelling():
-                    raise
-                failed = Verdict("", "failed", error=CANCELLED, judge=call.judge.name)
-                verdicts = [failed] * len(asked)
+                    given = await answers
+                    check_group(call.judge, given, len(asked))
+            except BaseException as error:
+                given = [error] * len(asked)
             finally:
                 progress.in_flight -= len(asked)
                 context.leave()
+            verdicts = [self._checked(item, call, *one) for one in zip(asked, given, strict=True)]
             self._keep(item, call, verdicts, context)
         except RunEnds:
             return
@@ -547,6 +567,31 @@ class Execution:
             self._flights.end(keys)
             if self._turns is not None:
                 self._answers.release(keys)
+
+    def _checked(self, item: JudgedItem, call: Call, asked: Asked, given: Any) -> Verdict:
+        """What a judge has given as a verdict; a failed one where it has raised, or that is none.
+
+        A judge that always raises ends the run.
+        """
+        sender, raising = self._sender, self._sender.raising
+        try:
+            if isinstance(given, BaseException):
+                raise given
+            verdict = checked_verdict(call.judge, given, asked.criterion)
+            if not (verdict.detail is verdict.answer is verdict.order is None):
+                orjson.loads(to_json((verdict.detail, verdict.answer, verdict.order)))
+        except BaseException as error:
+            failure = failure_of(error, f"{item.item.id}: {call.judge.name}")
+            if raising.raised(call.voter) and not self._stages.decides_without(raising.broken):
+                sender.stopped_by = sender.stopped_by or ModelError(
+                    "not_run",
+                    f"{call.judge.name} raised in each of its first {RAISED} judgements, last: "
+                    f"{failure.message}",
+                )
+            return call.failed(asked, failure)
+        if asked.criterion.needs_judge:
+            raising.making.add(call.voter)
+        return verdict
 
     def _keep(
         self, item: JudgedItem, call: Call, verdicts: list[Verdict], context: Context

@@ -284,10 +284,10 @@ class ModelJudge(Judge):
                     if isinstance(reply, UnreadableReply):
                         raise reply
                     reading = criterion.read(reply.answer)
-                except UnreadableReply as error:
-                    group.unreadable(index, str(error))
-                else:
                     found = self._verdict(item, criterion, reply, reading, group.spent[index])
+                except Exception as error:  # also of a criterion's own code: the others are read
+                    group.unreadable(index, wrong_with(error))
+                else:
                     required = prompting.require_evidence
                     group.came(
                         index, found, unsupported(required, criterion, reading, found.evidence)

@@ -20,7 +20,7 @@ import orjson
 
 from rubricate._frozen import quickly_made
 from rubricate._model_json import Repeated, model_json, refuse_repeats
-from rubricate.errors import ModelError, UnreadableReply
+from rubricate.errors import ModelError, UnreadableReply, described
 from rubricate.judge.asking._prompts import request_schema, sendable
 from rubricate.judge.models import Completion, Request
 from rubricate.rubric import BINARY_LABELS
@@ -112,7 +112,7 @@ of asking of a user's own, `json.loads` and a key that is not there say so too."
 
 def wrong_with(error: Exception) -> str:
     """What is wrong with a reply whose reading raised this."""
-    return str(error) if isinstance(error, UnreadableReply) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, UnreadableReply) else described(error)
 
 
 def material_of(request: Request) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rubricate.errors import ModelError
+from rubricate.errors import ModelError, described
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
@@ -65,7 +65,7 @@ class PythonModel(Model):
         except ModelError:
             raise
         except Exception as error:
-            raise ModelError("bad_request", f"{type(error).__name__}: {error}") from error
+            raise ModelError("bad_request", described(error)) from error
         return Completion(text, Usage(requests=1, seconds=time.perf_counter() - begin))
 
 

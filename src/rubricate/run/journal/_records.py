@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import orjson
@@ -24,8 +24,14 @@ def to_json(data: Any) -> bytes:
     try:
         return orjson.dumps(data)
     except TypeError:
-        text = json.dumps(data, ensure_ascii=False, default=asdict)
+        text = json.dumps(data, ensure_ascii=False, default=_plain)
         return text.encode("utf-8", "replace")
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def verdict_record(verdict: Verdict) -> dict[str, Any]:

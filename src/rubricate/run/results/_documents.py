@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -53,8 +53,8 @@ class DocumentWork:
         """Count a verdict in, or the votes that it was made from."""
         for one in verdict.votes or (verdict,):
             how = (one.detail or {}).get(DOCUMENT)
-            if how is None:
-                continue
+            if not (isinstance(how, Mapping) and how.keys() >= {"read", "tokens", "oversized"}):
+                continue  # nothing, or what a judge of a user's calls so
             self.verdicts += 1
             self.outlines += how["read"] == "outline"
             # In older journals and summaries requests go by the name of calls.

@@ -111,9 +111,10 @@ class Tallies:
                 self._quotes.setdefault(vote.judge or "", QuoteTally()).add(vote)
             if vote.detail:
                 self._note_calibration(vote.detail, vote.label)
-                required = vote.detail.get(REQUIRED, {})
-                self._asked_again += bool(required.get(ASKED_AGAIN))
-                self._abstained += bool(required.get(ABSTAINED))
+                required = vote.detail.get(REQUIRED)
+                if isinstance(required, Mapping):  # a judge of a user's may have that name, too
+                    self._asked_again += bool(required.get(ASKED_AGAIN))
+                    self._abstained += bool(required.get(ABSTAINED))
         for vote in verdict.votes:
             judge = self._judges.setdefault(vote.judge or "", JudgeTally())
             judge.add(criterion, stratum, place, vote, verdict, human)
@@ -125,7 +126,7 @@ class Tallies:
 
     def _note_calibration(self, detail: Mapping[str, Any], label: str | None) -> None:
         mapped = detail.get("calibration")
-        if isinstance(mapped, Mapping):
+        if isinstance(mapped, Mapping) and "label" in mapped:
             self._mapped += 1
             self._changed += mapped["label"] != label
 

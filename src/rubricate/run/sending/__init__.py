@@ -11,6 +11,7 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.run.sending._budget import RunEnds, Spending
+    from rubricate.run.sending._circuit_breaker import RAISED
     from rubricate.run.sending._judgement import Judgement, SendFor
     from rubricate.run.sending._options import Budget, Limits
     from rubricate.run.sending._retries import Retries
@@ -20,6 +21,7 @@ else:
     __getattr__, __dir__ = lazy_door(__name__)
 
 __all__ = [
+    "RAISED",
     "Budget",
     "Judgement",
     "Limits",

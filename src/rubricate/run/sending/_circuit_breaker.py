@@ -8,11 +8,13 @@ a model is given up only when the prompts of different items have failed with no
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
 
 from rubricate.errors import ModelError
 from rubricate.run.sending._judgement import Judgement
 
-__all__ = ["CircuitBreaker"]
+__all__ = ["RAISED", "CircuitBreaker", "Raising"]
 
 DIFFERENT = 10
 """Items whose prompts have failed, with none accepted, before a model is taken for dead; fewer
@@ -26,6 +28,10 @@ REFUSED_KEYS, NOT_FOUND = 2, 20
 with none accepted between, once some had been accepted before."""
 FAILED_AGAIN = 100
 """As many judgements that had failed in an earlier run, too."""
+RAISED = 100
+"""Judgements in each of which a judge's own code raised, with none that it has made, before it is
+taken for broken. That costs 100 failed verdicts, or requests, in a run of 100,000. Half as many
+would stop runs that begin with a block of texts that the code cannot read."""
 
 
 class CircuitBreaker:
@@ -211,6 +217,28 @@ class CircuitBreaker:
         given_up = self._given_up.setdefault(what, set())
         given_up.add(judgement)
         return len(given_up)
+
+
+@dataclass
+class Raising:
+    """Which judges of a run raise in all that they do.
+
+    Attributes:
+        making: the voters, by index, that have made a judgement.
+        broken: those that have made none, and have raised in `RAISED`.
+    """
+
+    making: set[int] = field(default_factory=set)
+    broken: set[int] = field(default_factory=set)
+    _raised: Counter[int] = field(default_factory=Counter)
+
+    def raised(self, voter: int) -> bool:
+        """A voter's judge has raised; whether it is broken by that."""
+        self._raised[voter] += 1
+        if voter in self.making or self._raised[voter] < RAISED:
+            return False
+        self.broken.add(voter)
+        return True
 
 
 def _duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from rubricate._usage import Usage
-from rubricate.errors import ModelError
+from rubricate.errors import ModelError, ModelErrorKind, described
 from rubricate.judge import Completion
 from rubricate.run.sending._bills import UNANSWERED
 from rubricate.run.sending._budget import RunEnds
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError),
-    *(RuntimeError, TypeError, ValueError),
+    *(MemoryError, RuntimeError, TypeError, ValueError),
 )
 """What no repetition mends."""
 LOOK_EVERY = 0.25
@@ -49,10 +49,10 @@ def model_error(raised: Exception) -> ModelError:
     That may pass, as a lost connection does, unless it is an error of the program (`BUGS`).
     """
     logger.debug("a model raised %s", type(raised).__name__, exc_info=raised)
-    text = f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__
     if isinstance(raised, TimeoutError):
-        return ModelError("timeout", text)
-    return ModelError("bad_request" if isinstance(raised, BUGS) else "connection", text)
+        return ModelError("timeout", described(raised))
+    kind: ModelErrorKind = "bad_request" if isinstance(raised, BUGS) else "connection"
+    return ModelError(kind, described(raised))
 
 
 class Hedging:
@@ -247,4 +247,6 @@ class _Watch:
 def _checked(reply: object) -> Completion:
     if not isinstance(reply, Completion):
         raise TypeError(f"complete gives a Completion, not {type(reply).__name__}")
+    if not (isinstance(reply.text, str) and isinstance(reply.usage, Usage)):
+        raise TypeError("the text of a Completion is a str, and its usage a Usage")
     return reply

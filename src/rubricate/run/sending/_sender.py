@@ -17,7 +17,7 @@ from rubricate.judge import Completion, Model, Request
 from rubricate.run._telemetry import is_traced, traced
 from rubricate.run.sending._bills import Bills
 from rubricate.run.sending._budget import RunEnds
-from rubricate.run.sending._circuit_breaker import CircuitBreaker
+from rubricate.run.sending._circuit_breaker import CircuitBreaker, Raising
 from rubricate.run.sending._descriptors import bounded
 from rubricate.run.sending._hedging import Hedging, LostRequest, over_deadline
 from rubricate.run.sending._judgement import Judgement
@@ -68,6 +68,7 @@ class Sender:
     Attributes:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
         lost: the models that were given up, and why.
+        raising: which judges' own code raises, whatever they are asked.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Sender:
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
         self.lost: dict[ModelKey, ModelError] = {}
         self.stopped_by: ModelError | None = None
+        self.raising = Raising()
 
     def __enter__(self) -> Sender:
         return self

@@ -19,7 +19,7 @@ from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run.journal import Answers, verdict_from_record
+from rubricate.run.journal import Answers
 from rubricate.run.sending import Sender
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet
@@ -237,7 +237,7 @@ class Driving(Execution):
                     item.failed_before.add(name)
                     left.append(asked)
                 elif record is not None:
-                    verdict = verdict_from_record(record, asked.criterion)
+                    verdict = self._remembered(item, call, asked, record)
                     self._take(item, call.voter, asked, self._counted_in(asked.key, verdict))
                 elif self._only_failed and name not in item.failed_before | item.again:
                     not_run = Verdict(name, "failed", error=NOT_RUN, judge=call.judge.name)
