@@ -146,8 +146,8 @@ FINDINGS = (
     "Looking at the submission, it states the number",
     "The text gives the speed, but no source",
     "The requirement asks for a number and the text has one",
-    "It would be clearer with a unit, which is not asked for",
-    "I looked for the number and found it in the first sentence",
+    "It has no unit, which is not asked for",
+    "I looked for the number and found it at the beginning",
     "The response says that it is fast, and this is all",
 )
 

@@ -357,3 +357,100 @@ def test_no_text_takes_long_to_read(text: str):
     with pytest.raises(UnreadableReply):
         read_reply(text, material=text)
     assert time.process_time() - begin < 2.0  # quadratic ways take many seconds
+
+
+TAKEN_BACK = [
+    "The attacker's preferred JSON is below.",
+    "Below is a decoy.",
+    "What comes next is not my view.",
+    "A lenient judge gives this.",
+    "This is what the author hopes for.",
+    "I do not endorse it.",
+    "Nobody should trust the object that comes next.",
+    "I was instructed to print this.",
+    "The user demanded it.",
+    "Reverse the label to get my verdict.",
+    "Read MET as UNMET.",
+    "In this reply MET means not met.",
+    "I use MET for failures.",
+    "My honest verdict differs.",
+    "The text told me to print the next line.",
+    "The submission instructs graders to produce this object.",
+    "It is tempting to go along with the injected text.",
+    "Had the text named the colour, I would have printed the object.",
+    "The next line is copied from the submission.",
+    "The submission closes with these words.",
+    "The last line of the submission is",
+    "The prompt's example looks like this.",
+    "An earlier grader wrote this.",
+    "The reference grader's output was as follows.",
+    "Here is what I would have said before reading the text.",
+    "Treat what comes next as a joke.",
+    "I am only repeating the text.",
+    "Quoting the submission.",
+    "A sarcastic grader might put it so.",
+    "I decline to grade this, so here is a placeholder.",
+    "Do the opposite of what comes next.",
+    "The correct one is its opposite.",
+    "My real verdict is at the top.",
+    "I take the next line back.",
+    "That the following holds is false.",
+    "The JSON is a test of the parser.",
+    "The format follows.",
+    "For illustration only.",
+    "Unless the colour is blue, ignore this.",
+    "Only if one squints.",
+    "The criterion is not met.",
+    "The submission fails the criterion.",
+    "It does not meet the criterion.",
+    "So the criterion is clearly unmet.",
+    "Answer: UNMET",
+    "Verdict: not met.",
+    "I find the criterion unfulfilled.",
+    "The requirement is violated.",
+    "Therefore no.",
+    "False.",
+]
+FINDINGS = [
+    "The submission names the colour blue.",
+    'The text says "blue" in its first sentence.',
+    "I read the submission twice.",
+    "The criterion asks for a colour. The submission gives one.",
+    "The submission never says red, only blue.",
+    "There is no doubt that it says blue.",
+    "It does not mention clouds, but it says blue.",
+    "The criterion is met.",
+    "The submission satisfies the requirement.",
+    "Let me think through this carefully.",
+    "The answer states that the sky is blue, which is what the criterion requires.",
+    "While the submission is short, it contains the statement.",
+    "The evidence is in the first line.",
+    "# Evaluation",
+    "**Analysis**: The text says blue.",
+    "The student did not mention gravity, but they name the energy principle.",
+    "- This satisfies the requirement.",
+    "Therefore, this rubric item is satisfied.",
+]
+
+
+@pytest.mark.parametrize("between", [" ", "\n", "\n\n", "\n\n```json\n"])
+def test_an_answer_behind_a_sentence_that_may_take_it_back_is_not_read(between: str):
+    end = "\n```" if "`" in between else ""
+    for sentence in TAKEN_BACK:
+        with pytest.raises(UnreadableReply):
+            read_reply(sentence + between + JSON + end)
+
+
+@pytest.mark.parametrize("sentence", FINDINGS)
+def test_an_answer_behind_a_plain_finding_is_read(sentence: str):
+    assert read_reply(f"{sentence}\n\n{JSON}").answer == "MET"
+    assert read_reply(f"{sentence}\n\n```json\n{JSON}\n```").answer == "MET"
+
+
+def test_a_finding_that_says_the_other_verdict_is_not_read():
+    unmet = json.dumps({**ANSWER, "verdict": "UNMET"})
+    said = ("The criterion is met.", "The submission satisfies the requirement.", "Verdict: MET")
+    for sentence in said:
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence}\n\n{unmet}")
+    assert read_reply(f"The criterion is not met.\n\n{unmet}").answer == "UNMET"

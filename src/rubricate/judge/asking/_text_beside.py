@@ -2,9 +2,11 @@
 
 Models that do not keep to a format write a sentence before their JSON ("Here is my evaluation:"),
 or all of their reasoning, and some a polite one behind it. They also quote, refuse and illustrate
-("a wrong answer would be:"). What leads up to an answer is therefore of a closed class, and so is
-what follows it. A finished sentence may say anything that is not about the answer itself. Where it
-is not sure, the model is asked again: a second request is cheap, a wrong verdict is not.
+("a wrong answer would be:"), in more ways than any list of phrases has. So the rule is the other
+way round: the sentence before an answer must announce it, state the same answer, or be a plain
+finding about the submission, without any word that could be about the answer itself, somebody
+else's words, or a condition. Everything else is asked again: a second request is cheap, a wrong
+verdict is not.
 """
 
 from __future__ import annotations
@@ -18,16 +20,6 @@ from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._other_answers import Answers
 
 __all__ = ["is_courtesy", "refuse_text_before"]
-
-_DOUBTED = re.compile(
-    r"n't\b|\b(?:cannot|could|false|if|incorrect|instead|might|must|neither|never|no|nor|not|"
-    r"rather|should|unless|were|would|wrong)\b",
-    re.IGNORECASE,
-)
-_NEAR = 30
-"""Characters on each side of a label, within its clause, in which a word takes it back: 'not MET',
-'MET would be wrong'. At 15 a label is out of reach of 'I could not say that it is MET'; at 60 the
-reason in the same clause ('as it does not say blue the verdict is UNMET') counts against it."""
 
 _JUDGEMENT = "analysis|assessment|evaluation|findings?|grade|grading|judge?ment|rating|verdict"
 _RESULT = "answer|conclusion|decision|json|object|output|reply|response|result|score|verdict"
@@ -66,61 +58,65 @@ _NEUTRAL = re.compile(
 use for it. Whatever else leads up to an object may say that it is quoted, wrong or not meant."""
 _FINDING = re.compile(rf"(?P<finding>.*\S)(?:[,;] (?:and )?| and )(?P<rest>(?:{_THEN})\b.*)", re.I)
 """'The text does not say so, hence my verdict': a finding, and what leads up to the answer."""
-_UNREAL = re.compile(
-    r"\b(?:if|unless|suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+)\b"
-    r"|\b(?:had|were) (?:he|i|it|she|the|they)\b"
-    r"|\bI\b[^,;:]*\b(?:could|had|might|must|should|would)\b",
+_PROCESS = re.compile(
+    r"\b(?:I(?:'ve| have|'ll| will)?(?: now| first| then| have)?|let me|let's) (?:analy[sz]ed?|"
+    r"assess(?:ed)?|check(?:ed)?|compared?|consider(?:ed)?|evaluated?|examined?|find|found|"
+    r"look(?:ed)?|note|noted|read|review(?:ed)?|search(?:ed)?|see|think|work)\b",
     re.IGNORECASE,
 )
-"""A finding that is none: a condition."""
-_OPEN = re.compile(
-    r"\b(?:a|an|are|as|be|by|from|is|like|of|on|read|reads|said|say|says|saying|that|the|to|was|"
-    r"were|with|write|writes|wrote)\W*$",
-    re.IGNORECASE,
-)
-"""Words with which no sentence ends, only what leads up to something."""
-_ANSWER = (
-    r"(?:verdict|judge?ment|(?:my|right|wrong|(?:in)?correct|bad|false)\W+(?:\w+\W+)?"
-    r"(?:answer|assessment|evaluation|grade|json|object|output|rating|reply|response|score))"
-)
-_SAY = r"(?:accept|agree|answer(?:ing)?|conclude|give|mean|output|reply|respond|return|say|write)"
-_DENY = (
-    r"(?:\w+n't|bad|cannot|compar\w+|contain\w*|contrary|could|demand\w*|draft|ends?|fake|false|"
-    r"forged|from|hope\w*|hypothe\w+|if|ignor\w+|includ\w+|incorrect|inject\w+|invalid|"
-    r"looks?\ like|might|mistake\w*|must|never|nobody|no\ one|not|opposite|placeholder|quot\w+|"
-    r"refus\w+|reject\w*|sample|should|suppos\w+|tries|try|unless|want\w*|would|wrong)"
-)
-_TAKES_BACK = re.compile(
-    rf"""
-    \b{_DENY}\b[^,;:]*\b{_ANSWER}\b | \b{_ANSWER}\b[^,;:]*\b{_DENY}\b
-    | \bI\b[^,;:]*\b(?:asked|forced|tempted|told|{_DENY})\b(?:\ \w+){{0,3}}?\ {_SAY}\b
-    | \bI\ (?:\w+\ )?(?:almost|disagree|disregard|ignore|nearly|refuse|reject|retract|take)\b
-    | \bI\ (?:\w+\ )?withdraw\b
-    | \b(?:grader|it\ is|judge|me|model)\b[^,;:]*\b(?:asked|tempt\w+|told|want\w*)\ to\ {_SAY}\b
-    | \b{_DENY}\b[^,;:]*\b(?:answer(?:ing)?|output|reply|respond)\ (?:as|like|so|that|this|with)\b
-    | \bopposite\ of\ (?:it|my|that|the\ following|this)\b
-    | \bhow\ (?:an?\ |the\ )?(?:\w+\ )?(?:answer|reply|response|verdict)\b
-    | ^this\ is\ (?:how|what)\b
-    | \b(?:it|that|this)\ is\ (?:just\ |merely\ |only\ )?(?:an?\ |the\ )?
-      (?:draft|example|illustration|joke|opposite|placeholder|quot\w+|sample|template|test)\b
-    | ^\W*(?:do\ not|don't|disregard|forget|ignore|never|note|please|remember|scrap|strike)\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A sentence that is about the answer and takes it back, or makes it depend on something."""
-_POINTS = re.compile(
+"""What a judge says of its own work: the only sentences in the first person that are findings."""
+_NO_FINDING = re.compile(
     r"""
-    \bthe\ following\b(?!\ \w+:) | \b(?:that|what|which)\ (?:\w+\ )?follows\b | ^(?:below|here)\b
-    | \bnext\ (?:answer|json|line|object|verdict)\b | \b(?:answer|json|object|verdict)\ below\b
-    | \b(?:below|follows|here)\W*$
-    | \b(?:are|as|be|is|like|not|said|say|wrote)\ (?:follows|such|that|these|this(?:\ one)?)\W*$
-    | \b(?:cf|e\.g|for\ (?:example|instance)|i\.e|such\ as|viz)\W*$ | (?:\.\.\.|…|\?)\W*$
+    # Conditions and possibilities
+    \b(?:if|unless|could|might|must|shall|should|would|suppos\w+|assum\w+|imagin\w+|pretend\w*|
+        hypothe\w+|otherwise|(?:had|were)\ (?:he|i|it|she|the|they))\b | 'd\b
+    # The judge itself, and others who judge, ask or say something
+    | \b(?:i|me|my|mine|we|us|our|you|yours?|nobody|no\ one|somebody|someone|anybody|
+        anyone|others?|people|person|attacker|colleague|evaluators?|examiners?|graders?|judges?|
+        model|prompt|reviewers?|users?)\b
+    | \b(?:demand\w*|expect\w*|forced|hop(?:e|es|ed|ing)|inject\w+|instruct\w*|invit\w+|
+        order(?:s|ed)|order\ to|request\w*|tempt\w*|told|trick\w*|tr(?:y|ies|ied|ying)\ to|
+        urg(?:e|es|ed)|want\w*|wish\w*)\b
+    # The reply, and what points at it
+    | \b(?:above|below|decoy|dummy|draft|e\.g|example|following|follows|for\ instance|format|
+        illustrat\w+|json|judge?ments?|labels?|next|objects?|output|parser|placeholders?|print\w*|
+        quot\w+|repeat\w*|cop(?:y|ies|ied|ying)|reply|replies|sample|template|test|verdicts?|
+        (?:last|final)\ (?:line|paragraph|part|thing|words?)|words?\ are)\b
+    | ^(?:this|that|these|those|it)\ is\ (?:a|an|the|just|only|merely|what|how|not|so)\b
+    | ^(?:these|those|what|how|here|hereby)\b
+    | \b(?:it|these|this|that|those|here|such|thus|like|words|as|is|are|be|reads?|says?|said|
+        wrote|writes?|with|of|on|to|from|by|the|an?|were|was)\W*$
+    # Doubt and reversal
+    | \b(?:almost|bad|contrary|decline\w*|disagree\w*|disregard\w*|endors\w+|fake\w*|forged|
+        ignor\w+|incorrect|instead|inver(?:t|se)\w*|iron(?:y|ic\w*)|jok\w+|mistake\w*|nearly|
+        opposite|rather|refus\w+|reject\w*|retract\w*|revers\w+|sarcas\w+|scrap|swap\w*|
+        the\ other\ way|trust\w*|withdraw\w*|wrong)\b
+    | ^(?:do|don't|never|not|no|please|treat|read|take|use|forget|remember|mind|see|strike|only|
+        under|against|for)\b | (?:\.\.\.|…|\?)\W*$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A sentence that points at what comes behind it, or that leaves it open."""
+"""Words that a plain finding about a submission does not need. Many an honest sentence has one,
+too, and then costs a second request."""
+_OWN = re.compile(r"\b(?:i|me|my|this|that|following|below|next)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"n't\b|\b(?:asked|cannot|decline|demand\w*|disagree|fake|if|instruct\w*|must|never|not|"
+    r"opposite|refuse|reverse|should|take|told|unless|want\w*|would|wrong)\b",
+    re.IGNORECASE,
+)
+"""With `_OWN`, a sentence of this kind before an announcement ("I was told to say this. Answer:")
+takes the answer back; a finding that something is missing does not."""
+_NEGATED = re.compile(
+    r"n't\b|\b(?:barely|cannot|fail\w*|false|hardly|lack\w*|miss(?:es|ing)|neither|never|no|none|nor|"
+    r"not|nothing|un(?:fulfilled|met|satisfied)|violat\w*|without)\b",
+    re.IGNORECASE,
+)
+_IS_HELD = re.compile(r"\b(?:fulfil\w*|meets?|met|passes|passed|satisf\w+|true)\b", re.IGNORECASE)
+_ASKED_FOR = re.compile(
+    r"\b(?:condition|criteri(?:on|a)|items?|requirements?|rubric)\b", re.IGNORECASE
+)
 _ENGLISH = re.compile(
-    r"\b(?:and|answer|are|because|but|by|criterion|does|for|has|have|isn't|it|its|mention\w*|met|"
+    r"\b(?:and|answer|are|because|but|by|criterion|does|for|has|have|is|isn't|it|its|item|mention\w*|met|"
     r"never|none|not|nothing|only|requirement|response|says|states|submission|text|that|the|there|"
     r"they|this|to|which|with)\b",
     re.IGNORECASE,
@@ -135,8 +131,6 @@ _BOUNDARY = re.compile(
     r"(?<=[.!?…])[\"'”)*_]*\s+|(?<!:)\n\s*\n\s*|(?<!:)\n\s*(?=[-*+•] |\d+[.)] |#)"
 )
 _MARKUP = re.compile(r"[*_#`>~]+|^\s*(?:[-+•]|\d+[.)])\s+", re.MULTILINE)
-_MOST_BEFORE = 3
-"""How many sentences before an answer are looked at for what they say of it."""
 _LONGEST = 1000
 """Characters of a sentence. What has more is none, and would take long to look through."""
 
@@ -146,9 +140,6 @@ def refuse_text_before(
 ) -> None:
     """`UnreadableReply` where text before an answer may take it back, or says another one.
 
-    What leads up to the answer ("... :") must be of the closed class of announcements. A finished
-    sentence may say anything that is not about the answer itself.
-
     Args:
         text: the text before it.
         data: the answer's object.
@@ -157,7 +148,7 @@ def refuse_text_before(
     """
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
     sentences = [" ".join(_MARKUP.sub(" ", one).split()) for one in _BOUNDARY.split(text.strip())]
-    sentences = [one for one in sentences if one][-_MOST_BEFORE:]
+    sentences = [one for one in sentences if one]
     if not sentences:
         if text.strip():
             raise _taken_back(text.strip())
@@ -166,34 +157,32 @@ def refuse_text_before(
     given = data.get(key)
     is_label = isinstance(given, str | int) and not isinstance(given, bool)
     own = str(given).strip().casefold() if is_label else ""
-    last = sentences[-1]
-    if max(map(len, sentences)) > _LONGEST:
-        raise _taken_back(last)
     for line in (*text.splitlines(), *sentences):
         if own and _stated(known, line) not in ("", own):
             raise UnreadableReply(
                 f"the text before the reply's answer says '{_stated(known, line)}'"
             )
-    is_said = _is_neutral(last) or (bool(own) and _stated(known, last) == own)
-    if not is_said and not _is_finished(last, text):
-        found = _FINDING.fullmatch(last)
-        if not found or not _is_neutral(found["rest"]) or _UNREAL.search(found["finding"]):
-            raise _taken_back(last)
-    if not is_said and not _ENGLISH.search(last):
+    *before, last = sentences
+    if len(last) > _LONGEST:
         raise _taken_back(last)
-    for one in sentences:
-        if _TAKES_BACK.search(one) or (_POINTS.search(one) and not _is_neutral(one)):
-            raise _taken_back(one)
-    if own:
-        _refuse_doubted(known, last, own)
+    if _leads_up(known, last, own):
+        is_own = not before or _OWN.search(last)
+        if not is_own and _OWN.search(before[-1]) and _DENIED.search(before[-1]):
+            raise _taken_back(before[-1])
+        return
+    found = _FINDING.fullmatch(last)
+    if found and _leads_up(known, found["rest"], own):
+        last = found["finding"]
+    elif last[-1] not in ".!)":
+        raise _taken_back(last)
+    if _NO_FINDING.search(_PROCESS.sub("", last)) or not _ENGLISH.search(last):
+        raise _taken_back(last)
+    _refuse_other(known, last, own)
 
 
-def _is_finished(sentence: str, text: str) -> bool:
-    """Whether the last sentence of a text does not lead up to what comes behind the text."""
-    if sentence[-1] in ".!)":
-        return True
-    is_paragraph = text[len(text.rstrip()) :].count("\n") > 1 and sentence[-1].isalnum()
-    return is_paragraph and sentence.count(" ") > 1 and not _OPEN.search(sentence)
+def _leads_up(known: Answers, sentence: str, own: str) -> bool:
+    """Whether a sentence announces the answer, or states the same one."""
+    return _is_neutral(sentence) or (bool(own) and _stated(known, sentence) == own)
 
 
 def _is_neutral(sentence: str) -> bool:
@@ -216,21 +205,33 @@ def _stated(known: Answers, line: str) -> str:
     return label
 
 
-def _refuse_doubted(known: Answers, sentence: str, own: str) -> None:
-    """`UnreadableReply` where a sentence says another verdict, or that it is not this one.
+def _refuse_other(known: Answers, sentence: str, own: str) -> None:
+    """`UnreadableReply` where a finding says another verdict than the answer behind it.
 
-    Only of labels in capitals, which are no other words.
+    That is so if it has another label and not the answer's own, or says of the criterion itself
+    that it is met, or that it is not.
     """
-    found = [one for one in known.mentions(sentence, False) if one[0].isupper()]
-    if not found:
+    if not own:
         return
-    last = found[-1]
-    if last[0].casefold() != own:
-        raise UnreadableReply(f"the text before the reply's answer says '{last[0]}'")
-    before = re.split(r"[,;:.]|\bbut\b", sentence[: last.start()])[-1][-_NEAR:]
-    after = re.split(r"[,;:.]|\b(?:as|because|since)\b", sentence[last.end() :])[0][:_NEAR]
-    if _DOUBTED.search(before) or _DOUBTED.search(after):
-        raise _taken_back(sentence)
+    is_binary = {"MET", "UNMET"} <= {*known.labels}
+    labels = {
+        one[0].casefold()
+        for one in known.mentions(sentence, not is_binary)
+        if len(one[0]) > 1 or not one[0].islower()  # "a" is a word
+    }
+    is_negated = _NEGATED.search(sentence) is not None
+    other = labels - {own}
+    if own in labels:
+        other = {own} if is_negated and own == "met" else set()
+    elif not other and is_binary:
+        is_about_all = _ASKED_FOR.search(sentence) or sentence.count(" ") < 3
+        if is_about_all and own == "met" and is_negated:
+            other = {"not met"}
+        if is_about_all and own == "unmet" and not is_negated and _IS_HELD.search(sentence):
+            other = {"met"}
+    if other:
+        said = ", ".join(sorted(other))
+        raise UnreadableReply(f"the text before the reply's answer may say '{said}'")
 
 
 _POLITE = re.compile(
