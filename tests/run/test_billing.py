@@ -275,3 +275,62 @@ def test_what_is_not_reported_is_unknown_without_a_bound_and_estimated_with_one(
         one.usage.estimated_cost for one in results
     )
     check(results, account, 0.5, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("output", "max_tokens", "bound"),
+    [
+        pytest.param(lambda n: 10 if n < 40 else 1000, 1000, 2.0, id="become dear"),
+        pytest.param(lambda n: 5000 if n % 7 == 0 else 10, 5000, 3.0, id="vary by 1 to 50"),
+        pytest.param(lambda n: 5000 if n % 7 == 0 else 10, None, 1.0, id="of any length"),
+    ],
+)
+def test_a_bound_is_exceeded_by_one_request_at_most(
+    output: Callable[[int], int], max_tokens: int | None, bound: float
+):
+    def kind(n: int) -> tuple[dict[str, Any], float]:
+        return reported(usage(output=output(n)), bill(output=output(n)))(n)
+
+    account = Account(kind, lambda n: 0.01)
+    with ScriptedEndpoint(respond=account) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url, prices={"m": PRICE}, max_tokens=max_tokens)
+        result = graded(model, 200, max_cost=bound, concurrency=32)
+    assert result.usage.cost == pytest.approx(account.billed)
+    assert account.requests < 200
+    dearest = max(kind(n)[1] for n in range(1, account.requests + 1))
+    assert account.billed <= bound + dearest
+
+
+@pytest.mark.parametrize("option", ["max_time", "deadline"])
+def test_requests_that_are_broken_off_are_estimated(option: str):
+    account = Account(KINDS["plain"], lambda n: 30.0 if n % 8 == 7 else 0.0)
+    with ScriptedEndpoint(respond=account) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url, prices={"m": PRICE})
+        result = graded(model, 40, **{option: 0.5})
+    assert result.usage.estimated_cost > 0.0
+    check([result], account, None, 1.1)
+
+
+def test_what_was_never_sent_costs_nothing(unused_url: str):
+    model = HTTPModel("m", base_url=unused_url, prices={"m": PRICE})
+    usage = graded(model, 3, max_outage=0.1, max_cost=1.0).usage
+    assert (usage.cost, usage.estimated_cost) == (0.0, 0.0)
+
+
+def test_a_connection_that_breaks_behind_a_request_is_estimated_and_so_is_half_an_answer():
+    billed = 0
+
+    def broken(request: JudgeRequest) -> Rule:
+        nonlocal billed
+        billed += 1
+        if billed % 5 == 4:
+            return Rule(fault="reset" if billed % 2 else "truncate")
+        return Rule(reply=MET, body={"usage": usage()})
+
+    with ScriptedEndpoint(respond=broken) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url, prices={"m": PRICE})
+        result = graded(model, 40)
+    assert result.failed == 0
+    assert result.usage.cost == pytest.approx(billed * bill(), rel=0.05)
+    assert result.usage.cost >= billed * bill() - 1e-9
+    assert result.usage.estimated_cost > 0.0

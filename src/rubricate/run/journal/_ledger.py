@@ -148,14 +148,19 @@ class Ledger:
 
     # What may be sent
 
-    async def claim(self, max_cost: float) -> str | None:
+    async def claim(self, max_cost: float, price: float = 0.0) -> str | None:
         """Wait until one more request may be sent; why it may not, in words, or None.
 
         Call `answered` when it has its answer, or has failed.
 
+        Args:
+            max_cost: the greatest cost.
+            price: US dollars that the request costs at most; 0 where that is not known.
+
         Raises:
             JournalError: the journal cannot be used.
         """
+        self._may_cost(price)
         if not self._granted:
             async with self._asking:
                 while not self._granted:
@@ -173,8 +178,13 @@ class Ledger:
     def answered(self, cost: float | None) -> None:
         """Note that a claimed request is no longer in flight, and what it has cost."""
         self._in_flight -= 1
-        self._dearest = max(self._dearest, cost or 0.0)
+        self._may_cost(cost or 0.0)
         self._news.set()
+
+    def _may_cost(self, price: float) -> None:
+        """Note that a request may be as dear; what was granted for cheaper ones is asked anew."""
+        if price > self._dearest:
+            self._dearest, self._granted = price, 0
 
     async def check(self, max_cost: float) -> str | None:
         """Look at what others have paid; why nothing may be sent, in words, or None.

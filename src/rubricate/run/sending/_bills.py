@@ -7,12 +7,12 @@ or timed out, and replies without token counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
-__all__ = ["UNANSWERED", "Bills", "Spread"]
+__all__ = ["UNANSWERED", "Bills", "most_expensive"]
 
 UNANSWERED = Usage(1, cost=None)
 """What a request took that was sent and never answered, before it is estimated."""
@@ -109,6 +109,14 @@ class Bills:
         return self._costs.sum_of(self._estimated) - before
 
 
+def most_expensive(model: Model, request: Request) -> float:
+    """US dollars that a request costs at most; 0 where its reply may have any length."""
+    most = most_tokens(model, request)
+    if most is None:
+        return 0.0
+    return model.price(Usage(1, _input_tokens(model, request, None), 0, most)) or 0.0
+
+
 def _size(request: Request) -> int:
     return sum([len(message["content"]) for message in request.messages])
 
@@ -135,8 +143,11 @@ def _output_tokens(model: Model, request: Request, reply: Completion | None) -> 
     """The tokens of a reply by our own count; of one that never came, as many as it may have."""
     if reply is not None:
         return max(1, _counter(model)(reply.uncounted or reply.text + reply.elsewhere))
-    parameters: Mapping[str, object] = model.parameters(request)
-    for name in ("max_tokens", "max_completion_tokens"):
-        if isinstance(most := parameters.get(name), int) and most > 0:
-            return most
-    return REPLY_TOKENS
+    return most_tokens(model, request) or REPLY_TOKENS
+
+
+def most_tokens(model: Model, request: Request) -> int | None:
+    """As many tokens as a reply may have; None where that is not set."""
+    parameters = model.parameters(request)
+    found = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    return next((most for most in found if isinstance(most, int) and most > 0), None)

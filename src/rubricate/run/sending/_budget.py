@@ -8,6 +8,7 @@ from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Ledger
+from rubricate.run.sending._bills import most_expensive
 from rubricate.run.sending._judgement import Judgement, SendFor
 
 __all__ = ["RunEnds", "Spending"]
@@ -100,13 +101,13 @@ class Spending:
             raise RunEnds
         return await send(model, request, judgement)
 
-    async def claim(self) -> None:
+    async def claim(self, model: Model, request: Request) -> None:
         """Wait until a request may be sent, also a second or a repeated one.
 
         Raises:
             RunEnds: it may not.
         """
-        why = await self._ledger.claim(self._max_cost)
+        why = await self._ledger.claim(self._max_cost, most_expensive(model, request))
         if why is not None:
             self.reached = why
             raise RunEnds

@@ -97,7 +97,7 @@ class Hedging:
         reply: Completion | None = None
         try:
             if out.judgement.claim is not None:
-                await out.judgement.claim()
+                await out.judgement.claim(out.model, out.request)
             first = UNANSWERED
             reply = _checked(await out.model.complete(out.request))
             first = reply.usage
@@ -205,7 +205,7 @@ class _Watch:
         await out.limiter.acquire()
         try:
             if out.judgement.claim is not None:
-                await out.judgement.claim()
+                await out.judgement.claim(out.model, out.request)
             self.took = UNANSWERED
             answer = _checked(await out.model.complete(out.request))
         except RunEnds:

@@ -31,7 +31,7 @@ class Judgement:
     def __init__(self, item: object = None, *, failed_before: bool = False) -> None:
         self.item = self if item is None else item
         self.failed_before = failed_before
-        self.claim: Callable[[], Awaitable[None]] | None = None
+        self.claim: Callable[[Model, Request], Awaitable[None]] | None = None
         self.ends: float | None = None
         self.failed_at: int | None = None
 

@@ -96,6 +96,7 @@ class Budget(Settings):
         "to go on.",
         more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
         group="Limits",
+        written=Literal["estimate", "refuse"],
     )
     max_time: float | None = option(
         None,
