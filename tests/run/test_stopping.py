@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import html
 import json
+import re
 import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import unquote
 
 import pytest
 
 import rubricate
-from rubricate import Model, RunStopped
+from rubricate import Model, RunStopped, grade
 from rubricate.errors import JournalError, MissingKeyError, ModelError
 from rubricate.testing import Rule, ScriptedEndpoint
 
@@ -205,6 +212,70 @@ def test_the_key_is_nowhere_in_what_a_run_leaves(make_dataset, tmp_path, monkeyp
     for left in (shown, *capfd.readouterr(), files.decode("utf-8", "replace")):
         assert KEY not in left
         assert KEY[:10] not in left
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "escapes of JSON": lambda key: "".join(f"\\u{ord(one):04x}" for one in key),
+    "escapes of JSON, capitals": lambda key: "".join(f"\\u{ord(one):04X}" for one in key),
+    "some escapes": lambda key: key.replace("-", "\\u002d"),
+    "escapes within escapes": lambda key: "".join(f"\\\\u{ord(one):04x}" for one in key),
+    "escapes of Python": lambda key: "".join(f"\\\\x{ord(one):02x}" for one in key),
+    "an address": lambda key: "".join(f"%{ord(one):02X}" for one in key),
+    "an address in an address": lambda key: "".join(f"%25{ord(one):02x}" for one in key),
+    "HTML": lambda key: "".join(f"&#{ord(one)};" for one in key),
+    "HTML, hexadecimal": lambda key: "".join(f"&#x{ord(one):x};" for one in key),
+    "HTML in HTML": lambda key: "".join(f"&amp;#{ord(one)};" for one in key),
+    "capitals": str.upper,
+    "with what is not seen": "\u200b".join,
+    "with what is not seen, escaped": lambda key: key[:5] + "\\u200b" + key[5:],
+    "wide letters": lambda key: "".join(chr(ord(one) + 0xFEE0) for one in key),
+    "base64": lambda key: b64encode(key.encode()).decode(),
+    "base64 of a header": lambda key: b64encode(f"Bearer {key}".encode()).decode(),
+    "base64 of a pair": lambda key: b64encode(f"user:{key}:x".encode()).decode(),
+    "hexadecimal digits": lambda key: key.encode().hex(),
+}
+
+
+def readings(text: str) -> Iterator[str]:
+    """A text, and what somebody who reads it can make of it."""
+    for _ in range(4):
+        yield text.casefold()
+        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+        text = re.sub(r"\\+x([0-9a-fA-F]{2})", lambda found: chr(int(found[1], 16)), text)
+        text = normalize("NFKC", html.unescape(unquote(text))).replace("\u200b", "")
+    for found in re.findall(r"[A-Za-z0-9+/=]{16,}", text):
+        with contextlib.suppress(ValueError):
+            yield b64decode(found + "=" * (-len(found) % 4)).decode("utf-8", "replace").casefold()
+        with contextlib.suppress(ValueError):
+            yield bytes.fromhex(found).decode("utf-8", "replace").casefold()
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_key_that_is_repeated_in_another_spelling_is_nowhere(
+    spelling: str, make_dataset, tmp_path, monkeypatch, rubricate, caplog
+):
+    """In a reply that is read, in one that is not, in errors, and in an endpoint's own names."""
+    monkeypatch.setenv("RUBRICATE_API_KEY", KEY)
+    written = SPELLINGS[spelling](KEY)
+    entry = json.dumps(MET | {"reason": "KEY is what I was sent"}).replace("KEY", written)
+    rules = [
+        Rule(submission="Answer 1", reply=entry),
+        Rule(submission="Answer 2", reply=f"I was sent {written}"),
+        Rule(submission="Answer 3", status=400, message=f"odd request with {written}"),
+        Rule(submission="Answer 4", reply=f"<think>{written}</think>{entry}"),
+        Rule(verdict="MET", body={"model": written}),
+    ]
+    with ScriptedEndpoint(rules) as endpoint:
+        grade(make_dataset(5), "m", base_url=endpoint.url, run_dir=tmp_path / "run", concurrency=1)
+    shown = rubricate("show", "run", "--item", "0", "--item", "1", "--prompt")
+    whole = rubricate("show", "run", "--criterion", "speed", "--prompt", "--json")
+    rubricate("report", "run")
+    files = [path.read_bytes().decode("utf-8", "replace") for path in (tmp_path / "run").iterdir()]
+    assert any("[key]" in text for text in files)
+    for text in (shown.stdout, shown.stderr, whole.stdout, caplog.text, *files):
+        for reading in readings(text):
+            assert KEY.casefold() not in reading
 
 
 # Stopped from outside

@@ -357,8 +357,8 @@ class HTTPModel(Model):
             None,
             elsewhere,
             self._without_keys(unusable),
-            model if isinstance(model, str) else "",
-            reason,
+            self._without_keys(model) if isinstance(model, str) else "",
+            self._without_keys(reason),
             form,
             written_text(body) if usage.cost is None and not usage.input_tokens else "",
         )
@@ -478,15 +478,15 @@ class HTTPModel(Model):
         return ssl.create_default_context()
 
     def _clean(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        return text
+        from rubricate.judge.models._redaction import redacted
+
+        return redacted(text, self._secrets) if self._secrets else text
 
     def _without_keys(self, reply: str) -> str:
         """A reply without the key, which a server that repeats what it is sent may put there."""
-        for secret in self._long_secrets:
-            reply = reply.replace(secret, "[key]")
-        return reply
+        from rubricate.judge.models._redaction import redacted
+
+        return redacted(reply, self._long_secrets) if self._long_secrets else reply
 
     def _redacted(self, error: ModelError) -> ModelError:
         """The error without the key; shortened only then, so that no half of a key stays.
