@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._evidence import locate
-from rubricate.judge.asking._replies import read_group, read_reply
+from rubricate.judge.asking._group_replies import read_group
+from rubricate.judge.asking._replies import read_reply
 from rubricate.rubric import read_label
 
 PROPERTY = settings(derandomize=True, deadline=None)

@@ -22,7 +22,6 @@ from rubricate.judge.asking._replies import (
     Reply,
     answer_of,
     failure_of,
-    read_group,
     wrong_with,
 )
 from rubricate.judge.asking._required import asked_for_quotes, key_suffix, unsupported
@@ -375,6 +374,8 @@ def _replies(
     completion: Completion, request: Request, asked: Mapping[str, Criterion]
 ) -> list[Reply | UnreadableReply]:
     """What a reply says about each of the criteria, which are given by their numbers."""
+    from rubricate.judge.asking._group_replies import read_group
+
     names = {number: (one.name, one.requirement) for number, one in asked.items()}
     try:
         return answer_of(

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import orjson
 
 from rubricate._frozen import quickly_made
-from rubricate._model_json import Repeated, model_json, refuse_repeats
+from rubricate._model_json import model_json, refuse_repeats
 from rubricate.errors import ModelError, UnreadableReply, described
 from rubricate.judge.asking._prompts import request_schema, sendable
 from rubricate.judge.models import Completion, Request
@@ -27,20 +27,22 @@ from rubricate.rubric import BINARY_LABELS
 
 __all__ = [
     "NOT_READ",
+    "VERDICT",
     "Reply",
     "answer_of",
+    "checked_reply",
     "closing_object",
     "failure_of",
     "material_of",
-    "read_group",
     "read_reply",
     "shown_again",
     "wrong_with",
 ]
 
 VERDICT = "verdict"
-_PARTS = frozenset(("reason", "evidence", VERDICT))
-_QUOTED = {part: f'"{part}"' for part in _PARTS}
+"""What an answer stands under."""
+PARTS = frozenset(("reason", "evidence", VERDICT))
+_QUOTED = {part: f'"{part}"' for part in PARTS}
 _T = TypeVar("_T")
 
 
@@ -172,7 +174,7 @@ def read_reply(text: str, material: str = "", schema: Mapping[str, Any] | None =
     found = _plain_object(text)
     if found is None:
         found = closing_object(text, (VERDICT,), material, schema)
-    return _reply(found, material)
+    return checked_reply(found, material)
 
 
 def _plain_object(text: str) -> dict[str, Any] | None:
@@ -194,88 +196,8 @@ def _plain_object(text: str) -> dict[str, Any] | None:
     return found if verdict is str or verdict is bool or verdict is int else None
 
 
-def read_group(
-    text: str,
-    asked: Mapping[str, Sequence[str]],
-    material: str = "",
-    schema: Mapping[str, Any] | None = None,
-) -> list[Reply | UnreadableReply]:
-    """The answers about several criteria, in their order.
-
-    Each criterion stands for itself: what is wrong with one answer is said of that one alone. But
-    where an entry has a number that no criterion has, nobody knows which numbers the others mean.
-
-    Args:
-        text, material, schema: as for `read_reply`.
-        asked: the names of the criteria that were asked about, by their numbers.
-
-    Raises:
-        UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
-    """
-    found = closing_object(text, tuple(asked), material, schema, several=True)
-    for key in found:
-        if key.strip() not in asked and re.search(r"\d", key):
-            numbers = ", ".join(asked)
-            raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
-    entries = {} if schema is None else schema["properties"]
-    return [_entry(found, one, asked, material, entries.get(one, _USUAL)) for one in asked]
-
-
-def _entry(
-    found: Mapping[str, Any],
-    number: str,
-    asked: Mapping[str, Sequence[str]],
-    material: str,
-    schema: Mapping[str, Any],
-) -> Reply | UnreadableReply:
-    counts = found.counts if isinstance(found, Repeated) else {}
-    keys = [key for key in found if key.strip() == number]
-    given = sum(counts.get(key, 1) for key in keys)
-    if given != 1:
-        what = "no entry" if not given else f"{given} entries"
-        return UnreadableReply(f"the reply has {what} for criterion {number}")
-    entry = found[keys[0]]
-    try:
-        refuse_repeats(entry)
-        if isinstance(entry, dict) and not _PARTS.issuperset(entry):
-            _refuse_others_in_entry(entry, number, asked, schema)
-        return _reply(entry, material)
-    except UnreadableReply as error:
-        return error
-
-
-def _refuse_others_in_entry(
-    entry: dict[str, Any],
-    number: str,
-    asked: Mapping[str, Sequence[str]],
-    schema: Mapping[str, Any],
-) -> None:
-    """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
-    from rubricate.judge.asking._other_answers import leaves, refers, refuse_other_answers
-
-    references = {key for key in entry if refers(key)}
-    for one in leaves([entry[key] for key in references]):
-        text = f" {_words(str(one))} "
-        if numbered := re.fullmatch(r" (?:[a-z]+ )?[a-z]?(\d+) ", text):
-            other = numbered[1] != number
-        else:
-            named = [
-                (len(name), n) for n in asked for name in asked[n] if f" {_words(name)} " in text
-            ]
-            other = bool(named) and number not in [n for size, n in named if size == max(named)[0]]
-        if other:
-            raise UnreadableReply(
-                f"the entry for criterion {number} says that it is about another one: {one!r}"
-            )
-    others = {key: value for key, value in entry.items() if key not in references}
-    refuse_other_answers(others, schema, (VERDICT,))
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
-
-
-def _reply(data: Any, material: str) -> Reply:
+def checked_reply(data: Any, material: str) -> Reply:
+    """An answer's object in parts; `UnreadableReply` where one is missing or of another type."""
     if not isinstance(data, dict):
         raise UnreadableReply(f"the reply is a JSON {type(data).__name__}, not an object")
     if VERDICT not in data:
@@ -286,7 +208,8 @@ def _reply(data: Any, material: str) -> Reply:
     quotes = [quotes] if isinstance(quotes, str) else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    if "{" in material or "\\" in material or "&" in material or isinstance(data, _Tagged):
+    has_objects = "{" in material or "\\" in material or "&" in material or "%7" in material
+    if has_objects or isinstance(data, _Tagged):
         from rubricate.judge.asking._repetition import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
@@ -315,15 +238,12 @@ def closing_object(
     from rubricate.judge.asking._other_answers import refuse_other_answers
     from rubricate.judge.asking._reasoning import without_reasoning
 
-    schema = _USUAL if schema is None else schema
+    schema = USUAL if schema is None else schema
     found = _whole(text)
     if found is None:
         text = without_reasoning(text)
         if not text:
             raise UnreadableReply("the reply is empty")
-        found = _whole(text)
-    if found is None:
-        text = _unfenced(text)
         found = _whole(text)
     if found is None:
         from rubricate.judge.asking._text_beside import refuse_text_before
@@ -344,7 +264,8 @@ def closing_object(
     return value
 
 
-_USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
+USUAL = request_schema({"type": "string", "enum": list(BINARY_LABELS)})
+"""The schema of a reply of which none is known."""
 
 
 def _refuse_quoted(keys: Sequence[str], material: str) -> None:
@@ -373,21 +294,8 @@ def _no_object(keys: Sequence[str]) -> UnreadableReply:
     return UnreadableReply("the reply has no JSON object with an entry for each criterion")
 
 
-_INFO = re.compile(r"[\w+.-]*[ \t]*")
-"""What may stand behind an opening fence on its line."""
-_FENCE = re.compile(r"^(?P<fence>```|~~~)[\w+.-]*[ \t]*\n\s*\Z", re.MULTILINE)
-
-
-def _unfenced(text: str) -> str:
-    """What stands inside one fence around all of a text; else the text."""
-    fence = text[:3]
-    if fence not in ("```", "~~~") or not text.endswith(fence) or text.count(fence) != 2:
-        return text
-    inner = text[3:-3]
-    return inner[_INFO.match(inner).end() :].strip()  # type: ignore[union-attr]
-
-
 _TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULTILINE)
+_FENCE = re.compile(r"(?P<fence>```|~~~)[\w+.-]*\s*\Z")
 _START = re.compile(r"\{(?=\s*\")")
 _MOST_STARTS = 50
 """How many braces of a reply are tried as the beginning of its answer."""
