@@ -296,9 +296,6 @@ def _shown(kind: type, name: str, value: object) -> object:
     return shown_address(value) if hides and is_address(value) else value
 
 
-_fields_alone()(Settings)
-
-
 @dataclass(frozen=True, slots=True)
 class _Form:
     """What a class of settings is made of.
@@ -560,3 +557,6 @@ def _said(option: Option) -> str:
     usual = option.shown_default
     default = "" if usual is None or option.default is True else f"Default: {usual}."
     return " ".join(filter(None, (option.help, option.more, default)))
+
+
+_fields_alone()(Settings)  # last: without docstrings (-OO) it asks for a signature

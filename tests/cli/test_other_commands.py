@@ -158,3 +158,41 @@ def test_version_is_the_packages(installed):
     import rubricate as package
 
     assert installed("--version").stdout == f"rubricate {package.__version__}\n"
+
+
+EVERY_COMMAND = """
+import runpy, sys
+from contextlib import suppress
+from typer.main import get_command
+from rubricate.cli._app import app
+
+def names(command, path):
+    yield path
+    for name in getattr(command, "list_commands", lambda context: [])(None):
+        yield from names(command.get_command(None, name), [*path, name])
+
+root = get_command(app)
+for path in names(root, []):
+    sys.argv = ["rubricate", *path, "--help"]
+    with suppress(SystemExit):
+        runpy.run_module("rubricate", run_name="__main__")
+sys.argv = ["rubricate", "grade", DATASET, "--judge", "builtin", "--fresh"]
+runpy.run_module("rubricate", run_name="__main__")
+"""
+
+
+def test_every_command_is_the_same_without_docstrings_and_assertions(write_dataset):
+    program = EVERY_COMMAND.replace("DATASET", repr(str(write_dataset())))
+    plain, bare = (
+        subprocess.run(
+            [sys.executable, *flags, "-c", program],
+            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for flags in ([], ["-OO"])
+    )
+    assert plain.stdout.count("Usage: ") > 20
+    assert (bare.returncode, bare.stdout) == (0, plain.stdout)
+    assert bare.stderr == plain.stderr

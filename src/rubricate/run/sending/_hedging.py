@@ -108,6 +108,9 @@ class Hedging:
             if watch.answer is None:
                 raise watch.lost(self._deadline) from None
             return watch.answer
+        except RunEnds:
+            watch.take_back()
+            raise
         except Exception as raised:
             watch.take_back()
             error = raised if isinstance(raised, ModelError) else model_error(raised)
