@@ -388,6 +388,65 @@ def test_a_run_in_python_is_not_written_through_a_link(write_dataset: Command, t
     assert (tmp_path / "file").read_text() == SECRET
 
 
+@pytest.mark.parametrize("option", ["data", "rubric", "submissions", "judge_prompt", "examples"])
+@pytest.mark.parametrize("way", ["a path", "a link"])
+def test_settings_send_no_file_from_elsewhere_to_an_address_that_only_they_name(
+    option: str, way: str, rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    write_dataset()
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "private.json").write_text(SECRET)
+    (tmp_path / "theirs" / "link.json").symlink_to("../private.json")
+    path = "../private.json" if way == "a path" else "link.json"
+    settings = {"judge": "m", "base_url": "http://judge.invalid/v1", option: path}
+    (tmp_path / "theirs" / "run.yaml").write_text(json.dumps(settings))
+    data = () if option == "data" else ("data.json",)
+    done = rubricate("grade", *data, "--config", "theirs/run.yaml", "--attempts", "1")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert f"{option}: this file is outside the folder of the settings" in done.stderr
+    settings["base_url"] = "http://localhost:1/v1"
+    (tmp_path / "theirs" / "run.yaml").write_text(json.dumps(settings))
+    done = rubricate("grade", *data, "--config", "theirs/run.yaml", "--attempts", "1")
+    assert "outside the folder" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '{{ ("{0.__init__.__globals__[sys].modules[os].environ}"|attr("format"))(submission) }}',
+        '{{ ("{0.__class__.__mro__}"|attr("format"))(submission) }}',
+        '{{ "{0.__class__}".format(submission) }}',
+        "{{ submission.__class__.__mro__ }}",
+        "{{ [].__class__.__base__.__subclasses__() }}",
+        "{% include '/etc/passwd' %}",
+        "{% import 'os' as os %}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ lipsum.__globals__ }}",
+        "{{ cycler }}",
+    ],
+)
+def test_a_strangers_template_reads_nothing_but_its_variables(
+    template: str, rubricate: Command, write_dataset: Command, endpoint: Any, tmp_path: Path
+):
+    write_dataset()
+    (tmp_path / "theirs.jinja").write_text(
+        "---\nvariables: [submission, criterion, answer_form]\n---\n"
+        + template
+        + "{{ submission }} {{ criterion }} {{ answer_form }}"
+    )
+    done = rubricate(
+        *("grade", "data.json", "--judge", "m", "--base-url", endpoint.url, "--no-cache"),
+        *("--judge-prompt", "theirs.jinja"),
+        PLANTED=SECRET,
+    )
+    sent = json.dumps([request.body for request in endpoint.requests])
+    assert SECRET not in sent
+    assert "root:" not in sent
+    assert "<class" not in sent
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+
+
 # Files that are no files, and files that are far larger than they look
 
 

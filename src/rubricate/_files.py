@@ -75,8 +75,8 @@ def check_no_links(folder: Path) -> None:
                 if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
                     what = "a link" if entry.is_symlink() else "no ordinary file"
                     raise InputError(
-                        f"is {what}, and no run writes such a thing: remove it, or choose another "
-                        "run folder",
+                        f"is {what}, and rubricate writes no such thing: remove it, or choose "
+                        "another folder",
                         file=entry.path,
                     )
     except OSError:  # no folder yet, or none that can be listed: whoever opens it says so

@@ -6,10 +6,12 @@ What grades is loaded when there is something to grade, so that the help is quic
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from rubricate._addresses import is_address
+from rubricate._addresses import is_address, is_this_machine
 from rubricate._files import user_path
 from rubricate._spelling import suggestion
 from rubricate.cli._from_settings import (
@@ -143,8 +145,9 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
     try:
         written = checked(GradeSettings, {**values, **given})
         own = values.keys() - given.keys()
-        if "base_url" in own:
+        if config is not None and "base_url" in own:
             _check_no_key_goes_there(written)
+            _check_no_file_goes_there(config, {name: values[name] for name in own})
         for name in own:
             if options_of(GradeSettings)[name].may_have_password and is_address(values[name]):
                 _check_is_named(name, values[name])
@@ -170,6 +173,27 @@ def _check_no_key_goes_there(written: Written) -> None:
                     f"name yourself: repeat it on the command line (--base-url {found.url}), or "
                     f"unset {found.key_variable}"
                 )
+
+
+def _check_no_file_goes_there(config: Path, values: Written) -> None:
+    """Raise `InputError` where a file from elsewhere would be sent to an address of the settings.
+
+    Whoever wrote the settings could have any file of the user's sent to a server of their own. A
+    server on this machine is the user's.
+    """
+    if is_this_machine(urlsplit(values["base_url"]).hostname or ""):
+        return
+    folder = user_path(config).parent.resolve()
+    for name, value in values.items():
+        is_read = options_of(GradeSettings)[name].is_path and name not in ("run_dir", "cache")
+        if not (is_read and isinstance(value, str)) or (name == "data" and _is_no_path(value)):
+            continue
+        if not user_path(value).resolve().is_relative_to(folder):
+            raise InputError(
+                f"{name}: this file is outside the folder of the settings, and would go to an "
+                f"address that only they name: if you trust it, repeat it on the command line "
+                f"(--base-url {shlex.quote(values['base_url'])})"
+            )
 
 
 def _check_is_named(option: str, address: str) -> None:

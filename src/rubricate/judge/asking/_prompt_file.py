@@ -238,6 +238,8 @@ def _environment() -> SandboxedEnvironment:
 
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     environment.globals = {"range": environment.globals["range"]}
+    # It is no use in a prompt, and the way to most holes that the sandbox has had.
+    del environment.filters["attr"]
     return environment
 
 

@@ -277,6 +277,7 @@ def _made(cache: Place | None) -> Place | None:
             f"the cache cannot be made: {error.strerror}; choose another --cache, or --no-cache",
             file=path,
         ) from None
+    check_no_links(path)
     return cache
 
 
