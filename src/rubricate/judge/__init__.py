@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         recorded_judges,
         unknown_votes,
     )
+    from rubricate.judge._text_only import UNSEEN_NOTE, Unseeing
     from rubricate.judge.asking import (
         ABSTAINED,
         ASKED_AGAIN,
@@ -119,6 +120,7 @@ __all__ = [
     "REVERSE",
     "SAMPLING",
     "SECOND",
+    "UNSEEN_NOTE",
     "Asking",
     "BuiltinJudge",
     "Cascade",
@@ -159,6 +161,7 @@ __all__ = [
     "Stage",
     "Templated",
     "UnknownVote",
+    "Unseeing",
     "Voting",
     "Weights",
     "answer_of",

@@ -65,6 +65,8 @@ class Judge:
         prompt_version: the prompts that it asks with, if it asks a model.
         mode: how it asks a model, in words, if it does.
         caches_prefixes: whether what an item's prompts have in common is cheaper after the first.
+        text_only: whether it is shown an item's texts alone: it then abstains on items that have
+            images and the like. Default: it looks at the item itself.
         probability_mode: whether it gives each verdict's probability and no reason; asked again, it
             gives the same.
         votes_needed: with fewer votes that decide, there is no verdict.
@@ -80,6 +82,7 @@ class Judge:
     prompt_version: str | None = None
     mode: str | None = None
     caches_prefixes: bool = False
+    text_only: bool = False
     probability_mode: bool = False
     votes_needed: int = 1
     aggregation: Aggregation | None = None

@@ -183,6 +183,7 @@ class Stages:
         self._stage_of: list[int] = []
         self._voters: list[range] = []
         self._calibrated: list[bool] = []
+        self._unseen: str | None = None
         for index, stage in enumerate(self._stages):
             first = len(self._stage_of)
             for member in stage.members:
@@ -201,7 +202,8 @@ class Stages:
 
     @property
     def note(self) -> str | None:
-        return self._judge.note if self._asks else None
+        own = self._judge.note if self._asks else None
+        return f"{own}. {self._unseen}" if own and self._unseen else own or self._unseen
 
     @property
     def caches_prefixes(self) -> bool:
@@ -248,6 +250,8 @@ class Stages:
         for voter in self._voters[stage]:
             member = self._members[voter]
             judge, suffix = member.judge, member.suffix
+            if shown.unseen is not None and judge.text_only:
+                judge = self._unseeing(judge)
             for criteria in self._groups(rubric, voter):
                 asked = criteria
                 if wanted is not None:
@@ -257,6 +261,13 @@ class Stages:
                 elif asked:
                     calls += _calls_to(voter, CODE, "", shown, criteria, asked)
         return calls if len(self._voters[stage]) == 1 else _each_once(item, calls)
+
+    def _unseeing(self, judge: Judge) -> Judge:
+        """Who abstains in a judge's place, which `note` then says."""
+        from rubricate.judge import UNSEEN_NOTE, Unseeing
+
+        self._unseen = UNSEEN_NOTE
+        return Unseeing(judge)
 
     def _groups(self, rubric: Rubric, voter: int) -> list[Group]:
         """The criteria that a voter is asked about together."""

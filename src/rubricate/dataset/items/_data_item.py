@@ -39,6 +39,11 @@ def _submission(value: Any, checked: Callable[[Any], str]) -> str:
     return Transcript(value) if isinstance(value, list | tuple) else checked(value)
 
 
+def _prompt(value: Any, checked: Callable[[Any], str | None]) -> str | None:
+    """Text; that of messages with more than text stays what it is."""
+    return checked(value) if getattr(value, "unseen", None) is None else value
+
+
 @with_one_line_errors
 @dataclass(config=ConfigDict(strict=True, defer_build=True, extra="forbid"))
 class DataItem:
@@ -66,6 +71,8 @@ class DataItem:
             `{title, text}`, which become `ContextDocument`.
         metadata: anything else worth keeping.
         unreadable: why its text cannot be read; every verdict on it has then failed.
+        unseen: what belongs to it that no text shows, in words (`the prompt has an image`); judges
+            that are shown text alone abstain. Default: what the messages have that it is made of.
         extra: unknown keys of the file it came from; written back where they stood.
     """
 
@@ -79,16 +86,20 @@ class DataItem:
     annotations: Annotations = field(default_factory=dict)
     adjudications: dict[str, dict[str, str]] = field(default_factory=dict)
     id: str = ""
-    prompt: str | None = None
+    prompt: Annotated[str | None, WrapValidator(_prompt)] = None
     context: Annotated[list[ContextDocument], BeforeValidator(read_context)] = field(
         default_factory=list
     )
     metadata: dict[str, Any] = field(default_factory=dict)
     unreadable: str | None = None
+    unseen: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
 
     def __post_init__(self) -> None:
+        for what, text in (("submission", self.submission), ("prompt", self.prompt)):
+            if self.unseen is None and (unseen := getattr(text, "unseen", "")):
+                self.unseen = f"the {what} has {unseen}"
         if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
             self.id = self._hash = self.content_id()
         try:
@@ -177,6 +188,8 @@ class DataItem:
             data["metadata"] = self.metadata
         if self.unreadable is not None:
             data["unreadable"] = self.unreadable
+        if self.unseen is not None and not getattr(text, "unseen", ""):  # its messages say it
+            data["unseen"] = self.unseen
         return {**data, **self.extra}
 
     @classmethod

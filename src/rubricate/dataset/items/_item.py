@@ -40,6 +40,8 @@ class Item:
         id: its identifier, which no other item of the dataset has.
         rubric: what it is graded by: its own rubric, or the dataset's.
         unreadable: why its submission cannot be read; every verdict on it has then failed.
+        unseen: what belongs to it that no text shows, in words; judges that are shown text alone
+            abstain.
     """
 
     submission: str
@@ -51,6 +53,7 @@ class Item:
     id: str = field(default="", compare=False)
     rubric: Rubric = field(default=NO_RUBRIC, compare=False, repr=False)
     unreadable: str | None = field(default=None, compare=False)
+    unseen: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.data is None:
@@ -77,6 +80,7 @@ class Item:
             id,
             rubric,
             data.unreadable,
+            data.unseen,
         )
 
     def labels(self) -> dict[str, Verdict]:

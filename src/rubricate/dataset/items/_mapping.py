@@ -17,7 +17,13 @@ from typing import Any, Literal, get_args
 from rubricate._spelling import suggestion
 from rubricate.dataset.items._context import ContextDocument, read_context
 from rubricate.dataset.items._data_item import DataItem, GroundTruth
-from rubricate.dataset.items._transcript import Transcript, is_conversation, render_turns, turn_of
+from rubricate.dataset.items._transcript import (
+    PromptText,
+    Transcript,
+    is_conversation,
+    render_turns,
+    turn_of,
+)
 from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, read_input
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
@@ -371,9 +377,8 @@ def _input_text(given: str | list[ChatMessage]) -> str:
     """An input as text: of several messages, each behind its role."""
     if isinstance(given, str):
         return given
-    if len(given) == 1:
-        return given[0].text
-    return render_turns(map(turn_of, given))
+    text = given[0].text if len(given) == 1 else render_turns(map(turn_of, given))
+    return PromptText.of(text, given)
 
 
 def _label(criterion: Criterion, value: Any) -> CriterionVerdict | str | None:

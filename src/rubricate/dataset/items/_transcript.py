@@ -13,10 +13,20 @@ from rubricate.errors import InputError
 from rubricate.rubric import SpokenParts, split_thinking
 
 if TYPE_CHECKING:
-    from rubricate.dataset.samples import ChatMessage
+    from rubricate.dataset.samples import ChatMessage, Content
 
-__all__ = ["Transcript", "Turn", "is_conversation", "render_turns", "text_of_chat", "turn_of"]
+__all__ = [
+    "PromptText",
+    "Transcript",
+    "Turn",
+    "is_conversation",
+    "render_turns",
+    "text_of_chat",
+    "turn_of",
+]
 
+TEXTS = ("text", "reasoning")
+"""Types of a message's parts that need no mention."""
 MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")
 
 
@@ -70,12 +80,14 @@ class Transcript(str):
 
     Attributes:
         messages: the messages.
+        unseen: what they have that is not in the text, such as `an image`; "" for nothing.
 
     Raises:
         InputError: there is none, or one has no role or content.
     """
 
     messages: tuple[ChatMessage, ...]
+    unseen: str
 
     def __new__(cls, messages: Sequence[Mapping[str, Any] | ChatMessage]) -> Transcript:
         from rubricate.dataset.samples import read_messages
@@ -83,6 +95,7 @@ class Transcript(str):
         read = read_messages(messages)
         made = super().__new__(cls, render_turns(map(turn_of, read)))
         made.messages = tuple(read)
+        made.unseen = unseen_in(read)
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -118,10 +131,51 @@ def _unsaid(message: ChatMessage) -> dict[str, Any]:
     return {"id": True, "source": True, **({"tool_calls": usual} if usual else {})}
 
 
+class PromptText(str):
+    """The text of messages that have more than text.
+
+    Attributes:
+        unseen: what else they have, such as `an image`.
+    """
+
+    unseen: str
+
+    @classmethod
+    def of(cls, text: str, messages: Sequence[ChatMessage]) -> str:
+        """A text of messages; the text itself if they have nothing else."""
+        if not (unseen := unseen_in(messages)):
+            return text
+        made = cls(text)
+        made.unseen = unseen
+        return made
+
+
+def unseen_in(messages: Iterable[ChatMessage]) -> str:
+    """What messages have that no text shows, in words: `an image`; "" for nothing."""
+    parts = [
+        [part.model_dump() for part in message.content if part.type not in TEXTS]
+        for message in messages
+        if isinstance(message.content, list)
+    ]
+    if not any(parts):
+        return ""
+    from rubricate.dataset.samples import kinds_in
+
+    return kinds_in(parts)
+
+
+def _shown_kind(part: Content) -> str:
+    if part.type != "data":
+        return part.type
+    from rubricate.dataset.samples import kind_of
+
+    return kind_of(part.data) or part.type
+
+
 def turn_of(message: ChatMessage) -> Turn:
     """A chat message as a turn; of what is neither text nor reasoning, only the kind is said."""
     content = message.content if isinstance(message.content, list) else []
-    others = [f"[{part.type}]" for part in content if part.type not in ("text", "reasoning")]
+    others = [f"[{_shown_kind(part)}]" for part in content if part.type not in TEXTS]
     calls = (message.tool_calls or []) if message.role == "assistant" else []
     return Turn(
         message.role,
@@ -132,6 +186,8 @@ def turn_of(message: ChatMessage) -> Turn:
 
 def text_of_chat(given: Any) -> str:
     """Text as it is; one message as its text; several, or one that calls tools, as a `Transcript`.
+
+    So is one that has more than text, such as an image.
 
     Whatever a model put into a tool call is taken: it is to be judged.
 
@@ -147,8 +203,9 @@ def text_of_chat(given: Any) -> str:
         if "content" not in message and "tool_calls" not in message:
             raise InputError("a message has no content")
     messages = [_message(message) for message in given]
-    if len(messages) == 1 and not messages[0]["tool_calls"]:
-        return str(messages[0]["content"])
+    content = messages[0]["content"] if len(messages) == 1 else None
+    if isinstance(content, str) and not messages[0]["tool_calls"]:
+        return content
     return Transcript(messages)
 
 
@@ -162,9 +219,15 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _content(content: Any) -> str:
+def _content(content: Any) -> str | list[Any]:
+    """The text of a message's parts; where some are not text, such as images, with these behind."""
     if isinstance(content, Sequence) and not isinstance(content, str):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+        from rubricate.dataset.samples import kind_of
+
+        parts = [part for part in content if isinstance(part, Mapping)]
+        text = "".join(str(part.get("text") or "") for part in parts)
+        others = [part for part in parts if kind_of(part)]
+        return [{"type": "text", "text": text}, *others] if others else text
     return "" if content is None else str(content)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples._json import json_dataset
     from rubricate.dataset.samples._json_text import parse_json_bytes
     from rubricate.dataset.samples._loading import located
+    from rubricate.dataset.samples._media import kind_of, kinds_in
     from rubricate.dataset.samples._opening import Source
     from rubricate.dataset.samples._parquet import parquet_dataset
     from rubricate.dataset.samples._sample import (
@@ -94,6 +95,8 @@ __all__ = [
     "hf_dataset",
     "is_missing",
     "json_dataset",
+    "kind_of",
+    "kinds_in",
     "located",
     "parquet_dataset",
     "parse_json_bytes",

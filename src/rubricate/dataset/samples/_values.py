@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rubricate.dataset.samples._chat import ChatMessage, ChatMessageBase
 from rubricate.dataset.samples._json_text import parse_json_bytes, without_nan
+from rubricate.dataset.samples._media import kind_of
 from rubricate.dataset.samples._sample import (
     SandboxEnvironmentSpec,
     metadata_model,
@@ -92,7 +93,7 @@ def _message(value: Any, index: int) -> ChatMessage:
         for key, inner in value.items()
         if inner is not None and key not in ("source", "tool_calls")
     }
-    fields["content"] = content
+    fields["content"] = content if isinstance(content, str) else _parts(content)
     if role == "assistant" and (calls := value.get("tool_calls")):
         if not isinstance(calls, list | tuple):
             raise InputError(f"tool_calls: expected a list, found {shown(calls)}", path=where)
@@ -106,6 +107,18 @@ def _message(value: Any, index: int) -> ChatMessage:
         from rubricate._documents import input_error
 
         raise input_error(error, where) from None
+
+
+def _parts(content: Any) -> Any:
+    """A message's parts; images and the like in another provider's form are data of its own."""
+    if not isinstance(content, list | tuple):
+        return content
+    return [
+        {"type": "data", "data": dict(part)}
+        if (kind := kind_of(part)) and not isinstance(part.get(kind), str)
+        else part
+        for part in content
+    ]
 
 
 def _tool_call(call: Any, where: tuple[str, ...]) -> Any:

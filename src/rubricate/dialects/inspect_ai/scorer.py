@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from rubricate.dataset import kinds_in
 from rubricate.dialects._missing import missing
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import JudgesLike
@@ -116,7 +117,7 @@ def rubric(call: ScorerCall) -> Scorer:
             )
         batch = await reward.ascore_batch(
             [conversation if call.conversation else output],
-            [state.input_text],
+            [_prompt_of(state, conversation)],
             reference=[target.text or None],
             rubric=[rubric_here],
         )
@@ -133,6 +134,12 @@ def rubric(call: ScorerCall) -> Scorer:
         )
 
     return score
+
+
+def _prompt_of(state: TaskState, conversation: Sequence[Mapping[str, Any]]) -> Any:
+    """The input's text; the messages of others where they have more than text, such as images."""
+    others = [message for message in conversation if message["role"] != "assistant"]
+    return others if kinds_in(one["content"] for one in others) else state.input_text
 
 
 def _rubric_of(metadata: Mapping[str, Any]) -> Rubric:

@@ -56,6 +56,8 @@ class ModelJudge(Judge):
         InputError: that is no model.
     """
 
+    text_only = True
+
     def __init__(
         self,
         model: Model,

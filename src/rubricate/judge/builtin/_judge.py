@@ -43,6 +43,7 @@ class BuiltinJudge(Judge):
     """
 
     name = "builtin"
+    text_only = True
 
     def __init__(
         self,

@@ -78,6 +78,8 @@ class DocumentJudge(Judge):
             usual ones.
     """
 
+    text_only = True
+
     def __init__(self, judge: ModelJudge, *, chunk_tokens: int = CHUNK_TOKENS) -> None:
         check_chunk_tokens(chunk_tokens)
         self.name = judge.name

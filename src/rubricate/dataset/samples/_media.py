@@ -1,0 +1,73 @@
+"""Parts of chat messages that are not text: images, audio, video and files, in anyone's form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["kind_of", "kinds_in"]
+
+NAMES = {"image": "an image", "audio": "audio", "video": "a video", "document": "a file"}
+_FILES = ("document", "file", "pdf")
+_PAYLOADS = ("image", "audio", "video", "document", "inline", "file", "blob")
+"""How the only key of a part without a `type` begins (Gemini, Bedrock)."""
+
+
+def kind_of(part: object) -> str | None:
+    """What a message's part is besides text: `image`, `audio`, `video` or `document`.
+
+    The forms of Inspect (`image`), OpenAI (`image_url`, `input_audio`, `file`), Anthropic (`image`
+    with a `source`), Gemini (`inline_data`) and Bedrock (`image` as the only key) are known by what
+    they have in common: the `type`, or the key of what they hold. What a tool gave back
+    (`tool_result`) is what its content is.
+
+    Args:
+        part: the part, as JSON values.
+
+    Returns:
+        None for text, and for what else belongs to a conversation, such as reasoning.
+    """
+    if not isinstance(part, Mapping):
+        return None
+    given = part.get("type")
+    if given == "data":  # another provider's form, as messages keep it
+        return kind_of(part.get("data"))
+    if given == "tool_result":
+        inner = part.get("content")
+        return next(filter(None, map(kind_of, inner)), None) if isinstance(inner, list) else None
+    if isinstance(given, str):
+        return _named(given.lower())
+    return None if "text" in part else _by_key(part)
+
+
+def _by_key(part: Mapping[str, Any]) -> str | None:
+    """What a part is that has no `type`: by the MIME type that it holds, or by its key."""
+    for key, value in part.items():
+        if isinstance(key, str) and key.lower().startswith(_PAYLOADS):
+            held = value if isinstance(value, Mapping) else {}
+            mime = held.get("mime_type") or held.get("mimeType") or key
+            return _named(str(mime).lower()) or "document"
+    return None
+
+
+def _named(name: str) -> str | None:
+    """The kind that a type or a MIME type names."""
+    for kind in ("image", "audio", "video"):
+        if kind in name:
+            return kind
+    return "document" if any(word in name for word in _FILES) else None
+
+
+def kinds_in(contents: Iterable[object]) -> str:
+    """What the contents of messages have besides text, in words: `an image and a file`; or "".
+
+    Args:
+        contents: of each message, text or a list of parts as JSON values.
+    """
+    found: dict[str, None] = {}
+    for content in contents:
+        if isinstance(content, Sequence) and not isinstance(content, str):
+            for part in content:
+                if (kind := kind_of(part)) is not None:
+                    found[NAMES[kind]] = None
+    return " and ".join(found)
