@@ -58,7 +58,7 @@ def test_a_spent_budget_ends_the_run_with_what_was_judged(grade, tmp_path):
     with ScriptedEndpoint() as endpoint:
         done, summary = grade(endpoint, "--max-cost", "0.5")
     assert done.returncode == 1
-    assert "the price of this model is not known" in done.stderr
+    assert "what this run has paid so far is not known; give --prices" in done.stderr
 
 
 def test_a_home_that_cannot_be_written_costs_the_cache_and_no_more(rubricate, write_dataset):

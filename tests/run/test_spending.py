@@ -19,8 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rubricate.rubric import Usage as RubricUsage
+import rubricate
+from rubricate import Criterion, PythonModel, Rubric, RubricDataset, Usage
+from rubricate.analysis import list_runs
+from rubricate.errors import RunStopped
+from rubricate.judge import Completion
+from rubricate.report import write_report
 from rubricate.run.journal._ledger import Entry, Ledger
+from rubricate.run.results import UsageFigures
+from rubricate.testing import ScriptedEndpoint
 
 PRICE = 0.01
 PROGRAM = """
@@ -192,7 +199,7 @@ def test_an_entry_that_cannot_be_read_is_an_unknown_cost(tmp_path: Path):
     with closing(sqlite3.connect(run.folder / "journal.sqlite")) as database:
         database.execute("UPDATE spending SET usage = x'7b'")
         database.commit()
-    assert "it is not known what this run has paid" in run.end(0.5)
+    assert "what this run has paid so far is not known" in run.end(0.5)
     assert run.billed == 30
 
 
@@ -229,7 +236,7 @@ def test_claims_of_all_processes_are_never_more_than_the_greatest_cost(steps):
             elif step == "answer" and flying[index]:
                 flying[index] -= 1
                 ledger.answered(PRICE)
-                ledger._ended += RubricUsage(requests=1, cost=PRICE)
+                ledger._ended += Usage(requests=1, cost=PRICE)
             elif step == "give_back":
                 await ledger.give_back()
             elif step == "killed":
@@ -241,3 +248,63 @@ def test_claims_of_all_processes_are_never_more_than_the_greatest_cost(steps):
         assert billed <= 20 + sum(not one.usage.requests for one in rows.values())
 
     asyncio.run(play())
+
+
+def test_what_was_paid_without_a_price_is_priced_by_its_tokens(tmp_path: Path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input: 1000, output: 1000}\n")
+    dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
+    for number in range(40):
+        dataset.add_item(f"text {number}", f"i{number}")
+    with ScriptedEndpoint() as endpoint:
+        told = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+        first = rubricate.grade(dataset, "m", limit=20, **told)
+        tokens = first.usage.input_tokens + first.usage.output_tokens
+        for bound in (tokens * 0.0009, tokens * 0.00125):
+            with pytest.raises(RunStopped, match="is reached"):
+                rubricate.grade(dataset, "m", max_cost=bound, prices=prices, **told)
+        assert 24 <= len(endpoint.requests) <= 25
+
+
+@pytest.mark.parametrize("bound", [None, 5.0])
+def test_a_run_says_what_it_cost_in_all_and_what_its_last_command_paid(
+    tmp_path: Path, bound: float | None
+):
+    calls = 0
+
+    async def judge(messages: Any) -> Completion:
+        nonlocal calls
+        calls += 1
+        text = '{"reason": "r", "evidence": [], "verdict": "MET"}'
+        return Completion(text, Usage(requests=1, cost=PRICE))
+
+    dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="criterion c")]))
+    for number in range(30):
+        dataset.add_item(f"text {number}", f"i{number}")
+    model = PythonModel(judge, name="paid")
+    for limit, paid, ever in ((20, 0.2, 0.2), (30, 0.1, 0.3), (30, 0.0, 0.3)):
+        found = rubricate.grade(
+            dataset, model, limit=limit, run_dir=tmp_path / "runs/r", max_cost=bound
+        )
+        summary = json.loads((tmp_path / "runs/r/summary.json").read_text())
+        [listed] = list_runs(tmp_path / "runs").runs
+        for now, in_all in (
+            (found.usage.cost, found.run_usage.cost),
+            (summary["usage"]["cost"], summary["usage"]["run_cost"]),
+            (listed.cost, listed.run_cost),
+        ):
+            assert (now, in_all) == (pytest.approx(paid), pytest.approx(ever))
+        both = f"${ever:.4f} in all, ${paid:.4f} of it by the last command"
+        assert (both if paid != ever else f"${ever:.4f}") in str(found.summary())
+    assert calls == 30
+    write_report(tmp_path / "runs/r")
+    page = (tmp_path / "runs/r/report.html").read_text()
+    assert "$0.3000" in page
+    assert "$0.00 by the last command" in page
+
+
+def test_a_summary_of_an_earlier_version_has_cost_what_its_answers_did():
+    told = {"calls": 0, "resumed": 3, "requests": 0, "input_tokens": 0, "cached_tokens": 0}
+    told |= {"output_tokens": 0, "seconds": 0.1}
+    assert UsageFigures(**told, cost=0.0, saved_cost=0.25).run_cost == 0.25
+    assert UsageFigures(**told, cost=None, saved_cost=0.25).run_cost is None

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rubricate.rubric import Verdict
 from rubricate.run.results import advice
-from rubricate.views import Paragraph, Report, dollars, say
+from rubricate.views import Paragraph, Report, cost_text, say
 
 if TYPE_CHECKING:
     from rubricate.run import Outcome
@@ -42,8 +42,12 @@ class JudgedReport(Report, BaseModel):
     first_error: str | None
     """The text of the first of them that was asked for."""
     cost: float | None
-    """US dollars; None where the price is not known."""
+    """US dollars that this command paid; None where the price is not known."""
     estimated_cost: float = 0.0
+    """Those of them that are an estimate."""
+    run_cost: float | None = None
+    """US dollars that the run has cost in all: this command, earlier ones and other processes."""
+    run_estimated_cost: float = 0.0
     """Those of them that are an estimate."""
     run_dir: str | None
     """The run folder, if there is one."""
@@ -94,6 +98,8 @@ class Failures:
             "first_error": None if self._first is None else self._first[1],
             "cost": outcome.usage.cost,
             "estimated_cost": outcome.usage.estimated_cost,
+            "run_cost": outcome.run_usage.cost,
+            "run_estimated_cost": outcome.run_usage.estimated_cost,
             "run_dir": None if outcome.run_dir is None else str(outcome.run_dir),
             "stopped": outcome.stopped,
         }
@@ -105,8 +111,7 @@ def ending(report: JudgedReport) -> Iterator[Paragraph]:
         yield say(f"Nothing was judged: all {report.failed} judgements failed.", "alarm")
     known = f" ({report.known} more not asked again)" if report.known else ""
     failed = f"{report.failed}" + (f" ({report.not_run} not asked)" if report.not_run else "")
-    cost = dollars(report.cost, report.estimated_cost)
-    yield say(f"calls {report.calls}{known}   failed {failed}   cost {cost}")
+    yield say(f"calls {report.calls}{known}   failed {failed}   cost {cost_text(report)}")
     if report.first_error is not None:
         causes = ", ".join(f"{kind} {count}" for kind, count in report.errors.items())
         yield say(f"failed by cause: {causes}", "error")

@@ -60,9 +60,9 @@ class ListedRun:
         failed: verdicts that failed.
         accuracy, kappa: agreement with people's labels over all criteria; None without labels.
         labels: pairs of a verdict and a label that these are of.
-        cost: US dollars that the judgements took, those of earlier runs of the folder included;
-            None where it is not known.
-        estimated_cost: those of them that are an estimate.
+        run_cost: US dollars that the run has cost in all; None where it is not known.
+        run_estimated_cost: those of them that are an estimate.
+        cost, estimated_cost: the same of its last command alone.
         thresholds: what became of its thresholds, if there were any.
         problem: why it ended early, or cannot be read.
     """
@@ -79,6 +79,8 @@ class ListedRun:
     accuracy: float | None = None
     kappa: float | None = None
     labels: int = 0
+    run_cost: float | None = None
+    run_estimated_cost: float = 0.0
     cost: float | None = None
     estimated_cost: float = 0.0
     thresholds: str | None = None
@@ -112,6 +114,7 @@ class RunList(Report):
             yield say(f"No runs in {self.folder}. rubricate grade DATA writes one.")
             return
         labelled = any(one.labels for one in self.runs)
+        resumed = any(dollars(one.cost) != dollars(one.run_cost) for one in self.runs)
         columns = [
             Column("run", is_text=True),
             Column("dataset", is_text=True),
@@ -120,16 +123,17 @@ class RunList(Report):
             *numbers("score, 95 %", least=16),
             *(numbers("accuracy", "kappa", least=5) if labelled else ()),
             *numbers("cost", least=7),
+            *(numbers("last command", least=7) if resumed else ()),
             Column("ended, UTC", is_text=True, least=16),
             Column("state", is_text=True, least=10),
         ]
-        yield Table(columns, [_row(one, labelled) for one in self.runs], self.title)
+        yield Table(columns, [_row(one, labelled, resumed) for one in self.runs], self.title)
         for one in self.runs:
             if one.problem is not None:
                 yield say(f"{one.run}: {one.problem}", "warning")
 
 
-def _row(one: ListedRun, labelled: bool) -> Row:
+def _row(one: ListedRun, labelled: bool, resumed: bool) -> Row:
     agreement = [figure(one.accuracy), figure(one.kappa)] if labelled else []
     state: str = one.state
     if state == "complete" and one.failed:
@@ -139,6 +143,12 @@ def _row(one: ListedRun, labelled: bool) -> Row:
         state = missed if state == "complete" else f"{state}, {missed}"
     known = one.dataset is not None or one.judge is not None
     judge = one.judge or NONE
+    costs = [NONE, NONE]
+    if known:
+        costs = [
+            dollars(one.run_cost, one.run_estimated_cost),
+            dollars(one.cost, one.estimated_cost),
+        ]
     return Row(
         [
             one.run,
@@ -147,7 +157,7 @@ def _row(one: ListedRun, labelled: bool) -> Row:
             NONE if one.items is None else str(one.items),
             NONE if one.score is None else one.score,
             *agreement,
-            dollars(one.cost, one.estimated_cost) if known else NONE,
+            *(costs if resumed else costs[:1]),
             one.when[:16].replace("T", " "),
             state,
         ],
@@ -207,7 +217,6 @@ def _listed(path: Path, name: str) -> ListedRun:
     except (RubricateError, OSError, ValueError, KeyError, TypeError) as error:
         return ListedRun(name, kind, "unreadable", _when(path), problem=_told(error, path))
     usage, agreement = summary.usage, summary.agreement
-    costs = (usage.cost, usage.saved_cost)
     return ListedRun(
         run=name,
         kind=kind,
@@ -221,7 +230,9 @@ def _listed(path: Path, name: str) -> ListedRun:
         accuracy=None if agreement is None else agreement.accuracy,
         kappa=None if agreement is None else agreement.kappa,
         labels=0 if agreement is None else agreement.n,
-        cost=None if None in costs else sum(filter(None, costs)),
+        run_cost=usage.run_cost,
+        run_estimated_cost=usage.run_estimated_cost,
+        cost=usage.cost,
         estimated_cost=usage.estimated_cost,
         thresholds=None if summary.thresholds is None else summary.thresholds.outcome,
         problem=summary.stopped,

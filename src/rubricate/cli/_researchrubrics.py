@@ -40,7 +40,7 @@ from rubricate.judge.models import find_setting
 from rubricate.run import INTERRUPTED, Budget, Limits, Retries, RunOptions, Storage
 from rubricate.run.results import Summary
 from rubricate.settings import again, by_name, option, options_of, part
-from rubricate.views import dollars
+from rubricate.views import cost_text
 
 __all__ = ["researchrubrics"]
 
@@ -273,10 +273,10 @@ def _show(batch: Batch, reports: ResearchReports, output: Path, settings: Report
 
 def _run_lines(summary: Summary, output: Path) -> list[str]:
     usage = summary.usage
-    cost = "cost unknown" if usage.cost is None else dollars(usage.cost, usage.estimated_cost)
     lines = [
         f"judged by {summary.judge}: {usage.calls} calls ({usage.resumed + usage.cached} more "
-        f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, {cost}, "
+        f"known), {usage.input_tokens} tokens in, {usage.output_tokens} out, cost "
+        f"{cost_text(usage)}, "
         f"{usage.seconds:.1f} s"
     ]
     if summary.documents is not None:

@@ -171,6 +171,7 @@ async def run(
                         mode=judge.mode,
                         dataset=dataset.name,
                         usage=progress.usage,
+                        run_usage=answers.run_usage(),
                         calls=progress.calls,
                         resumed=progress.resumed,
                         cached=progress.cached,

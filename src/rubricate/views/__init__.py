@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 from rubricate.views._format import (
     NONE,
+    cost_text,
     dollars,
     ends,
     estimate_text,
@@ -87,6 +88,7 @@ __all__ = [
     "as_text",
     "bars",
     "confusion_grid",
+    "cost_text",
     "dollars",
     "ends",
     "estimate_text",

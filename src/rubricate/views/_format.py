@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
 __all__ = [
     "NONE",
+    "Costs",
+    "cost_text",
     "dollars",
     "ends",
     "estimate_text",
@@ -107,6 +109,31 @@ def dollars(cost: float | None, estimated: float = 0.0, digits: int = 4) -> str:
         return text
     part = "" if estimated >= cost else f", ${estimated:.{digits}f}"
     return f"{text}{part} estimated"
+
+
+class Costs(Protocol):
+    """What the last command of a run has paid in US dollars, and what the run has cost in all."""
+
+    @property
+    def cost(self) -> float | None: ...
+
+    @property
+    def estimated_cost(self) -> float: ...
+
+    @property
+    def run_cost(self) -> float | None: ...
+
+    @property
+    def run_estimated_cost(self) -> float: ...
+
+
+def cost_text(costs: Costs) -> str:
+    """What a run has cost, and what its last command paid of it where that is not the same."""
+    paid = dollars(costs.cost, costs.estimated_cost)
+    in_all = dollars(costs.run_cost, costs.run_estimated_cost)
+    if in_all == paid:
+        return paid
+    return f"{in_all} in all, {paid} of it by the last command"
 
 
 def weight_text(weight: float | None, between: tuple[float, float] | None = None) -> str:

@@ -72,12 +72,12 @@ class Answers:
             return None
         return Transcript(self._names)
 
-    def paid(self) -> Usage | None:
-        """What the run has cost: by all commands and processes; None where it cannot be read."""
+    def run_usage(self) -> Usage:
+        """What the run took by all its commands and processes; unknown where nobody can read it."""
         try:
             others = self._journal.entries()
         except JournalError:
-            return None
+            return Usage(cost=None)
         return Usage.total((self.ledger.usage, *(one.usage for one in others.values())))
 
     @property

@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -96,11 +96,13 @@ class Ledger:
     Attributes:
         process: the name of this process's entry.
         by_others: US dollars that all others have paid, as of the last exchange.
+        price: prices what others have paid whose cost is unknown, as without `--prices`.
     """
 
     def __init__(self, exchange: Exchange) -> None:
         self.process = secrets.token_hex(8)
         self.by_others = 0.0
+        self.price: Callable[[Usage], float | None] = lambda usage: None
         self._exchange = exchange
         self._ended = Usage()
         self._running: list[Progress] = []
@@ -196,7 +198,7 @@ class Ledger:
             return None
         async with self._asking:
             answer = await self._ask(max_cost)
-        return self._why(max_cost, answer) if answer in ("spent", "unknown") else None
+        return self._why(max_cost, answer) if answer == "spent" else None
 
     async def give_back(self) -> None:
         """Give back what was granted and is not sent."""
@@ -208,8 +210,8 @@ class Ledger:
     def _why(self, max_cost: float, answer: Answer) -> str:
         if answer == "unknown":
             return (
-                "the greatest cost cannot be kept, because it is not known what this run has paid "
-                "so far"
+                "the greatest cost cannot be kept, because what this run has paid so far is not "
+                "known; give --prices, or begin anew with --fresh"
             )
         return self.reached(max_cost)
 
@@ -249,6 +251,8 @@ class Ledger:
         dearest so far. The last requests, for which that is not so, are sent one after the other.
         """
         by_others = Usage.total(one.usage for one in others)
+        if by_others.cost is None and by_others.input_tokens:
+            by_others = replace(by_others, cost=self.price(by_others))
         paid = by_others + self.usage
         if paid.cost is None or by_others.cost is None:
             return "unknown", 0

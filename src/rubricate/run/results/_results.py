@@ -316,7 +316,8 @@ class Outcome:
         judge: the judge's name.
         note: what the judge says of itself, if anything.
         dataset: the dataset's name, if it has one.
-        usage: what this run took; answers from journal and cache cost nothing.
+        usage: what this call took; answers from journal and cache cost nothing.
+        run_usage: what the run took in all: this call, earlier ones and other processes.
         calls: judgements made in this run.
         resumed: judgements read from the journal instead.
         cached: judgements read from the cache instead.
@@ -342,6 +343,7 @@ class Outcome:
     note: str | None
     dataset: str | None
     usage: Usage
+    run_usage: Usage
     calls: int
     resumed: int
     cached: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_serializer, model_validator
 
 from rubricate.run.results._declared_scores import DeclaredFigures
 from rubricate.run.results._documents import DocumentFigures
@@ -181,10 +181,10 @@ class ScoreFigures(_Figures):
 
 
 class UsageFigures(_Figures):
-    """What the run took."""
+    """What one command took, and what the run has cost."""
 
     calls: int
-    """Judgements made in this run."""
+    """Judgements made by this command."""
     resumed: int
     """Judgements read from the journal instead."""
     cached: int = 0
@@ -204,12 +204,26 @@ class UsageFigures(_Figures):
     estimated_cost: float = 0.0
     """US dollars of the cost that are an estimate: for requests without an answer, and for answers
     without token counts."""
+    run_cost: float | None
+    """US dollars that the run has cost in all: this command, earlier ones and other processes.
+    Answers from the cache cost it nothing."""
+    run_estimated_cost: float = 0.0
+    """Those of them that are an estimate."""
     saved_input_tokens: int = 0
     saved_output_tokens: int = 0
     saved_cost: float | None = 0.0
     """What the judgements read from journal and cache took when they were asked for; not in the
     figures above."""
     seconds: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_version(cls, data: Any) -> Any:
+        """Before there were accounts of runs, what a run cost was what its answers did."""
+        if isinstance(data, dict) and "run_cost" not in data:
+            costs = (data.get("cost"), data.get("saved_cost", 0.0))
+            data = {**data, "run_cost": None if None in costs else sum(costs)}
+        return data
 
 
 class CalibrationFigures(_Figures):

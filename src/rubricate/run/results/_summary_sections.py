@@ -18,6 +18,7 @@ from rubricate.views import (
     Section,
     Table,
     Words,
+    cost_text,
     dollars,
     figure,
     numbers,
@@ -277,10 +278,16 @@ def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from part.facts()
     yield "tokens", tokens
     yield "seconds", f"{usage.seconds:.1f}"
-    yield "cost", _cost(usage.cost, usage.estimated_cost, usage.input_tokens)
+    cost = cost_text(usage)
+    if usage.cost is None:
+        why = (
+            "no price for this model" if usage.input_tokens else "no token counts from the endpoint"
+        )
+        cost += f" ({why})"
+    yield "cost", cost
     if usage.saved_input_tokens or usage.saved_output_tokens:
         saved = f"{usage.saved_input_tokens} tokens in, {usage.saved_output_tokens} out"
-        yield "not asked again", f"{saved}, cost {_cost(usage.saved_cost)}"
+        yield "not asked again", saved
     if usage.damaged:
         yield "damaged records", f"{usage.damaged}, asked again"
     if summary.run_dir is not None:
@@ -324,10 +331,3 @@ def _calls(usage: UsageFigures) -> str:
 
 def _failed(count: int) -> Words:
     return Words(str(count), "alarm" if count else "")
-
-
-def _cost(cost: float | None, estimated: float = 0.0, tokens: int = 1) -> str:
-    if cost is not None:
-        return dollars(cost, estimated)
-    why = "no price for this model" if tokens else "no token counts from the endpoint"
-    return f"{dollars(cost)} ({why})"

@@ -212,6 +212,8 @@ class Tallies:
                 reasoning_tokens=outcome.usage.reasoning_tokens,
                 cost=outcome.usage.cost,
                 estimated_cost=outcome.usage.estimated_cost,
+                run_cost=outcome.run_usage.cost,
+                run_estimated_cost=outcome.run_usage.estimated_cost,
                 seconds=outcome.seconds,
             ),
             **parts,

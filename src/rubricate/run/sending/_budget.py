@@ -93,6 +93,7 @@ class Spending:
         Raises:
             RunEnds: it does not.
         """
+        self._ledger.price = model.price
         if not self._progress.usage.requests:
             async with self._first_request:
                 if not self._progress.usage.requests:
