@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -350,7 +351,9 @@ def test_an_unknown_option_is_a_usage_error_with_exit_code_1(rubricate, write_da
     assert "--judgee" in one_error_line(rubricate("grade", write_dataset(), "--judgee", "m"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+)
 def test_an_interrupted_run_ends_cleanly_and_goes_on_from_there(
     rubricate, write_dataset, tmp_path, number
 ):
@@ -370,6 +373,8 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_from_there(
         while len(endpoint.requests) < 10:
             time.sleep(0.02)
         process.send_signal(number)
+        if number == getattr(signal, "SIGHUP", None):  # of a lost ssh there are two
+            process.send_signal(number)
         _, errors = process.communicate(timeout=20)
         assert process.returncode == 130, errors
         assert "Interrupted." in errors
@@ -382,6 +387,30 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_from_there(
         again = rubricate(*options)
         assert again.returncode == 0, again.stderr
         assert len(endpoint.requests) - before == 80 - judged
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+def test_under_nohup_a_lost_terminal_ends_no_run(write_dataset, tmp_path):
+    data = write_dataset(items=[{"submission": f"answer {n}", "description": "d"} for n in "123"])
+    held = threading.Event()
+
+    def respond(request: object) -> Rule:
+        held.wait(20)
+        return Rule(verdict="MET")
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        process = subprocess.Popen(
+            ["nohup", COMMAND, "grade", data, "--judge", "m", "--base-url", endpoint.url],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        while not endpoint.requests:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        held.set()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
 
 
 def test_a_scripted_endpoint_in_its_own_process_judges_the_shipped_example(

@@ -96,7 +96,8 @@ def _run() -> NoReturn:
         sys.stderr.close()
         code = ExitCode.ERROR
     except OSError as error:  # a full disk behind standard output, say
-        sys.stderr.write(f"Error: {_one_line(str(error))}\n")
+        with contextlib.suppress(OSError):  # the terminal is gone
+            sys.stderr.write(f"Error: {_one_line(str(error))}\n")
         with contextlib.suppress(OSError):
             sys.stdout.close()  # what could not be written is not tried again
         code = ExitCode.ERROR

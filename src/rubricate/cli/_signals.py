@@ -1,4 +1,4 @@
-"""Ctrl-C and termination: the first signal ends a run cleanly, the second one at once."""
+"""Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from rubricate.errors import RubricateError
 __all__ = ["stop_on_signals"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""The terminal is gone, such as an ssh connection; None on Windows."""
 
 
 def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
@@ -20,6 +22,8 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, _first_signal, loop, stop)
+    if HANGUP is not None and signal.getsignal(HANGUP) != signal.SIG_IGN:  # as under `nohup`
+        loop.add_signal_handler(HANGUP, _first_signal, loop, stop)
     return stop
 
 
@@ -28,6 +32,8 @@ def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     loop.set_exception_handler(_tell)
     for number in SIGNALS:
         loop.remove_signal_handler(number)
+    if HANGUP is not None and loop.remove_signal_handler(HANGUP):
+        signal.signal(HANGUP, signal.SIG_IGN)  # it comes twice: of the shell, and of the system
 
 
 def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -139,7 +139,9 @@ def serve() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it
+    for name in ("SIGINT", "SIGHUP"):  # whoever started this ends it
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what converters print is no answer
     threading.stack_size(256 * 2**20)
