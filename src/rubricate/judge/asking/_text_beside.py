@@ -23,32 +23,45 @@ __all__ = ["is_courtesy", "refuse_text_before"]
 
 _JUDGEMENT = "analysis|assessment|evaluation|findings?|grade|grading|judge?ment|rating|verdict"
 _RESULT = "answer|conclusion|decision|json|object|output|reply|response|result|score|verdict"
-_QUALITY = "complete|final|formal|formatted|full|json|overall|requested|required|structured"
-_OF = r"\ (?:against|based\ on|for|of|on)\ (?:the|this)\ (?:criterion|submission|text)"
+_QUALITY = (
+    "assessment|complete|evaluation|final|formal|formatted|full|grading|json|overall|requested|"
+    "required|structured"
+)
+_OF = (
+    r"\ (?:against|based\ on|for|of|on)\ (?:the|this)(?:\ given)?"
+    r"\ (?:criteria|criterion|material|rubric|submission|task|text)"
+)
 _THEN = (
     "accordingly|consequently|finally|hence|in conclusion|in short|in summary|now|overall|so|"
     "therefore|thus|to conclude|to summari[sz]e"
 )
 _LOOKING = (
     "above|against|all|analysis|analyzing|and|assessed|assessing|careful|carefully|considered|"
-    "considering|consideration|criterion|evaluating|evaluation|evidence|material|my|provided|read|"
-    "reading|review|reviewed|reviewing|submission|text|the|this|thorough|thoroughly"
+    "considering|consideration|criteria|criterion|evaluating|evaluation|evidence|given|material|my|"
+    "of|provided|read|reading|review|reviewed|reviewing|rubric|submission|text|the|this|thorough|"
+    "thoroughly"
 )
 _NEUTRAL = re.compile(
     rf"""
-    (?:(?:absolutely|all\ ?right|certainly|done|of\ course|ok|okay|sure|understood|well)\b\ ?)?
+    (?:(?:absolutely|all\ ?right|as\ requested|certainly|done|good|great|of\ course|ok|okay|sure|
+        sure\ thing|understood|well)\b\ ?)?
     (?:(?:after|based\ on|considering|given|having|looking\ at)(?:\ (?:{_LOOKING})\b)+\ ?)?
     (?:i(?:\ have|\ ve)\ (?:{_LOOKING})(?:\ (?:{_LOOKING})\b)*\ ?)?
     (?:and\ )?(?:(?:{_THEN})\b\ ?)?
     (?:
         here\ (?:it\ is|you\ go)
         | i\ (?:(?:therefore|thus|hence|will|ll)\ )?(?:answer|conclude|judge)
+        | (?:(?:i|let\ me|let\ us|let\ s)\ (?:have\ |ve\ |will\ |ll\ |need\ to\ )?(?:now\ )?)?
+          (?:analy[sz]|assess|evaluat|grad|judg|review)(?:e|ed|ing)?
+          (?:\ (?:{_LOOKING})\b)*(?:\ (?:as\ follows|step\ by\ step))?
         | (?:(?:here|below|the\ following|this)\ (?:are|is|s)\ |(?:i|let\ me)\ (?:ll\ |will\ )?
             (?:now\ )?(?:answer\ with|give|output|provide|return)\ )?
           (?:(?:my|the)\ )?(?:(?:{_QUALITY})\ )*
-          (?:(?:{_JUDGEMENT})(?:{_OF})*|(?:{_RESULT})(?:\ json)?(?:\ for\ (?:the|this)\ criterion)?)
-          (?:\ (?:as|in|with)(?:\ (?:a|json|my|requested|required|specified|the)\b)*
-            (?:\ (?:form|format|json|object|{_JUDGEMENT}))?)?
+          (?:(?:{_JUDGEMENT})(?:{_OF})*
+            |(?:{_RESULT})(?:\ json)?(?:\ (?:based\ on|for)\ (?:the|this)\ (?:criterion|rubric))?)
+          (?:\ (?:based\ on|containing|representing|with)\ (?:my|the)\ (?:{_JUDGEMENT}))?
+          (?:\ (?:as|in)(?:\ (?:a|json|my|requested|required|specified|the)\b)*
+            (?:\ (?:form|format|json|object))?)?
           (?:\ (?:is|follows|below|is\ (?:as\ follows|below|this|therefore|thus)))?
     )?
     """,
@@ -59,45 +72,67 @@ use for it. Whatever else leads up to an object may say that it is quoted, wrong
 _FINDING = re.compile(rf"(?P<finding>.*\S)(?:[,;] (?:and )?| and )(?P<rest>(?:{_THEN})\b.*)", re.I)
 """'The text does not say so, hence my verdict': a finding, and what leads up to the answer."""
 _PROCESS = re.compile(
-    r"\b(?:I(?:'ve| have|'ll| will)?(?: now| first| then| have)?|let me|let's) (?:analy[sz]ed?|"
-    r"assess(?:ed)?|check(?:ed)?|compared?|consider(?:ed)?|evaluated?|examined?|find|found|"
-    r"look(?:ed)?|note|noted|read|review(?:ed)?|search(?:ed)?|see|think|work)\b",
+    r"\b(?:I(?:'ve| have|'ll| will| can| would| need to)?(?: now| first| then| have| therefore)?|"
+    r"let me|let's) (?:analy[sz]ed?|assess(?:ed)?|check(?:ed)?|compared?|conclude|consider(?:ed)?|"
+    r"determine|evaluated?|examined?|find|found|give it|grade|look(?:ed)?|note|noted|"
+    r"(?:rate|score) (?:it|this)|read|review(?:ed)?|say (?:that )?(?:the|it)|search(?:ed)?|see|"
+    r"think|work)\b",
     re.IGNORECASE,
 )
 """What a judge says of its own work: the only sentences in the first person that are findings."""
 _NO_FINDING = re.compile(
     r"""
-    # Conditions and possibilities
-    \b(?:if|unless|could|might|must|shall|should|would|suppos\w+|assum\w+|imagin\w+|pretend\w*|
-        hypothe\w+|otherwise|(?:had|were)\ (?:he|i|it|she|the|they))\b | 'd\b
     # The judge itself, and others who judge, ask or say something
-    | \b(?:i|me|my|mine|we|us|our|you|yours?|nobody|no\ one|somebody|someone|anybody|
-        anyone|others?|people|person|attacker|colleague|evaluators?|examiners?|graders?|judges?|
-        model|prompt|reviewers?|users?)\b
+    \b(?:i|me|my|mine|we|us|our|you|yours?|nobody|no\ one|somebody|someone|anybody|anyone|people|
+        person|attacker|colleague|evaluators?|examiners?|graders?|judges?|prompt|reviewers?)\b
     | \b(?:demand\w*|expect\w*|forced|hop(?:e|es|ed|ing)|inject\w+|instruct\w*|invit\w+|
-        order(?:s|ed)|order\ to|request\w*|tempt\w*|told|trick\w*|tr(?:y|ies|ied|ying)\ to|
-        urg(?:e|es|ed)|want\w*|wish\w*)\b
+        order(?:s|ed)|order\ to|tempt\w*|trick\w*|tr(?:y|ies|ied|ying)\ to|urg(?:e|es|ed)|want\w*|
+        wish\w*)\b
     # The reply, and what points at it
-    | \b(?:above|below|decoy|dummy|draft|e\.g|example|following|follows|for\ instance|format|
-        illustrat\w+|json|judge?ments?|labels?|next|objects?|output|parser|placeholders?|print\w*|
-        quot\w+|repeat\w*|cop(?:y|ies|ied|ying)|reply|replies|sample|template|test|verdicts?|
+    | \b(?:above|below|decoy|dummy|draft|e\.g|for\ instance|judge?ments?|labels?|output|parser|
+        placeholders?|print\w*|reply|replies|verdicts?|
         (?:last|final)\ (?:line|paragraph|part|thing|words?)|words?\ are)\b
-    | ^(?:this|that|these|those|it)\ is\ (?:a|an|the|just|only|merely|what|how|not|so)\b
-    | ^(?:these|those|what|how|here|hereby)\b
+    | \b(?:the\ following\W*$|follows\W*$|next\ (?:answer|line|object|json))
+    | ^(?:this|that|these|those|it)\ is\ (?:a|an|the|just|only|merely|what|how|so)\b
+    | ^(?:those|what|how|here|hereby)\b
     | \b(?:it|these|this|that|those|here|such|thus|like|words|as|is|are|be|reads?|says?|said|
         wrote|writes?|with|of|on|to|from|by|the|an?|were|was)\W*$
     # Doubt and reversal
-    | \b(?:almost|bad|contrary|decline\w*|disagree\w*|disregard\w*|endors\w+|fake\w*|forged|
-        ignor\w+|incorrect|instead|inver(?:t|se)\w*|iron(?:y|ic\w*)|jok\w+|mistake\w*|nearly|
-        opposite|rather|refus\w+|reject\w*|retract\w*|revers\w+|sarcas\w+|scrap|swap\w*|
-        the\ other\ way|trust\w*|withdraw\w*|wrong)\b
-    | ^(?:do|don't|never|not|no|please|treat|read|take|use|forget|remember|mind|see|strike|only|
-        under|against|for)\b | (?:\.\.\.|…|\?)\W*$
+    | \b(?:contrary|decline\w*|disagree\w*|disregard\w*|endors\w+|fake\w*|forged|iron(?:y|ic\w*)|
+        jok\w+|nearly|refus\w+\ to\ (?:answer|give|grade|judge|say)|reject\w*|retract\w*|sarcas\w+|
+        scrap|swap\w*|the\ other\ way|trust\w*|withdraw\w*)\b
+    | ^(?:do|don't|never|not|please|treat|read|take|use|forget|remember|mind|see|strike|under|
+        against|for)\b | (?:\.\.\.|…|\?)\W*$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that a plain finding about a submission does not need. Many an honest sentence has one,
 too, and then costs a second request."""
+_NO_STATEMENT = re.compile(
+    r"""
+    # Conditions and possibilities
+    \b(?:if|unless|could|might|must|shall|should|would|suppos\w+|assum\w+|imagin\w+|pretend\w*|
+        hypothe\w+|otherwise|(?:had|were)\ (?:he|i|it|she|the|they))\b | 'd\b
+    # Words for the reply that are also words for a submission
+    | \b(?:example|following|format|illustrat\w+|json|model|next|objects?|others?|quot\w+|
+        repeat\w*|cop(?:y|ies|ied|ying)|request\w*|sample|template|test|told|users?)\b
+    # Doubt and reversal
+    | \b(?:almost|bad|ignor\w+|incorrect|instead|inver(?:t|se)\w*|mistake\w*|opposite|rather|
+        refus\w+|revers\w+|wrong)\b | ^no\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that a finding may have if it says something of the submission."""
+_ABOUT_SUBMISSION = re.compile(
+    r"^(?:\W*(?:also|although|but|finally|first|however|instead|no|overall|second|so|still|then|"
+    r"there|therefore|thus|while|yes)\W+){0,2}(?:(?:an?|his|her|its|their|the|this)\W+)?(?:\w+'s\W+)?"
+    r"(?:answer|argument|assistant|author|candidate|claim|code|criterion|essay|explanation|he|it|"
+    r"item|requirement|response|rubric|she|solution|statement|student|submission|text|they|tone|"
+    r"writer)s?\b(?! (?:is|are|was|were) (?:what|that)\b)",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(r"\"[^\"]*\"|“[^”]*”")
+"""Somebody's words, which say nothing of the answer."""
 _OWN = re.compile(r"\b(?:i|me|my|this|that|following|below|next)\b", re.IGNORECASE)
 _DENIED = re.compile(
     r"n't\b|\b(?:asked|cannot|decline|demand\w*|disagree|fake|if|instruct\w*|must|never|not|"
@@ -112,6 +147,7 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _IS_HELD = re.compile(r"\b(?:fulfil\w*|meets?|met|passes|passed|satisf\w+|true)\b", re.IGNORECASE)
+_IF = re.compile(r"\b(?:could|if|might|must|should|unless|would)\b", re.IGNORECASE)
 _ASKED_FOR = re.compile(
     r"\b(?:condition|criteri(?:on|a)|items?|requirements?|rubric)\b", re.IGNORECASE
 )
@@ -123,7 +159,7 @@ _ENGLISH = re.compile(
 )
 """Of text in another language nobody here can tell what it says about the answer behind it."""
 _VERDICT_IS = re.compile(
-    rf"\W*(?:(?:final|hence|my|overall|so|the|therefore|thus)\W+)*(?:{_RESULT}|{_JUDGEMENT})\W+"
+    rf"\W*(?:(?:correct|final|hence|my|overall|so|the|therefore|thus)\W+)*(?:{_RESULT}|{_JUDGEMENT})\W+"
     r"(?:is\W+)?(?:therefore\W+|thus\W+)?",
     re.IGNORECASE,
 )
@@ -169,15 +205,40 @@ def refuse_text_before(
         is_own = not before or _OWN.search(last)
         if not is_own and _OWN.search(before[-1]) and _DENIED.search(before[-1]):
             raise _taken_back(before[-1])
+        if before:
+            _refuse_other(known, before[-1], own)
         return
-    found = _FINDING.fullmatch(last)
+    finding = _finding(known, last, own)
+    if not _is_neutral(finding):
+        if not _is_finding(finding):
+            raise _taken_back(last)
+        _refuse_other(known, finding, own)
+
+
+def _finding(known: Answers, sentence: str, own: str) -> str:
+    """What a sentence says of the submission; "" where it leads up to what comes behind it.
+
+    'The text does not say so, hence my verdict': what stands before the announcement, or before the
+    answer itself.
+    """
+    found = _FINDING.fullmatch(sentence)
     if found and _leads_up(known, found["rest"], own):
-        last = found["finding"]
-    elif last[-1] not in ".!)":
-        raise _taken_back(last)
-    if _NO_FINDING.search(_PROCESS.sub("", last)) or not _ENGLISH.search(last):
-        raise _taken_back(last)
-    _refuse_other(known, last, own)
+        return found["finding"]
+    finding, _, rest = sentence.rpartition(", ")
+    if own and _stated(known, rest) == own:
+        return finding
+    return sentence if sentence.rstrip("\"'”")[-1:] in (".", "!", ")") else ""
+
+
+def _is_finding(sentence: str) -> bool:
+    """Whether a sentence says something of the submission, and nothing of the answer."""
+    said = _QUOTE.sub("X", _PROCESS.sub("it did", sentence))
+    if _NO_FINDING.search(said) or not _ENGLISH.search(sentence):
+        return False
+    if not _NO_STATEMENT.search(said):
+        return True
+    is_condition = _IF.search(said) and _IS_HELD.search(said)
+    return _ABOUT_SUBMISSION.search(said) is not None and not is_condition
 
 
 def _leads_up(known: Answers, sentence: str, own: str) -> bool:
@@ -214,6 +275,9 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
     if not own:
         return
     is_binary = {"MET", "UNMET"} <= {*known.labels}
+    said = _YES_OR_NO.match(sentence) if is_binary else None
+    if said and own != ("met" if said[1].casefold() == "yes" else "unmet"):
+        raise UnreadableReply(f"the text before the reply's answer says '{said[1]}'")
     labels = {
         one[0].casefold()
         for one in known.mentions(sentence, not is_binary)
@@ -222,7 +286,10 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
     is_negated = _NEGATED.search(sentence) is not None
     other = labels - {own}
     if own in labels:
-        other = {own} if is_negated and own == "met" else set()
+        is_denied = re.search(
+            rf"(?:n't|\b(?:cannot|never|not))(?: \w+){{0,2}} {own}\b", sentence, re.I
+        )
+        other = {own} if is_denied or (is_negated and own == "met") else set()
     elif not other and is_binary:
         is_about_all = _ASKED_FOR.search(sentence) or sentence.count(" ") < 3
         if is_about_all and own == "met" and is_negated:
@@ -232,6 +299,9 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
     if other:
         said = ", ".join(sorted(other))
         raise UnreadableReply(f"the text before the reply's answer may say '{said}'")
+
+
+_YES_OR_NO = re.compile(r"(?:so )?(yes|no)\W*(?:,|$)", re.IGNORECASE)
 
 
 _POLITE = re.compile(
