@@ -447,6 +447,65 @@ def test_a_strangers_template_reads_nothing_but_its_variables(
     assert "Traceback" not in done.stderr
 
 
+def test_no_key_goes_to_an_address_that_only_settings_name(
+    rubricate: Command, write_dataset: Command, endpoint: Any, tmp_path: Path
+):
+    write_dataset()
+    settings = {"data": "data.json", "judge": "m", "base_url": endpoint.url}
+    (tmp_path / "theirs.yaml").write_text(json.dumps(settings))
+    done = rubricate("grade", "--config", "theirs.yaml", RUBRICATE_API_KEY=SECRET)
+    assert (done.returncode, "goes only to an address that you name" in done.stderr) == (1, True)
+    for judge in ("openai/gpt-4.1-mini", "anthropic/m", "groq/m"):
+        (tmp_path / "theirs.yaml").write_text(json.dumps({**settings, "judge": judge}))
+        keys = {"OPENAI_API_KEY": SECRET, "ANTHROPIC_API_KEY": SECRET, "GROQ_API_KEY": SECRET}
+        assert rubricate("grade", "--config", "theirs.yaml", **keys).returncode == 0
+    assert "Authorization" not in {name for one in endpoint.requests for name in one.headers}
+
+
+def test_settings_cannot_allow_code_and_a_rubric_runs_none(
+    rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    (tmp_path / "theirs.py").write_text("open('run.txt', 'w').write('run')\ndef f(text): return 1")
+    code = {"name": "a", "requirement": "r", "kind": "code", "function": "theirs:f"}
+    write_dataset(rubric=[code], items=[{"submission": "x"}])
+    (tmp_path / "theirs.yaml").write_text("data: data.json\nallow_code: true\n")
+    for told in (("--config", "theirs.yaml"), ("data.json",)):
+        done = rubricate("grade", *told)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done
+    assert not (tmp_path / "run.txt").exists()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_endpoint_sends_nobody_elsewhere(
+    status: int, rubricate: Command, write_dataset: Command, trap: Trap
+):
+    from rubricate.testing import Rule, ScriptedEndpoint
+
+    write_dataset()
+    rule = Rule(status=status, headers={"Location": f"http://127.0.0.1:{trap.port}/v1"})
+    with ScriptedEndpoint([rule]) as endpoint:
+        told = ("--judge", "m", "--base-url", endpoint.url, "--attempts", "1", "--no-cache")
+        done = rubricate("grade", "data.json", *told, RUBRICATE_API_KEY=SECRET)
+    assert "redirects are not followed" in done.stdout + done.stderr
+    assert trap.heard == []
+
+
+def test_files_that_commands_name_themselves_are_not_written_through_links(
+    rubricate: Command, tmp_path: Path
+):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "table.csv").write_text("submission\nx\n")
+    (tmp_path / "rubric.json").write_text('[{"name": "a", "requirement": "r"}]')
+    (tmp_path / "table.labelled.json").symlink_to("private/new.json")
+    done = rubricate("label", "table.csv", "--rubric", "rubric.json", "--no-browser")
+    assert (done.returncode, "table.labelled.json: is a link" in done.stderr) == (1, True)
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "run.yaml").symlink_to("../private/run.yaml")
+    done = rubricate("init", "start")
+    assert (done.returncode, "run.yaml already there" in done.stderr) == (1, True)
+    assert [*(tmp_path / "private").iterdir()] == []
+
+
 # Files that are no files, and files that are far larger than they look
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ def init(
     from importlib import resources
 
     folder = user_path(folder)
-    present = [name for name in FILES if (folder / name).exists()]
+    present = [name for name in FILES if os.path.lexists(folder / name)]
     if present and not force:
         raise InputError(f"{', '.join(present)} already there; --force overwrites", file=folder)
     try:

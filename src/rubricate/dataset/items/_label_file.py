@@ -210,7 +210,7 @@ class LabelFile:
         """YAML is written without its comments: keep the file as it was, once, if it has some."""
         copy = self.path.with_name(f"{self.path.name}.before-labels")
         is_yaml = self.path.suffix.lower() in YAML_SUFFIXES
-        if is_yaml and COMMENT.search(before) and not copy.exists():
+        if is_yaml and COMMENT.search(before) and not os.path.lexists(copy):
             write_text(copy, before, durable=True)
 
     def _state(self) -> tuple[int, ...] | None:
@@ -262,6 +262,8 @@ def open_label_file(
     folder = user_path(data).parent if local else Path()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", table_name(data)).strip("-.") or "table"
     path = folder / f"{name}.labelled.json"
+    if path.is_symlink():  # somebody else may have put it there
+        raise InputError("is a link, and labels would be written through it: remove it", file=path)
     if rubric is None:
         if not path.exists():
             raise InputError("a table has no rubric: give --rubric", file=data)
