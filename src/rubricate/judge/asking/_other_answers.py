@@ -15,7 +15,7 @@ from typing import Any
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["Answers", "leaves", "refers", "refuse_other_answers"]
+__all__ = ["NUMBER_WORDS", "Answers", "leaves", "refers", "refuse_other_answers"]
 
 _FREE = frozenset(("reason", "evidence", "quote", "item"))
 """Parts of an answer that are free text or name what is answered: they are no answer themselves."""
@@ -34,8 +34,18 @@ _YES_OR_NO = re.compile(
     r"absent|right|wrong|[✓✔✅✗✘❌]"
 )
 """Words for the two answers of a yes-or-no question, beside its labels."""
-_NUMBER_WORDS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+NUMBER_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
 )
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w%]|\.\d)")
 
@@ -120,7 +130,7 @@ class Answers:
             return True
         numbers: list[float] = [float(one) for one in _NUMBER.findall(text)]
         if short:
-            numbers += [_NUMBER_WORDS.index(one) for one in words if one in _NUMBER_WORDS]
+            numbers += [NUMBER_WORDS.index(one) for one in words if one in NUMBER_WORDS]
         if any(map(self._have_number, numbers)):
             return True
         return bool(words) and ((self.any_text and short) or bool(self.mentions(text, short)))

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubricate.errors import UnreadableReply
-from rubricate.judge.asking._other_answers import Answers
+from rubricate.judge.asking._other_answers import NUMBER_WORDS, Answers
 
 __all__ = ["is_courtesy", "refuse_text_before"]
 
@@ -243,6 +243,9 @@ def _is_finding(sentence: str) -> bool:
 
 def _leads_up(known: Answers, sentence: str, own: str) -> bool:
     """Whether a sentence announces the answer, or states the same one."""
+    said = _YES_OR_NO.fullmatch(sentence)
+    if said and {"MET", "UNMET"} <= {*known.labels}:
+        return own == ("met" if said[1].casefold() == "yes" else "unmet")
     return _is_neutral(sentence) or (bool(own) and _stated(known, sentence) == own)
 
 
@@ -275,14 +278,10 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
     if not own:
         return
     is_binary = {"MET", "UNMET"} <= {*known.labels}
-    said = _YES_OR_NO.match(sentence) if is_binary else None
-    if said and own != ("met" if said[1].casefold() == "yes" else "unmet"):
-        raise UnreadableReply(f"the text before the reply's answer says '{said[1]}'")
-    labels = {
-        one[0].casefold()
-        for one in known.mentions(sentence, not is_binary)
-        if len(one[0]) > 1 or not one[0].islower()  # "a" is a word
-    }
+    yes = _YES_OR_NO.match(sentence) if is_binary else None
+    if yes and own != ("met" if yes[1].casefold() == "yes" else "unmet"):
+        raise UnreadableReply(f"the text before the reply's answer says '{yes[1]}'")
+    labels = _labels_in(known, sentence, is_binary)
     is_negated = _NEGATED.search(sentence) is not None
     other = labels - {own}
     if own in labels:
@@ -301,7 +300,29 @@ def _refuse_other(known: Answers, sentence: str, own: str) -> None:
         raise UnreadableReply(f"the text before the reply's answer may say '{said}'")
 
 
+def _labels_in(known: Answers, sentence: str, is_binary: bool) -> set[str]:
+    """The answers, in lower case, that a sentence names.
+
+    "a" is a word, and a number is an answer only where the sentence rates something.
+    """
+    sentence = _OUT_OF.sub("", sentence)
+    words = [one[0].casefold() for one in known.mentions(sentence, not is_binary)]
+    words = [one for one in words if len(one) > 1 or one.isdecimal()]
+    if _RATES.search(sentence):
+        numbers = [one for one in re.findall(r"\w+", sentence.casefold()) if one in NUMBER_WORDS]
+        return {*words, *(str(NUMBER_WORDS.index(one)) for one in numbers)}
+    return {one for one in words if not one.isdecimal()}
+
+
 _YES_OR_NO = re.compile(r"(?:so )?(yes|no)\W*(?:,|$)", re.IGNORECASE)
+_OUT_OF = re.compile(
+    r"(?:\b(?:in|of|on|out of)|/) ?(?:a )?(?:scale of .*|\d+|[a-z]+)(?=\W*$)", re.IGNORECASE
+)
+_RATES = re.compile(
+    r"\b(?:assign\w*|deserv\w*|gave|give|grades?|graded|levels?|marks?|rat(?:e|ed|es|ing)|"
+    r"scor(?:e|ed|es)|stars?|is an?)\b",
+    re.IGNORECASE,
+)
 
 
 _POLITE = re.compile(
