@@ -489,6 +489,7 @@ def test_a_compressed_answer_that_cannot_be_read_says_so(
     error = failure(compressed(encoding, content))
     assert error.kind == kind
     assert text in str(error)
+    assert error.usage.cost is None  # it was answered, and nobody can read what it took
 
 
 def test_an_empty_answer_is_called_so():

@@ -106,6 +106,23 @@ def test_cached_tokens_beside_the_prompt_never_make_it_cheaper(
     assert found.cached <= found.input
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"input_tokens": 2000, "output_tokens": 50, "total_tokens": 2050},
+        {"input_tokens": 2000, "output_tokens": 50, "total_tokens": 3050},
+        {"input_tokens": 2000, "output_tokens": 50},
+        {"prompt_tokens": 2000, "completion_tokens": 50},
+        {"prompt_tokens": 2000, "completion_tokens": 50, "total_tokens": 3050},
+    ],
+)
+def test_anthropics_names_mean_anthropics_sums_unless_the_total_says_otherwise(
+    said: dict[str, Any],
+):
+    cache = {"cache_read_input_tokens": 1000}
+    assert reported_tokens({"usage": said | cache}) == TokenCounts(3000, 1000, 0, 50, 0)
+
+
 USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
 
 
@@ -181,6 +198,7 @@ def test_a_reply_without_text_may_have_no_output():
         ({"cost": 0.05, "cost_details": {"upstream_inference_cost": 0.05}}, 0.05),
         ({"cost": 0}, 0.0),
         ({"cost": -1}, None),
+        ({"cost": 1e12}, None),
         ({"cost": "free"}, None),
         ({"cost": None}, None),
         ({}, None),

@@ -336,7 +336,9 @@ class HTTPModel(Model):
         try:
             raw = plain_body(answer, LONGEST_ANSWER)
         except ModelError as error:
-            raise self._redacted(error) from None
+            unread = self._redacted(error)
+            unread.usage = Usage(1, cost=None)
+            raise unread from None
         if not 200 <= answer.status < 300:
             raise self._billed(self._refusal(answer.status, raw, headers), raw)
         try:

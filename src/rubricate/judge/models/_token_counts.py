@@ -15,6 +15,9 @@ MOST = 2**24
 """Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
 At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
 in the summary."""
+MOST_DOLLARS = 10_000.0
+"""Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
+there has been, 600 dollars a million. At half, such a request would be unknown."""
 INPUT = ("prompt_tokens", "input_tokens")
 OUTPUT = ("completion_tokens", "output_tokens")
 CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
@@ -81,8 +84,11 @@ def _are_beside(
     usage: Mapping[str, Any], total: int | None, known: int, kept: int, reasoning: int
 ) -> bool:
     """Whether tokens of the cache are not among those of the prompt."""
+    is_anthropic = any(name in usage for name in (CACHED[-1], WRITTEN[-1]))
+    if is_anthropic and (total is None or "prompt_tokens" not in usage):
+        return True
     if total is None:
-        return "input_tokens" in usage and any(name in usage for name in (CACHED[-1], WRITTEN[-1]))
+        return False
     return total - known in (kept, kept + reasoning) and total - known != reasoning
 
 
@@ -96,8 +102,8 @@ def reported_cost(body: object) -> float | None:
     found = _number(cost.get("total_cost") if isinstance(cost, dict) else cost)
     if usage.get("is_byok") is True:
         upstream = _number(_object(usage.get("cost_details")).get("upstream_inference_cost"))
-        return None if found is None and upstream is None else (found or 0.0) + (upstream or 0.0)
-    return found
+        found = found if upstream is None else (found or 0.0) + upstream
+    return found if found is not None and found <= MOST_DOLLARS else None
 
 
 def written_text(body: object) -> str:
