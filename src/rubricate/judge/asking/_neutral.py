@@ -72,7 +72,7 @@ _NAMED = (
 )
 _BARRED = (
     r" ?/? ?[|｜] ?[^\s<>|＜＞｜]{1,64} ?[|｜](?: ?|\w[^<>＜＞\n]{0,80})[>＞]"
-    r"|[|｜][^\s<>|＜＞｜]{1,64}[>＞]|[\w/▁:-]{1,64}[|｜][>＞]"
+    r"|[|｜][\w/▁:-]{1,64}[>＞]|[\w/▁:-]{1,64}[|｜][>＞]"
 )
 """<|user|>, <｜DSML｜invoke>, <|turn>, <turn|>"""
 _ANGLE = re.compile(
@@ -85,17 +85,17 @@ _SQUARE = re.compile(
     r"\[(?:\|?/?(?i:INST|SYS)\|?|\|[a-z_]{1,32}\||[gs]MASK|@?(?:BOS|EOS|EOT|PAD|UNK|CLS|SEP|MASK)@?"
     r"|/?(?:SYSTEM_PROMPT|MODEL_SETTINGS|AVAILABLE_TOOLS|TOOL_[A-Z]{1,20}|CALL_ID|ARGS|THINK|PREFIX"
     r"|MIDDLE|SUFFIX|IMG(?:_[A-Z]{1,20})?|(?:BEGIN_)?AUDIO|TRANSCRIBE)|UNUSED_TOKEN_\d{1,6}"
-    r"|(?:unused|PAD|control_|REFERENCE_DOC_)\d{1,6}|multimodal)\]"
+    r"|(?:unused|PAD|control_|REFERENCE_DOC_)\d{1,6}|multimodal)[\]］】]"
     r"|\]~[a-z]\]|\]~![a-z]\[|\]![a-z]~\[|\[[a-z]~\["
 )
 """[INST], [|user|], [gMASK], [THINK]; and the brackets the wrong way round of MiniMax, ]~b]."""
 _SLASHES = "/／⁄∕╱⧸"
-_LT = r"&(?:lt|\#0*60|\#[xX]0*3[cC]);"
-_GT = r"&(?:gt|\#0*62|\#[xX]0*3[eE]);"
+_LT = r"&(?:amp;)*(?:lt|LT|\#0*60|\#[xX]0*3[cC]);?"
+_GT = r"&(?:amp;)*(?:gt|GT|\#0*62|\#[xX]0*3[eE]);?"
 _INNER = f"[^{OPENING}{CLOSING}]"
 _TAG = re.compile(
     rf"(?:[{OPENING}]|{_LT})(?=(?P<tag>{_INNER}{{3,80}}?)(?P<end>[{CLOSING}]|{_GT})"
-    rf"|(?P<begun>\s*\\?[{_SLASHES}]{_INNER}{{3,80}}))"
+    rf"|(?P<begun>[\s\\!?-]*[{_SLASHES}]{_INNER}{{3,80}}))"
     rf"|[\[［【](?=(?P<square>[{_SLASHES}][^\]］】\[]{{3,80}})(?P<last>[\]］】]))"
 )
 """The beginning of whatever looks like a tag, or of one that closes another and does not end."""
@@ -107,12 +107,13 @@ _TURN = re.compile(
 _MAYBE_TURN = re.compile(
     r"\n(?:Human|Assistant|\#\#\# (?:Instruction|Response|User|Assistant|Human|System)):"
 )
-_NAME = re.compile(r"(?P<slash>[/ ]*)(?P<name>[^\W\d_]+)(?P<suffix>.*)", re.DOTALL)
+_NAME = re.compile(r"(?P<slash>[\W_]*)(?P<name>[^\W\d_]+)(?P<suffix>.*)", re.DOTALL)
 _LOOKING_LIKE = str.maketrans(
-    "асԁеѕорі ıӏјкмтхуυνοαειкρτσμɡɑєᴏ⁄∕╱⧸／—–−‐‑_01!$5@43",
-    "acdesopi iljkmtxyuvoaeikptsmgaeo/////------oiissaae",
+    "асԁеѕорі ıӏјкмтхуυνοαειкρτσμɡɑєᴏ⁄∕╱⧸／—–−‐‑_01$5@43",
+    "acdesopi iljkmtxyuvoaeikptsmgaeo/////------oissaae",
 )
 """Letters of other scripts, and other signs, that look like those of a tag."""
+_EXCLAMATION = re.compile(r"(?<=\w)!(?=\w)")
 _CODE = re.compile("-[0-9a-fiols]{8,}/?")  # with letters for 0, 1 and 5
 _PLAIN_TAG = re.compile(r"</?[A-Za-z]+ ?/?>")
 _FORMAT = (
@@ -237,13 +238,16 @@ def _passes_for_ours(inner: str, whole: str) -> bool:
         suffix, closes = read["suffix"], "/" in read["slash"]
         if _CODE.fullmatch(suffix) and not whole.isascii():  # of a fence of another name
             return True
+        if closes and _fence(read["name"][: len("submission")]) == "submission":
+            return True
         name = _fence(read["name"])
         if not name:
             continue
         if not suffix.strip(" /"):
             return name == "submission" or not _PLAIN_TAG.fullmatch(whole)  # XML of its own
         is_path = suffix[0] == "/"  # of a link: </reference/page>
-        if suffix[0] == "-" or name == "submission" or (closes and not is_path):
+        is_ours = suffix[0] == "-" and whole[0] != "&"  # else a placeholder: &lt;task-name&gt;
+        if is_ours or name == "submission" or (closes and not is_path):
             return True
     letters = "".join([letter for letter in squeezed if letter.isalpha()])
     return letters == "submission" or (squeezed[:1] == "/" and letters in FENCES)
@@ -265,9 +269,10 @@ def _skeleton(text: str) -> str:
     """The small Latin letters and signs that a text looks like."""
     if "&" in text:
         text = html.unescape(text)
+    text = _EXCLAMATION.sub("i", text.replace("\\", ""))
     if text.isascii():
-        return text.replace("\\", "").casefold().translate(_LOOKING_LIKE)
-    shown = re.sub(f"[{_FORMAT}\\\\]", "", text)
+        return text.casefold().translate(_LOOKING_LIKE)
+    shown = re.sub(f"[{_FORMAT}]", "", text)
     parts = unicodedata.normalize("NFKD", shown).casefold().translate(_LOOKING_LIKE)
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
