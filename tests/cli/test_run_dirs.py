@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,28 @@ def test_results_of_another_run_in_a_named_folder_are_not_replaced(
         assert len(endpoint.requests) == requests
         done = rubricate("grade", *data, *told, *judge, "--fresh")
     assert done.returncode == 0, done.stderr
+
+
+def test_another_run_in_a_named_folder_says_what_it_would_take_elsewhere_and_begun_anew(
+    rubricate, endpoint, tmp_path
+):
+    """A criterion of two is another one: one folder asks about that one, --fresh about both."""
+    write(tmp_path / "data.json", words="Has several words", style="Has style")
+    judge = ("--judge", "m", "--base-url", endpoint.url, "--cache", "cache", "--quiet")
+    rubric = [{"name": name, "requirement": name} for name in ("words", "other")]
+    rubric[0]["requirement"] = "Has several words"
+    (tmp_path / "other.json").write_text(json.dumps(rubric))
+    assert rubricate("grade", "data.json", "--run-dir", "a", *judge).returncode == 0
+    told = ("grade", "data.json", "--rubric", "other.json", *judge)
+    refused = rubricate(*told, "--run-dir", "a").stderr
+    found = re.findall(r"takes (\d+) requests?", refused)
+    taken = []
+    for more in (("--run-dir", "b"), ("--run-dir", "a", "--fresh")):
+        before = len(endpoint.requests)
+        assert rubricate(*told, *more).returncode == 0
+        taken.append(len(endpoint.requests) - before)
+    assert [int(count) for count in found] == taken
+    assert taken[0] < taken[1]
 
 
 def test_a_named_folder_is_known_again_from_another_place(rubricate, run_here, endpoint, tmp_path):

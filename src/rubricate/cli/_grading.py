@@ -50,7 +50,7 @@ from rubricate.judge import (
 from rubricate.options import GradingOptions, JudgingOptions
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
-from rubricate.run.results import Summary
+from rubricate.run.results import OtherRunError, Summary
 from rubricate.settings import by_name, options_of, part
 from rubricate.streaming import stream_of
 
@@ -85,13 +85,18 @@ def graded(settings: GradeSettings) -> int:
     _check_shard(settings)
     if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
         check_criteria(settings, _criteria(dataset, found, settings.limit))
-    chosen = _run_dir(settings, found.rubric)
-    run_dir = chosen.path
     options = replace(
         GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
-        run_dir=run_dir,
         **shared_places(settings),
     )
+    try:
+        chosen = _run_dir(settings, found.rubric)
+    except OtherRunError as error:
+        from rubricate.run import with_requests
+
+        raise asyncio.run(with_requests(error, dataset, judge, options)) from None
+    run_dir = chosen.path
+    options = replace(options, run_dir=run_dir)
     if settings.dry_run:
         from rubricate.grading import estimate_of
 

@@ -24,7 +24,7 @@ from rubricate.errors import InputError
 from rubricate.judge.models import address_of
 from rubricate.rubric import Rubric
 from rubricate.run import Progress, Storage, has_journal
-from rubricate.run.results import has_answers, note_run, noted_run, other_run
+from rubricate.run.results import OtherRunError, has_answers, note_run, noted_run
 
 __all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
 
@@ -92,7 +92,7 @@ def run_dir_for(storage: Storage, name: str, judges: Sequence[str], named: Named
         check_no_links(given)
         own = _seen_from(given, told)
         if not storage.fresh and (differs := _differences(given, own)):
-            raise other_run(given, differs)
+            raise OtherRunError(given, differs)
         return RunDir(given, own)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")
     usual = Path("runs") / (slug or "run")

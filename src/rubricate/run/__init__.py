@@ -6,7 +6,7 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.run._channel import Channel
-    from rubricate.run._estimate import Range, RunEstimate, estimate
+    from rubricate.run._estimate import Range, RunEstimate, estimate, with_requests
     from rubricate.run._executor import Listeners, OnVerdict
     from rubricate.run._notebook import shown_in_notebook
     from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
@@ -69,4 +69,5 @@ __all__ = [
     "shard_folder",
     "shown_in_notebook",
     "time_left",
+    "with_requests",
 ]

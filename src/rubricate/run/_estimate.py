@@ -27,13 +27,13 @@ from rubricate.run.journal import (
     journal_at,
     verdict_from_record,
 )
-from rubricate.run.results import DocumentWork, cache_place, journal_place
+from rubricate.run.results import DocumentWork, OtherRunError, cache_place, journal_place
 from rubricate.views import Report
 
 if TYPE_CHECKING:
     from rubricate.views import Section
 
-__all__ = ["Range", "RunEstimate", "estimate"]
+__all__ = ["Range", "RunEstimate", "estimate", "with_requests"]
 
 BYTES_PER_TOKEN = (5.0, 3.0)
 """Of a prompt's UTF-8, in words of few tokens and of many."""
@@ -41,6 +41,8 @@ REPLY_TOKENS = (40, 400)
 """A short reason without a quote, and a long one with several."""
 CHOICE_TOKENS = (1, 4)
 """A reply that is one letter or digit."""
+MOST_COUNTED = 10_000
+"""Items of which it is counted what a refused run would take: a second or two."""
 NOTES = "notes " * 50
 """What stands for notes on a part of a long document that has not been read."""
 
@@ -244,6 +246,22 @@ async def estimate(
         dict(sure.models + possible.models),
         documents,
     )
+
+
+async def with_requests(
+    error: OtherRunError,
+    dataset: Gradable,
+    judge: Judge,
+    options: RunOptions,
+    calibrate: Calibrate | None = None,
+) -> OtherRunError:
+    """The error with the requests that this run would take in another folder, and begun anew."""
+    if dataset.survey(options.limit).items > MOST_COUNTED:
+        return error
+    elsewhere = replace(options, run_dir=None, journal=None, retry_failed=False, fresh=False)
+    cached = await estimate(dataset, judge, elsewhere, calibrate)
+    anew = await estimate(dataset, judge, replace(elsewhere, fresh=True), calibrate)
+    return OtherRunError(error.folder, error.differs, (cached.requests, anew.requests))
 
 
 def _waiting(item: JudgedItem, asked: Collection[str]) -> list[str]:

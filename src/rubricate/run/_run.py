@@ -21,7 +21,14 @@ from rubricate.run._scoring import scoring_rules
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, Database, journal_at, open_journal
-from rubricate.run.results import ItemResult, OpenStorage, Outcome, ResultsFile, RunIdentity
+from rubricate.run.results import (
+    ItemResult,
+    OpenStorage,
+    OtherRunError,
+    Outcome,
+    ResultsFile,
+    RunIdentity,
+)
 from rubricate.run.sending import Limits, Sender
 from rubricate.run.workers import executing
 from rubricate.settings import part
@@ -101,7 +108,10 @@ async def run(
         if sender is None:
             sender = stack.enter_context(
                 Sender(
-                    limits=_limits(options, storage),
+                    limits=part(Limits, options).shared_by(
+                        # processes with one database for a journal share them there
+                        storage.journal.address if isinstance(storage.journal, Database) else None
+                    ),
                     retries=options,
                     on_trouble=trouble,
                     goes_on_without=judge.goes_on_without,
@@ -126,8 +136,7 @@ async def run(
                 on_trouble=trouble,
             )
         )
-        identity = RunIdentity(dataset, options.limit, plan, judge)
-        results = storage.begin(plan, identity, stack, fresh=options.fresh)
+        results = await _results(storage, stack, plan, dataset, judge, options)
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = make_execution(
             plan,
@@ -205,12 +214,26 @@ def _people(judge: Judge, options: RunOptions) -> People | None:
     return judge.people
 
 
-def _limits(options: RunOptions, storage: OpenStorage) -> Limits:
-    """The limits of the run's endpoints; processes with one database for a journal share them."""
-    journal = storage.journal
-    return part(Limits, options).shared_by(
-        journal.address if isinstance(journal, Database) else None
-    )
+async def _results(
+    storage: OpenStorage,
+    stack: ExitStack,
+    plan: Plan,
+    dataset: Gradable,
+    judge: Judge,
+    options: RunOptions,
+) -> ResultsFile | None:
+    """The run folder's results, which are closed with `stack`; None without a folder.
+
+    Raises:
+        OtherRunError: it has those of another run; says what this one would take elsewhere.
+    """
+    identity = RunIdentity(dataset, options.limit, plan, judge)
+    try:
+        return storage.begin(plan, identity, stack, fresh=options.fresh)
+    except OtherRunError as error:
+        from rubricate.run._estimate import with_requests
+
+        raise await with_requests(error, dataset, judge, options) from None
 
 
 def _finish(results: ResultsFile | None, people: People | None) -> None:

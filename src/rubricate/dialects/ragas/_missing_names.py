@@ -19,7 +19,7 @@ _LABELLED = "a criterion with options, a scale or a yes or no is one (docs/rubri
 _OWN = "derive a criterion or a judge of your own (docs/architecture.md)"
 _TESTSET = "write items to a file and read them with EvaluationDataset.from_jsonl"
 _RUN_FOLDER = "run_dir keeps every answer, and rubricate compare sets two runs side by side"
-_CACHE = "give evaluate run_dir or cache: no answer is paid for twice"
+_CACHE = "give evaluate run_dir or cache: stored answers are reused"
 _MODELS = "name the model, such as llm='openai/gpt-4.1-mini', or give llm_factory or a callable"
 _EMBEDDINGS = "no metric here uses embeddings"
 _IMPROVE = "look at a rubric's weak criteria with rubricate trust agree"

@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     )
     from rubricate.run.results._gates import CALLS_SAVED, GateFigures
     from rubricate.run.results._identity import (
+        OtherRunError,
         RunIdentity,
         has_answers,
         note_run,
         noted_run,
-        other_run,
     )
     from rubricate.run.results._results import (
         ItemResult,
@@ -120,6 +120,7 @@ __all__ = [
     "JudgeFigures",
     "Level",
     "OpenStorage",
+    "OtherRunError",
     "Outcome",
     "PairCounts",
     "ResultsFile",
@@ -158,7 +159,6 @@ __all__ = [
     "note_run",
     "noted_run",
     "number_of",
-    "other_run",
     "result_lines",
     "same",
     "scores_by_tag",

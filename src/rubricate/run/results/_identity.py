@@ -16,7 +16,7 @@ from rubricate.judge import Judge
 from rubricate.run._plan import Plan
 from rubricate.run._shards import sameness
 
-__all__ = ["RunIdentity", "has_answers", "note_run", "noted_run", "other_run"]
+__all__ = ["OtherRunError", "RunIdentity", "has_answers", "note_run", "noted_run"]
 
 NOTE_NAME = "run.json"
 SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, "told": dict}
@@ -54,7 +54,7 @@ class RunIdentity:
         """
         kept = noted_run(folder)
         if not replaces and has_answers(folder) and (differs := self._differences(kept)):
-            raise other_run(folder, differs)
+            raise OtherRunError(folder, differs)
         own = {
             "dataset": self._dataset.name,
             "items": [*islice(self._texts(), NOTED_ITEMS)],
@@ -82,13 +82,36 @@ class RunIdentity:
         return found
 
 
-def other_run(folder: Path, differs: Sequence[str]) -> InputError:
-    """The error for a folder with the results of a run that differs in these."""
-    return InputError(
-        f"this run folder has the results of a run that differs in {', '.join(differs)}: choose "
-        "another --run-dir (run_dir), or replace them with --fresh (fresh=True)",
-        file=folder,
-    )
+class OtherRunError(InputError):
+    """A folder has the results of another run.
+
+    Args:
+        folder: the folder.
+        differs: in what the other run differs.
+        requests: how many requests this run takes in another folder, and with `fresh`; None where
+            that was not counted.
+
+    Attributes:
+        folder, differs: as given.
+    """
+
+    def __init__(
+        self, folder: Path, differs: Sequence[str], requests: tuple[int, int] | None = None
+    ) -> None:
+        self.folder, self.differs = folder, differs
+        elsewhere, anew = ("", "") if requests is None else map(_requests, requests)
+        what = ", ".join(differs)
+        super().__init__(
+            f"this run folder has the results of a run that differs in {what}: choose "
+            f"another --run-dir (run_dir), which reuses the answers in the cache{elsewhere}; or "
+            "--fresh (fresh=True) replaces the results, and asks for everything again"
+            f"{anew}",
+            file=folder,
+        )
+
+
+def _requests(count: int) -> str:
+    return f" and takes {count} request{'' if count == 1 else 's'}"
 
 
 def noted_run(folder: Path) -> dict[str, Any]:
