@@ -115,6 +115,12 @@ _LOOKING_LIKE = str.maketrans(
 """Letters of other scripts, and other signs, that look like those of a tag."""
 _EXCLAMATION = re.compile(r"(?<=\w)!(?=\w)")
 _CODE = re.compile("-[0-9a-fiols]{8,}/?")  # with letters for 0, 1 and 5
+_MAY_BE_OURS = re.compile(
+    r"[\W_]*(?:[s5$][\W_]*u|f[\W_]*[i1!]|[s5$][\W_]*[e3]|t[\W_]*[a@4]|c[\W_]*[o0]|r[\W_]*[e3]"
+    r"|[e3][\W_]*x|p[\W_]*l|[o0][\W_]*u)",
+    re.IGNORECASE,
+)
+"""How the names of fences begin: to pass over most tags of HTML quickly."""
 _PLAIN_TAG = re.compile(r"</?[A-Za-z]+ ?/?>")
 _FORMAT = (
     "\u034f\u115f\u1160\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -229,6 +235,8 @@ def _without_our_tags(text: str) -> str:
 
 def _passes_for_ours(inner: str, whole: str) -> bool:
     """Whether what stands between two brackets looks like the name of a fence, with any suffix."""
+    if whole.isascii() and "&" not in inner and not _MAY_BE_OURS.match(inner):
+        return False
     skeleton = _skeleton(inner)
     squeezed = "".join(skeleton.split())
     for written in (skeleton, squeezed):
