@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -388,26 +388,40 @@ def test_a_run_in_python_is_not_written_through_a_link(write_dataset: Command, t
     assert (tmp_path / "file").read_text() == SECRET
 
 
-@pytest.mark.parametrize("option", ["data", "rubric", "submissions", "judge_prompt", "examples"])
-@pytest.mark.parametrize("way", ["a path", "a link"])
-def test_settings_send_no_file_from_elsewhere_to_an_address_that_only_they_name(
-    option: str, way: str, rubricate: Command, write_dataset: Command, tmp_path: Path
+OUTSIDE = [
+    *product(
+        ("data", "rubric", "submissions", "judge_prompt", "examples"),
+        ("../private.json", "link.json"),
+    ),
+    ("data", "s3://private/data.jsonl"),
+    ("data", "https://intranet.invalid/data.jsonl"),
+]
+
+
+@pytest.mark.parametrize(("option", "path"), OUTSIDE)
+def test_settings_send_nothing_from_elsewhere_to_an_address_that_only_they_name(
+    option: str, path: str, rubricate: Command, write_dataset: Command, tmp_path: Path
 ):
     write_dataset()
     (tmp_path / "theirs").mkdir()
     (tmp_path / "private.json").write_text(SECRET)
     (tmp_path / "theirs" / "link.json").symlink_to("../private.json")
-    path = "../private.json" if way == "a path" else "link.json"
     settings = {"judge": "m", "base_url": "http://judge.invalid/v1", option: path}
     (tmp_path / "theirs" / "run.yaml").write_text(json.dumps(settings))
     data = () if option == "data" else ("data.json",)
     done = rubricate("grade", *data, "--config", "theirs/run.yaml", "--attempts", "1")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert f"{option}: this file is outside the folder of the settings" in done.stderr
-    settings["base_url"] = "http://localhost:1/v1"
-    (tmp_path / "theirs" / "run.yaml").write_text(json.dumps(settings))
-    done = rubricate("grade", *data, "--config", "theirs/run.yaml", "--attempts", "1")
-    assert "outside the folder" not in done.stderr
+    assert f"{option}: this is outside the folder of the settings" in done.stderr
+
+
+def test_settings_may_send_files_from_elsewhere_to_a_server_on_this_machine(
+    rubricate: Command, write_dataset: Command, endpoint: Any, tmp_path: Path
+):
+    write_dataset()
+    (tmp_path / "own").mkdir()
+    settings = {"judge": "m", "base_url": endpoint.url, "data": "../data.json"}
+    (tmp_path / "own" / "run.yaml").write_text(json.dumps(settings))
+    assert rubricate("grade", "--config", "own/run.yaml", "--no-cache").returncode == 0
 
 
 @pytest.mark.parametrize(

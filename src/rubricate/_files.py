@@ -75,8 +75,8 @@ def check_no_links(folder: Path) -> None:
                 if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
                     what = "a link" if entry.is_symlink() else "no ordinary file"
                     raise InputError(
-                        f"is {what}, and rubricate writes no such thing: remove it, or choose "
-                        "another folder",
+                        f"is {what}, and rubricate writes no such thing: remove it, choose another "
+                        "folder or, if you trust it, copy the folder with what its links lead to",
                         file=entry.path,
                     )
     except OSError:  # no folder yet, or none that can be listed: whoever opens it says so

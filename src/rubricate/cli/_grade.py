@@ -176,21 +176,22 @@ def _check_no_key_goes_there(written: Written) -> None:
 
 
 def _check_no_file_goes_there(config: Path, values: Written) -> None:
-    """Raise `InputError` where a file from elsewhere would be sent to an address of the settings.
+    """Raise `InputError` where data from elsewhere would be sent to an address of the settings.
 
-    Whoever wrote the settings could have any file of the user's sent to a server of their own. A
-    server on this machine is the user's.
+    Whoever wrote the settings could have any file of the user's sent to a server of their own, also
+    from a bucket or a network that only the user can reach. A server on this machine is the user's.
     """
     if is_this_machine(urlsplit(values["base_url"]).hostname or ""):
         return
     folder = user_path(config).parent.resolve()
     for name, value in values.items():
         is_read = options_of(GradeSettings)[name].is_path and name not in ("run_dir", "cache")
-        if not (is_read and isinstance(value, str)) or (name == "data" and _is_no_path(value)):
+        if not (is_read and isinstance(value, str)):
             continue
-        if not user_path(value).resolve().is_relative_to(folder):
+        is_remote = name == "data" and _is_no_path(value)
+        if is_remote or not user_path(value).resolve().is_relative_to(folder):
             raise InputError(
-                f"{name}: this file is outside the folder of the settings, and would go to an "
+                f"{name}: this is outside the folder of the settings, and would be sent to an "
                 f"address that only they name: if you trust it, repeat it on the command line "
                 f"(--base-url {shlex.quote(values['base_url'])})"
             )

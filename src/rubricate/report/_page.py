@@ -24,7 +24,7 @@ from rubricate.analysis import (
     parts_tables,
     read_run,
 )
-from rubricate.errors import InputError
+from rubricate.errors import InputError, MissingExtraError
 from rubricate.report._items import PageItems, chunk_element
 from rubricate.report._overview import overview_of
 from rubricate.report._sent import PageSent
@@ -91,7 +91,8 @@ def write_report(
             sent = missing = None
             try:
                 sent = PageSent(stack.enter_context(Conversations(found.path, journal)))
-            except InputError as error:  # a folder without its journal has a page all the same
+            except (InputError, MissingExtraError) as error:
+                # a folder without its journal has a page all the same
                 if journal is not None:
                     raise
                 if has_journal(found.path):
