@@ -24,7 +24,8 @@ class Usage:
         output_tokens: those of the replies, reasoning included where the endpoint counts it.
         reasoning_tokens: those of `output_tokens` that the endpoint counts as reasoning.
         estimated_cost: US dollars of `cost` that are an estimate, because the endpoint did not
-            report what a request took: its answer never came, or came without token counts.
+            report what a request took: its answer never came, or came without token counts. Where
+            `cost` is None because of that, those that it would have.
     """
 
     requests: int = 0

@@ -334,3 +334,16 @@ def test_a_connection_that_breaks_behind_a_request_is_estimated_and_so_is_half_a
     assert result.usage.cost == pytest.approx(billed * bill(), rel=0.05)
     assert result.usage.cost >= billed * bill() - 1e-9
     assert result.usage.estimated_cost > 0.0
+
+
+def test_a_bound_counts_what_was_not_reported_before_it_was_set(tmp_path):
+    account = Account(UNREPORTED["no usage"])
+    with ScriptedEndpoint(respond=account) as endpoint:
+        model = HTTPModel("m", base_url=endpoint.url, prices={"m": PRICE})
+        first = graded(model, limit=8, run_dir=tmp_path / "run")
+        assert first.usage.cost is None
+        second = graded(model, run_dir=tmp_path / "run", max_cost=0.6)
+    assert account.requests > 8
+    assert second.usage.cost + first.usage.estimated_cost <= 0.6
+    assert account.billed <= 0.6
+    assert "the greatest cost of $0.6 is reached" in second.stopped

@@ -251,8 +251,10 @@ class Ledger:
         dearest so far. The last requests, for which that is not so, are sent one after the other.
         """
         by_others = Usage.total(one.usage for one in others)
-        if by_others.cost is None and by_others.input_tokens:
-            by_others = replace(by_others, cost=self.price(by_others))
+        if by_others.cost is None and (by_others.input_tokens or by_others.estimated_cost):
+            cost = self.price(by_others)
+            known = None if cost is None else cost + by_others.estimated_cost
+            by_others = replace(by_others, cost=known)
         paid = by_others + self.usage
         if paid.cost is None or by_others.cost is None:
             return "unknown", 0

@@ -445,13 +445,15 @@ class Sender:
         bills = self._bills.get(key)
         if bills is None:
             bills = self._bills[key] = Bills()
-        if usage.cost is None and not usage.input_tokens and (reply is None or self._estimates):
+        is_reported = usage.cost is not None or bool(usage.input_tokens)
+        if not is_reported:
             estimate = bills.estimate(out.model, out.request, reply)
-            usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
-            if reply is not None:
-                bills.add(out.request, usage, is_reported=False)
-        elif reply is not None:
-            bills.add(out.request, usage)
+            if reply is None or self._estimates:
+                usage = replace(estimate, requests=usage.requests, seconds=usage.seconds)
+            else:  # the cost is unknown, but a bound that is set later counts the estimate
+                usage = replace(usage, estimated_cost=estimate.estimated_cost)
+        if reply is not None:
+            bills.add(out.request, usage, is_reported=is_reported)
         out.takes(usage)
 
 
