@@ -107,7 +107,7 @@ class Pairs:
                     id=f"{pair.id}/{order}",
                     context=pair.first.data.context,
                     metadata={"pair": pair.id, OTHER: other.data.submission},
-                    unseen=shown.data.unseen or other.data.unseen or pair.first.data.unseen,
+                    unseen=shown.unseen or other.unseen,
                 )
                 yield Item.of(
                     item,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,14 @@ def test_neighbours_are_judged_and_a_text_that_says_image_is_text() -> None:
         assert len(endpoint.requests) == 8
     judged = [set(statuses(result, index).values()) == {"judged"} for index in range(5)]
     assert judged == [True, False, True, True, True]
+
+
+def test_an_item_with_another_text_in_the_place_of_one_with_an_image_is_judged() -> None:
+    plain = replace(DataItem(spoken(IMAGE)), submission="A cat.")
+    with ScriptedEndpoint([Rule(verdict="MET")]) as endpoint:
+        data = RubricDataset("p", RUBRIC, [plain])
+        result = rubricate.grade(data, "m", base_url=endpoint.url, cache=None)
+    assert set(statuses(result).values()) == {"judged"}
 
 
 def test_an_abstention_is_no_answer_about_the_same_text_nor_the_other_way(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class DataItem:
         metadata: anything else worth keeping.
         unreadable: why its text cannot be read; every verdict on it has then failed.
         unseen: what belongs to it that no text shows, in words (`the prompt has an image`); judges
-            that are shown text alone abstain. Default: what the messages have that it is made of.
+            that are shown text alone abstain. None: what the messages have that it is made of.
         extra: unknown keys of the file it came from; written back where they stood.
     """
 
@@ -97,9 +97,6 @@ class DataItem:
     _hash: str = field(default="", repr=False, compare=False)  # `id`, where that is the hash
 
     def __post_init__(self) -> None:
-        for what, text in (("submission", self.submission), ("prompt", self.prompt)):
-            if self.unseen is None and (unseen := getattr(text, "unseen", "")):
-                self.unseen = f"the {what} has {unseen}"
         if not self.id or self.id == self._hash:  # the latter in `dataclasses.replace`
             self.id = self._hash = self.content_id()
         try:
@@ -188,8 +185,10 @@ class DataItem:
             data["metadata"] = self.metadata
         if self.unreadable is not None:
             data["unreadable"] = self.unreadable
-        if self.unseen is not None and not getattr(text, "unseen", ""):  # its messages say it
+        if self.unseen is not None:
             data["unseen"] = self.unseen
+        elif unseen := getattr(self.prompt, "unseen", ""):  # a submission's messages say it
+            data["unseen"] = f"the prompt has {unseen}"
         return {**data, **self.extra}
 
     @classmethod

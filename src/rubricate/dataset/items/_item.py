@@ -70,6 +70,10 @@ class Item:
         reference: str | None,
     ) -> Item:
         """An item of a dataset, with what the dataset adds to it."""
+        unseen = data.unseen
+        for what, text in (("submission", data.submission), ("prompt", prompt)):
+            if unseen is None and (parts := getattr(text, "unseen", "")):
+                unseen = f"the {what} has {parts}"
         return cls(
             data.submission,
             prompt,
@@ -80,7 +84,7 @@ class Item:
             id,
             rubric,
             data.unreadable,
-            data.unseen,
+            unseen,
         )
 
     def labels(self) -> dict[str, Verdict]:
