@@ -20,7 +20,8 @@ __all__ = ["NUMBER_WORDS", "Answers", "leaves", "refers", "refuse_other_answers"
 _FREE = frozenset(("reason", "evidence", "quote", "item"))
 """Parts of an answer that are free text or name what is answered: they are no answer themselves."""
 _REFERENCE = re.compile(
-    r"criterion(?:id|index|name|no|number)?|id|index|name|no|number|question|requirement|title"
+    r"(?:for|about|regarding)?(?:criterion|item|question|requirement)(?:id|index|name|no|number)?|"
+    r"about|appliesto|for|id|index|key|name|no|number|ref|reference|regarding|subject|target|title"
 )
 """Keys, without case and punctuation, that say what is answered."""
 _SHORT = 12
@@ -34,6 +35,25 @@ _YES_OR_NO = re.compile(
     r"absent|right|wrong|[✓✔✅✗✘❌]"
 )
 """Words for the two answers of a yes-or-no question, beside its labels."""
+_TAKES_BACK = re.compile(
+    r"\b(?:abstain\w*|cannot|disregard\w*|ignor\w+|invalid\w*|inver[ts]\w*|opposite|overrid\w+|"
+    r"overrul\w+|retract\w*|revers\w+|revok\w+|tak(?:e|en|ing)\b.*\bback|undecid\w*|unsure|verdicts?|"
+    r"void|withdr[ae]w\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of a text that may take an answer back, or replace it, without saying another one."""
+_ANSWER_NAME = re.compile(
+    r"^(?:actual|adjust|amend|answer|best$|better$|choice|conclusion|correct(?:ed|ion)|decision|"
+    r"final|grade$|grading$|judge?ment|label|outcome|overall$|overrid|preferred|rating|real|result|"
+    r"revis|score|true|updat|winner)"
+)
+"""Names, without case and punctuation, under which nothing but another answer is expected,
+whatever it is written like ('final': 'nicht erfüllt')."""
+_REMARK = re.compile(
+    r"ambigu|count|description|explanation|injection|justification|language|length|location|"
+    r"manipulat|position|rationale|review|schema|sentence|timestamp|token|version"
+)
+"""Names of remarks: a number or a truth value there is no answer."""
 NUMBER_WORDS = (
     "zero",
     "one",
@@ -79,7 +99,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def refers(key: str) -> bool:
-    """Whether a key says what is answered."""
+    """Whether a key says which question is answered."""
     return _REFERENCE.fullmatch(_plain(key)) is not None
 
 
@@ -124,8 +144,11 @@ class Answers:
         if isinstance(value, int | float):
             return self._have_number(value)
         text = unicodedata.normalize("NFKC", value)
+        text = text.replace("_", " ")
         words = re.findall(r"\w+|[✓✔✅✗✘❌]", text.casefold())
         short = len(words) <= _SHORT
+        if _TAKES_BACK.search(text):
+            return True
         if self.yes_or_no and len(words) <= _SHORT // 2 and any(map(_YES_OR_NO.fullmatch, words)):
             return True
         numbers: list[float] = [float(one) for one in _NUMBER.findall(text)]
@@ -142,11 +165,13 @@ class Answers:
         """
         name = _plain(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and ("confidence" in name or refers(key)):
+        is_remark = _REMARK.search(name) and isinstance(value, bool | int | float)
+        if is_remark or (is_number and ("confidence" in name or refers(key))):
             return False
         known = {_plain(one) for one in (*self.names, *answers) if not one.isdecimal()}
-        if any(one in name for one in known if len(one) > 3):  # a field 'n' is in half of all words
-            return True
+        is_named = any(one in name for one in known if len(one) > 3)  # "n" is in half of all words
+        if (is_named and not _REMARK.search(name)) or _ANSWER_NAME.search(name):
+            return value not in (None, "", [], {})
         names = known | {_plain(one) for one in self.labels} - {""}
         if any(_plain(one) in names for one in (key, *_keys(value))):
             return True
@@ -163,7 +188,8 @@ class Answers:
         longest = sorted({one.strip() for one in self.labels}, key=len, reverse=True)
         if not longest:
             return []
-        pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)"
+        either = "|".join([re.escape(one).replace("_", "[_ ]") for one in longest])
+        pattern = rf"(?<!\w)(?:{either})(?!\w)"
         return list(re.finditer(pattern, text, re.IGNORECASE if any_case else 0))
 
 

@@ -54,7 +54,7 @@ ROUNDING = 1e-6
 TOO_MUCH = 1.02
 """The most that probabilities may add up to, rounded as they come."""
 _OPTION = re.compile(
-    r"""[\s"'`*_(\[{<«“‘-]*(?P<token>\w)(?!\w)(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
+    r"""[\s"'`*_(\[{<«“‘-]*(?P<token>(?<!-)(?<!<(?=\d))\w)(?!\w)(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
     re.DOTALL,
 )
 """One letter or digit with what may stand around it, and what stands behind."""
@@ -510,8 +510,11 @@ def _goes_on(completion: Completion, request: Request, answers: Sequence[Answer]
     if found["token"].upper() not in request.choices:
         return False
     rest = found["rest"].strip().casefold()
-    if not rest or "\n" in found["mark"]:
+    if not rest:
         return False
+    if "\n" in found["mark"]:  # 'A', and then 'Wait, B'
+        others = {choice for choice in request.choices if choice != found["token"].upper()}
+        return not others.isdisjoint(re.findall(r"\w+", found["rest"]))
     label = answers[request.choices.index(found["token"].upper())].label.casefold()
     is_shown = rest.startswith(label) or (completion.cut_off and label.startswith(rest))
     return not (is_shown and found["mark"].strip())

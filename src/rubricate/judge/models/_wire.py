@@ -166,8 +166,7 @@ def token_probabilities(body: Mapping[str, Any], reply: str) -> tuple[dict[str, 
         begin = _begin_of_text(list(map(_token, content)), reply.strip(), _thought(body).strip())
         for place in content[begin:]:
             if any(one.isalnum() for one in _token(place)):
-                listed = place.get("top_logprobs")
-                return _place_probabilities([place, *(listed or [])]), ""
+                return _place_probabilities(place, place.get("top_logprobs") or []), ""
     except (TypeError, ValueError, AttributeError) as error:
         wrong = isinstance(error, _Unusable)
         return None, str(error) if wrong else "they have another form than the interface's"
@@ -219,12 +218,17 @@ class _Unusable(ValueError):
     """What is wrong with logprobs."""
 
 
-def _place_probabilities(entries: list[Any]) -> dict[str, float]:
-    """The probabilities of what may stand at one place, by the tokens' text without space."""
-    by_token = {
-        (entry["token"], str(entry.get("bytes"))): (_token(entry), _probability(entry))
-        for entry in entries
-    }
+def _place_probabilities(place: dict[str, Any], listed: list[Any]) -> dict[str, float]:
+    """The probabilities of what may stand at one place, by the tokens' text without space.
+
+    The token that stands there is mostly listed, too; some servers list it without its bytes.
+    """
+    own = place["token"], str(place.get("bytes"))
+    by_token = {own: (_token(place), _probability(place))}
+    for entry in listed:
+        known = entry["token"], str(entry.get("bytes"))
+        if known != (own[0], "None"):
+            by_token[known] = _token(entry), _probability(entry)
     found: dict[str, float] = {}
     for text, probability in by_token.values():
         found[text.strip()] = found.get(text.strip(), 0.0) + probability
