@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
@@ -143,6 +143,30 @@ class JudgedItem:
         return self.followers.pop(voter, [])
 
 
+@dataclass(slots=True)
+class _Groups:
+    """What a voter is asked about together, of one rubric.
+
+    Attributes:
+        whole: each group, and what is asked of it if all is: the same.
+        places: the index of each criterion's group.
+        waves: the criteria of each wave that need a judge.
+        has_several: whether several criteria are asked about at once anywhere.
+    """
+
+    whole: list[tuple[Group, Group]] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    waves: dict[int, Group] = field(default_factory=dict)
+    has_several: bool = False
+
+    def wanted(self, names: Collection[str]) -> Iterator[tuple[Group, Group]]:
+        """The groups that have criteria of these names, each with these criteria, in order."""
+        chosen = {*names}
+        for place in sorted({self.places[name] for name in names if name in self.places}):
+            group = self.whole[place][0]
+            yield group, [one for one in group if one.name in chosen]
+
+
 class Stages:
     """The judges of a run: one, those of a panel, or those of a cascade's stages.
 
@@ -179,7 +203,7 @@ class Stages:
         self.count = len(self._stages)
         self._members: list[Member] = []
         self._grouped_rubric: Rubric | None = None
-        self._grouped: dict[int, list[Group]] = {}
+        self._grouped: dict[int, _Groups] = {}
         self._stage_of: list[int] = []
         self._voters: list[range] = []
         self._calibrated: list[bool] = []
@@ -245,20 +269,15 @@ class Stages:
         call, and is noted in `item.alike`.
         """
         shown, rubric = item.item, item.item.rubric
-        wanted = None if names is None else {*names}
         calls: list[Call] = []
         for voter in self._voters[stage]:
             member = self._members[voter]
             judge, suffix = member.judge, member.suffix
-            if shown.unseen is not None and judge.text_only:
-                judge = self._unseeing(judge)
-            for criteria in self._groups(rubric, voter):
-                asked = criteria
-                if wanted is not None:
-                    asked = [one for one in criteria if one.name in wanted]
-                if asked and criteria[0].needs_judge:
+            grouped = self._groups(rubric, voter)
+            for criteria, asked in grouped.wanted(names) if names is not None else grouped.whole:
+                if criteria[0].needs_judge:
                     calls += _calls_to(voter, judge, suffix, shown, criteria, asked)
-                elif asked:
+                else:
                     calls += _calls_to(voter, CODE, "", shown, criteria, asked)
         return calls if len(self._voters[stage]) == 1 else _each_once(item, calls)
 
@@ -269,21 +288,22 @@ class Stages:
         self._unseen = UNSEEN_NOTE
         return Unseeing(judge)
 
-    def _groups(self, rubric: Rubric, voter: int) -> list[Group]:
+    def _groups(self, rubric: Rubric, voter: int) -> _Groups:
         """The criteria that a voter is asked about together."""
         if rubric is not self._grouped_rubric:  # most often all items have the same
             self._grouped_rubric, self._grouped = rubric, {}
         found = self._grouped.get(voter)
         if found is None:
-            waves: dict[int, list[int]] = {}
+            found = self._grouped[voter] = _Groups()
             groups: list[tuple[int, Group]] = []  # with the place of the first of each
+            waves: dict[int, list[int]] = {}
             for index, one in enumerate(rubric.criteria):
                 if one.needs_judge:
                     waves.setdefault(_wave(rubric, one.name), []).append(index)
                 elif not voter:  # it is computed once, beside what the first is asked
                     groups.append((index, [one]))
-            for places in waves.values():
-                asked = [rubric.criteria[index] for index in places]
+            for wave, places in waves.items():
+                asked = found.waves[wave] = [rubric.criteria[index] for index in places]
                 judge = self._members[voter].judge
                 try:
                     parts = list(map(list, judge.groups(asked)))
@@ -296,7 +316,11 @@ class Stages:
                 for group in filter(None, parts):
                     groups.append((places[group[0]], [asked[index] for index in group]))
             groups.sort(key=itemgetter(0))
-            found = self._grouped[voter] = [group for _, group in groups]
+            for place, (_, group) in enumerate(groups):
+                found.whole.append((group, group))
+                found.has_several |= len(group) > 1
+                for one in group:
+                    found.places[one.name] = place
         return found
 
     def take(self, item: JudgedItem, voter: int, asked: Asked, verdict: Verdict) -> None:
@@ -430,14 +454,14 @@ class Stages:
         of another wave, which may wait for what these come to.
         """
         rubric = item.item.rubric
-        groups = (group for voter in self._voters[stage] for group in self._groups(rubric, voter))
-        if not names or all(len(group) == 1 for group in groups):
+        voters = self._voters[stage]
+        if not names or not any(self._groups(rubric, voter).has_several for voter in voters):
             return ()
-        there = {*names}
+        there, waves = {*names}, self._groups(rubric, voters[0]).waves
         open_waves = {
-            _wave(rubric, one.name)
-            for one in rubric
-            if one.needs_judge and one.name not in item.verdicts and one.name not in there
+            wave
+            for wave in {_wave(rubric, name) for name in names}
+            if any(o.name not in item.verdicts and o.name not in there for o in waves.get(wave, ()))
         }
         return dict.fromkeys(name for name in names if _wave(rubric, name) in open_waves)
 
