@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
@@ -153,6 +155,33 @@ def test_a_tree_may_be_a_hundred_levels_deep_and_no_deeper() -> None:
     assert score(rubric.tree, [Verdict("", "judged", "MET", 1.0)]).value == 1.0
     with pytest.raises(InputError, match="a tree has 100 levels at most"):
         Rubric.from_dict([{"name": "more", "criteria": [entry]}])
+
+
+def test_a_tree_of_python_objects_may_be_as_deep_as_one_of_a_file() -> None:
+    def nested(levels: int) -> Group:
+        node: Any = Criterion(name="leaf", requirement="x")
+        for level in range(levels):
+            node = Group(name=f"g{level}", criteria=[node])
+        return node
+
+    def of_file(levels: int) -> dict[str, Any]:
+        entry: dict[str, Any] = {"name": "leaf", "requirement": "x"}
+        for level in range(levels):
+            entry = {"name": f"g{level}", "criteria": [entry]}
+        return entry
+
+    rubric = Rubric([nested(100)])
+    assert rubric == Rubric.from_dict({"criteria": [of_file(100)]})
+    assert pickle.loads(pickle.dumps(rubric)) == rubric == copy.deepcopy(rubric)
+    for make in (
+        lambda: nested(101),
+        lambda: nested(100_000),
+        lambda: Rubric.from_dict({"criteria": [of_file(101)]}),
+        lambda: Rubric.from_dict({"criteria": [of_file(100_000)]}),
+        lambda: nested(2).model_copy(update={"criteria": (nested(100),)}),
+    ):
+        with pytest.raises(InputError, match="a tree has 100 levels at most"):
+            make()
 
 
 # The score

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -408,3 +409,31 @@ def test_people_are_asked_without_the_gates_that_led_to_them(tmp_path: Path) -> 
     assert [v.label or v.status for v in more.items[0].criteria.values()] == ["MET", "failed"]
     labels = json.loads((tmp_path / "people.json").read_text())
     assert [c["name"] for c in labels["items"][0]["rubric"]] == ["c1", "c2"]
+
+
+def test_a_chain_of_gates_takes_steps_in_proportion_to_its_length():
+    def steps(length: int) -> int:
+        rubric = Rubric(
+            Criterion(name=f"c{n}", requirement=f"r{n}", requires=(f"c{n - 1}",) if n else ())
+            for n in range(length)
+        )
+        dataset = RubricDataset("p", rubric)
+        dataset.add_item("text")
+        judge = PythonModel(lambda _: {"reason": "r", "evidence": [], "verdict": "MET"})
+        count = 0
+
+        def note(frame: Any, event: str, _: Any) -> None:
+            nonlocal count
+            count += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            result = rubricate.grade(dataset, judge)
+        finally:
+            sys.setprofile(before)
+        assert (result.failed, result.calls) == (0, length)
+        return count
+
+    steps(10)  # loads what is loaded once
+    assert steps(800) < 2.6 * steps(400)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Annotated, Any, final
+from typing import Annotated, Any, Self, final
 
-from pydantic import Field, PlainValidator, SerializeAsAny, field_validator, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    SerializeAsAny,
+    field_validator,
+    model_validator,
+)
 
 from rubricate._documents import PythonDocument, validate
 from rubricate.errors import InputError
@@ -26,7 +33,7 @@ __all__ = [
 ]
 
 MOST_LEVELS = 100
-"""How deep a tree may be."""
+"""How deep the groups of a tree may be, in files and in Python."""
 _OF_LEAVES = ("kind", "options", "scale_type", "note", "tags")
 """What only a criterion has: nobody is asked about a group."""
 
@@ -49,6 +56,8 @@ class Group(PythonDocument):
     """What is required of each criterion in it; see `Criterion.requires`."""
     criteria: tuple[AnyNode, ...] = Field(strict=False)
     """Its criteria and groups, at least one."""
+    _levels: int = PrivateAttr(default=1)
+    """How many levels of groups it is."""
 
     @model_validator(mode="before")
     @classmethod
@@ -79,7 +88,17 @@ class Group(PythonDocument):
             raise InputError(f"the group '{self.name}' needs at least one criterion, found none")
         if not math.isfinite(sum(abs(node.weight) for node in self.criteria)):
             raise InputError("the weights are too large to be added up")
+        inner = [node._levels for node in self.criteria if isinstance(node, Group)]
+        self._levels = 1 + max(inner, default=0)
+        check_levels(self._levels)
         return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; one with other criteria is checked as a new group is."""
+        if update and "criteria" in update:
+            fields = {name: getattr(self, name) for name in type(self).model_fields}
+            return type(self)(**{**fields, **(self.model_extra or {}), **update})
+        return super().model_copy(update=update, deep=deep)
 
     def __hash__(self) -> int:
         return hash((type(self), self.name, self.weight, self.criteria))
@@ -99,6 +118,12 @@ Node = Criterion | Group
 """What a rubric is made of."""
 
 
+def check_levels(levels: int) -> None:
+    """Refuse a tree with so many levels of groups."""
+    if levels > MOST_LEVELS:
+        raise InputError(f"a tree has {MOST_LEVELS} levels at most")
+
+
 def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
     """A group of loaded data that has `criteria`, else a criterion.
 
@@ -116,8 +141,7 @@ def build_node(data: Any, path: Sequence[str | int] = ()) -> Node:
         raise InputError(
             f"expected a list of criteria, found {type(inner).__name__}", path=(*path, "criteria")
         )
-    if path.count("criteria") >= MOST_LEVELS:
-        raise InputError(f"a tree has {MOST_LEVELS} levels at most")
+    check_levels(path.count("criteria"))  # before Python's own limit is reached
     nodes = [build_node(one, (*path, "criteria", index)) for index, one in enumerate(inner)]
     return validate(Group, {**data, "criteria": nodes}, path)
 
