@@ -37,6 +37,29 @@ def test_an_estimate_sends_nothing_writes_nothing_and_has_the_truth_between_its_
     assert found.input_tokens.low <= taken.input_tokens <= found.input_tokens.high
 
 
+@pytest.mark.parametrize(("words", "cached_input"), [(4000, 100), (4000, 1000), (50, 100)])
+def test_an_estimate_has_the_price_with_the_providers_cache_where_that_is_cheaper(
+    tmp_path, endpoint, words, cached_input
+):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"m: {{input: 1000, output: 2000, cached_input: {cached_input}}}\n")
+    rubric = Rubric([Criterion(name=name, requirement=f"is {name}") for name in "abcd"])
+    dataset = rubricate.RubricDataset("p", rubric)
+    for number in range(3):
+        dataset.add_item(f"text {number} " + "word " * words)
+    found = rubricate.estimate(dataset, "m", base_url=endpoint.url, prices=prices)
+    with_cache = found.cost_with_cache
+    if words < 1000 or cached_input == 1000:
+        assert with_cache is None
+        assert "with the provider's cache" not in str(found)
+        return
+    # Three of an item's four prompts begin as the first: 0.25 + 0.75 / 10 of the input's price.
+    assert 0.3 < with_cache.low / found.cost.low < 0.4
+    assert 0.3 < with_cache.high / found.cost.high < 0.45
+    assert f"${with_cache.high:.4f} with the provider's cache of prompts" in str(found)
+    assert found.to_dict()["cost_with_cache"] == with_cache._asdict()
+
+
 def test_what_is_known_is_not_in_the_estimate(make_dataset, tmp_path, endpoint):
     options = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "cache": tmp_path / "cache"}
     rubricate.grade(make_dataset(3), "m", **options)
@@ -120,7 +143,7 @@ class Asker(Judge):
 
     async def judge(self, item: Any, criterion: Criterion, send: Any) -> Verdict:
         for turn in ("a", "b"):
-            found = await send(self._model, Request(({"role": "user", "content": turn},)))
+            found = await send(self._model, Request(({"role": "user", "content": f"turn {turn}"},)))
         return Verdict(criterion.name, "judged", "MET", 1.0, reason=found.text)
 
 

@@ -232,6 +232,7 @@ class Estimated(TypedDict):
     input_tokens: NumberRange
     output_tokens: NumberRange
     cost: NumberRange | None
+    cost_with_cache: NumberRange | None
     models: dict[str, int]
     documents: DocumentWork
 

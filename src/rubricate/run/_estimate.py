@@ -41,6 +41,10 @@ REPLY_TOKENS = (40, 400)
 """A short reason without a quote, and a long one with several."""
 CHOICE_TOKENS = (1, 4)
 """A reply that is one letter or digit."""
+LEAST_PREFIX = 1024
+"""Tokens that prompts begin with alike, from which on providers cache them: OpenAI, Gemini and
+Anthropic from 1,024 on, some models from 2,048, DeepSeek from 64. At half, a saving is shown that
+most do not give; at double, one is left out that most do."""
 MOST_COUNTED = 10_000
 """Items of which it is counted what a refused run would take: a second or two."""
 NOTES = "notes " * 50
@@ -65,7 +69,10 @@ class RunEstimate(Report):
         requests: how many requests would be sent for the others.
         most_requests: how many, if all verdicts of a cascade went on that may; else the same.
         input_tokens, output_tokens: of all requests together.
-        cost: US dollars; None where the price of a model is not known.
+        cost: US dollars, if nothing comes from the provider's cache of prompts; None where the
+            price of a model is not known.
+        cost_with_cache: the same if the provider's cache serves what successive prompts begin with
+            alike; None where that is not known, or not cheaper.
         models: requests by model, the most of them.
         documents: what reading long documents in parts takes (by the last stages of a cascade, at
             most), and would take if every part were
@@ -82,6 +89,7 @@ class RunEstimate(Report):
     cost: Range | None
     models: dict[str, int]
     documents: DocumentWork = field(default_factory=DocumentWork)
+    cost_with_cache: Range | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The estimate as JSON values; ranges are objects with `low` and `high`."""
@@ -89,6 +97,7 @@ class RunEstimate(Report):
             "input_tokens": self.input_tokens._asdict(),
             "output_tokens": self.output_tokens._asdict(),
             "cost": None if self.cost is None else self.cost._asdict(),
+            "cost_with_cache": self.cost_with_cache and self.cost_with_cache._asdict(),
         }
         return Report.to_dict(self) | ranges
 
@@ -107,7 +116,9 @@ class RunEstimate(Report):
             models += " at most"
         cost = "unknown (no price for this model; give --prices)"
         if self.cost is not None:
-            cost = f"${self.cost.low:.4f} to ${self.cost.high:.4f}"
+            cost = _dollars(self.cost)
+            if self.cost_with_cache is not None:
+                cost += f"; {_dollars(self.cost_with_cache)} with the provider's cache of prompts"
         known = f"{self.known} of them known already"
         read = "{:.0f} to {:.0f} in".format(*self.input_tokens)
         written = "{:.0f} to {:.0f} out".format(*self.output_tokens)
@@ -122,6 +133,10 @@ class RunEstimate(Report):
         yield Facts(tuple(facts))
 
 
+def _dollars(cost: Range) -> str:
+    return f"${cost.low:.4f} to ${cost.high:.4f}"
+
+
 class _Counting:
     """Takes a judge's requests, and answers none but those that further ones depend on."""
 
@@ -129,8 +144,9 @@ class _Counting:
         self._answers = answers
         self._asked: set[bytes] = set()
         self.models: Counter[str] = Counter()
-        self.low = Usage()
-        self.high = Usage()
+        self.low = self.low_with_cache = Usage()
+        self.high = self.high_with_cache = Usage()
+        self._last: dict[str, str] = {}  # by model: the prompt of the last request
 
     async def __call__(self, model: Model, request: Request) -> Completion:
         if request.choices:
@@ -153,13 +169,18 @@ class _Counting:
 
     def _count(self, model: Model, request: Request, reply: tuple[int, int]) -> None:
         self.models[model.name] += 1
-        text = sum(len(message["content"].encode()) for message in request.messages)
+        prompt = "".join([message["content"] for message in request.messages])
+        alike = _common_prefix(self._last.get(model.name, ""), prompt)
+        self._last[model.name] = prompt
+        text, kept = len(prompt.encode()), len(prompt[:alike].encode())
         few, many = BYTES_PER_TOKEN
         schema = 0 if request.choices else len(orjson.dumps(request.schema))
         low = Usage(1, round(text / few), 0, reply[0])
         high = Usage(1, round((text + schema) / many), 0, reply[1])
-        self.low += replace(low, cost=model.price(low))
-        self.high += replace(high, cost=model.price(high))
+        self.low += _priced(model, low)
+        self.high += _priced(model, high)
+        self.low_with_cache += _priced(model, low, kept / few)
+        self.high_with_cache += _priced(model, high, kept / many)
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]
@@ -170,6 +191,25 @@ class _Counting:
             return verdict_from_record(record, criterion)
         await ask()
         return Verdict(criterion.name, "judged", reason=NOTES)
+
+
+def _priced(model: Model, usage: Usage, kept: float = 0.0) -> Usage:
+    """A usage with its cost, and so many tokens from the cache if that is enough for one."""
+    cached = round(kept) if kept >= LEAST_PREFIX else 0
+    usage = replace(usage, cached_tokens=cached)
+    return replace(usage, cost=model.price(usage))
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 async def estimate(
@@ -232,8 +272,9 @@ async def estimate(
                             given, criteria, keyed(possible, call.suffix)
                         ):
                             documents.add_verdict(verdict)
+    cost = _range(sure.low, sure.high + possible.high)
+    with_cache = _range(sure.low_with_cache, sure.high_with_cache + possible.high_with_cache)
     low, high = sure.low, sure.high + possible.high
-    priced = low.cost is not None and high.cost is not None
     return RunEstimate(
         plan.items,
         stages.judgements(plan) + further,
@@ -242,10 +283,16 @@ async def estimate(
         sure.models.total() + possible.models.total(),
         Range(low.input_tokens, high.input_tokens),
         Range(low.output_tokens, high.output_tokens),
-        Range(low.cost or 0.0, high.cost or 0.0) if priced else None,
+        cost,
         dict(sure.models + possible.models),
         documents,
+        with_cache if cost and with_cache and with_cache.high < cost.high else None,
     )
+
+
+def _range(low: Usage, high: Usage) -> Range | None:
+    """The costs; None where one is not known."""
+    return None if low.cost is None or high.cost is None else Range(low.cost, high.cost)
 
 
 async def with_requests(
