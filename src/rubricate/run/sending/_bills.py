@@ -26,59 +26,29 @@ A_MESSAGE = 4
 """Tokens that chat templates put around a message."""
 
 
-class Spread:
-    """Numbers, and what further ones of their kind will add up to."""
-
-    __slots__ = ("_squares", "_total", "count")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._total = self._squares = 0.0
-
-    def add(self, number: float) -> None:
-        """Take one in."""
-        self.count += 1
-        self._total += number
-        self._squares += number * number
-
-    @property
-    def mean(self) -> float:
-        """Their mean; 0 of none."""
-        return self._total / self.count if self.count else 0.0
-
-    def sum_of(self, further: int) -> float:
-        """About the most that so many further ones add up to.
-
-        This is the upper end of a prediction interval of a sum of k numbers after n: their mean,
-        and SURE standard deviations of the sum, which is that of one times sqrt(k + k^2 / n).
-        """
-        if not self.count:
-            return 0.0
-        variance = max(0.0, self._squares / self.count - self.mean**2)
-        # Of equal numbers, rounding leaves a variance of about 1e-16 of the square of the mean.
-        deviation = math.sqrt(variance) if variance > 1e-12 * self.mean**2 else 0.0
-        spread = math.sqrt(further + further * further / self.count)
-        return further * self.mean + SURE * deviation * spread
-
-
 class Bills:
     """What the requests to one model have cost, and what those cost whose bill is missing."""
 
     def __init__(self) -> None:
-        self._costs, self._sizes = Spread(), Spread()
-        self._input, self._output = Spread(), Spread()
-        self._estimated = 0  # by the costs of others
+        self._replies = self._read = self._written = self._size = 0
+        self._priced = self._estimated = 0  # replies with a cost, and requests estimated by these
+        self._cost = self._squares = 0.0
         self._is_reported = False
 
-    def add(self, request: Request, usage: Usage, *, is_reported: bool = True) -> None:
+    def add(self, request: Request, usage: Usage, *, is_reported: bool) -> None:
         """Learn from what a reply took; `is_reported` is False where that is an estimate."""
-        if usage.cost is not None:
-            self._costs.add(usage.cost)
-        if usage.cost is not None or usage.input_tokens:
-            self._is_reported |= is_reported
-            self._sizes.add(_size(request))
-            self._input.add(usage.input_tokens)
-            self._output.add(usage.output_tokens)
+        cost = usage.cost
+        if cost is not None:
+            self._priced += 1
+            self._cost += cost
+            self._squares += cost * cost
+        elif not usage.input_tokens:
+            return
+        self._is_reported |= is_reported
+        self._replies += 1
+        self._size += _size(request)
+        self._read += usage.input_tokens
+        self._written += usage.output_tokens
 
     def estimate(self, model: Model, request: Request, reply: Completion | None) -> Usage:
         """What a request is likely to have taken.
@@ -91,22 +61,35 @@ class Bills:
             request: what was sent.
             reply: what came back; None for nothing.
         """
-        if not self._sizes.count or (reply is not None and not self._is_reported):
+        if not self._replies or (reply is not None and not self._is_reported):
             read = _input_tokens(model, request, reply)
             written = _output_tokens(model, request, reply)
             cost = model.price(Usage(1, read, 0, written))
         else:
-            longer = _size(request) / max(1.0, self._sizes.mean)
-            read = math.ceil(longer * self._input.mean)
-            written = math.ceil(self._output.mean)
-            cost = self._of_others() * max(1.0, longer) if self._costs.count else None
+            longer = _size(request) * self._replies / max(1, self._size)
+            read = math.ceil(longer * self._read / self._replies)
+            written = math.ceil(self._written / self._replies)
+            cost = self._of_others() * max(1.0, longer) if self._priced else None
         return Usage(1, read, 0, written, cost, 0.0, 0, cost or 0.0)
 
     def _of_others(self) -> float:
         """What one more estimate adds to the sum of those made so far."""
-        before = self._costs.sum_of(self._estimated)
+        before = self._sum_of(self._estimated)
         self._estimated += 1
-        return self._costs.sum_of(self._estimated) - before
+        return self._sum_of(self._estimated) - before
+
+    def _sum_of(self, further: int) -> float:
+        """About the most that so many further requests cost together.
+
+        This is the upper end of a prediction interval of a sum of k costs after n: their mean, and
+        SURE standard deviations of the sum, which is that of one times sqrt(k + k^2 / n).
+        """
+        mean = self._cost / self._priced
+        variance = self._squares / self._priced - mean * mean
+        # Of equal costs, rounding leaves a variance of about 1e-16 of the square of the mean.
+        deviation = math.sqrt(variance) if variance > 1e-12 * mean * mean else 0.0
+        spread = math.sqrt(further + further * further / self._priced)
+        return further * mean + SURE * deviation * spread
 
 
 def most_expensive(model: Model, request: Request) -> float:
