@@ -247,18 +247,20 @@ def test_what_is_reported_is_shown(kind: Billed, way: str, bounded: bool, tmp_pa
 
 
 @pytest.mark.usefixtures("_soon_late")
-def test_what_was_sent_and_never_answered_is_estimated(kind: Billed, way: str):
+@pytest.mark.parametrize("bounded", [False, True], ids=["unbounded", "bounded"])
+def test_what_was_sent_and_never_answered_is_estimated(kind: Billed, way: str, bounded: bool):
     account = Account(kind, LATE[way])
+    bound = 30 * kind(1)[1] if bounded else None
     with ScriptedEndpoint(respond=account) as endpoint:
         timeout = 0.3 if way == "timeouts" else 10.0
         model = HTTPModel("m", base_url=endpoint.url, prices={"m": PRICE}, timeout=timeout)
-        result = graded(model, 72)
+        result = graded(model, 72, max_cost=bound)
     if result.usage.cost is None:
         assert kind is KINDS["a third does not report"]
         return
     assert way == "hedged" or result.usage.estimated_cost > 0.0
     assert result.usage.requests >= account.requests
-    check([result], account, None, 1.1)
+    check([result], account, bound, 1.1)
 
 
 def test_what_is_not_reported_is_unknown_without_a_bound_and_estimated_with_one(
