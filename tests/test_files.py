@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import rubricate
 from rubricate import RubricDataset
 from rubricate._files import Replacement, write_text
 from rubricate.errors import InputError
@@ -100,3 +103,40 @@ def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="cannot be written: Permission denied"):
         write_text(path, NEW, durable=True)
     assert path.read_text() == OLD
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL])
+def test_a_file_system_without_modes_and_syncs_takes_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    def met(messages: Any) -> dict[str, Any]:
+        return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+    monkeypatch.setattr(os, "chmod", refuse)
+    if code != errno.EPERM:
+        monkeypatch.setattr(os, "fsync", refuse)
+    rubric = rubricate.Rubric([rubricate.Criterion(name="a", requirement="Is a")])
+    dataset = rubricate.RubricDataset("p", rubric)
+    dataset.add_item("text")
+    for resumed in (0, 1):
+        result = rubricate.grade(dataset, met, run_dir=tmp_path / "run", share_limits="local")
+        assert (result.resumed, result.failed) == (resumed, 0)
+    path = tmp_path / "file"
+    for text in ("one", "two"):
+        write_text(path, text, durable=True)
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_a_disk_that_fails_is_no_file_system_without_syncs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_text(tmp_path / "file", "text", durable=True)

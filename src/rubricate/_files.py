@@ -17,6 +17,7 @@ __all__ = [
     "leads_out",
     "not_written",
     "open_file",
+    "set_mode",
     "user_path",
     "write_text",
 ]
@@ -131,7 +132,7 @@ class Replacement:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         self._part.touch(mode=0o600)
         file = self._part.open("wb")
-        self._part.chmod(stat.S_IMODE(self._path.stat().st_mode))
+        set_mode(self._part, stat.S_IMODE(self._path.stat().st_mode))
         return file
 
     def __exit__(
@@ -144,7 +145,7 @@ class Replacement:
             with self._file as file:
                 if self._durable and error is None and self._part is not None:
                     file.flush()
-                    os.fsync(file.fileno())
+                    _sync(file.fileno())
             if self._part is not None and error is None:
                 self._part.replace(self._path)
                 if self._durable:
@@ -169,9 +170,31 @@ def _sync_folder(path: Path) -> None:
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(folder)
+            _sync(folder)
         finally:
             os.close(folder)
+
+
+_UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""What file systems say (FUSE, network shares) to what they do not have."""
+
+
+def _sync(handle: int) -> None:
+    """Put a file or a folder onto the disk, where its file system can."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Give a file a mode, where its file system has modes: vfat and many of FUSE have none."""
+    try:
+        path.chmod(mode)
+    except OSError as error:
+        if error.errno not in {*_UNSUPPORTED, errno.EPERM}:
+            raise
 
 
 def not_written(path: Path, error: OSError) -> InputError:

@@ -163,6 +163,8 @@ class LabelFile:
             raise InputError(
                 f"another process has held it for {LOCK_SECONDS:g} seconds", file=self.path
             ) from None
+        except NotImplementedError:  # filelock's own, of a file system without locks
+            raise InputError("its file system has no locks", file=self.path) from None
         except OSError as error:
             self._seen = None  # what is held is not what is there
             raise not_written(self.path, error) from None

@@ -53,8 +53,11 @@ def locked(folder: Path, access: Access) -> ExitStack:
                     f"{'this run' if access == 'driver' else f'shard {access} of this run'}; wait "
                     "for it or choose another --run-dir"
                 ) from None
-    except OSError as error:
-        raise JournalError(f"{locks}: cannot be locked: {error.strerror}") from None
+    except (OSError, NotImplementedError) as error:  # the latter of a file system without locks
+        why = error.strerror if isinstance(error, OSError) else "its file system has no locks"
+        raise JournalError(
+            f"{locks}: cannot be locked: {why}; choose a --run-dir on another file system"
+        ) from None
     return stack
 
 

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from rubricate._files import set_mode
 from rubricate.errors import JournalError
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class SQLiteStore:
         )
         try:
             _set_up(database)
-            self._path.chmod(0o600)
+            set_mode(self._path, 0o600)
             self._inode = self._path.lstat().st_ino
         except BaseException:
             database.close()
