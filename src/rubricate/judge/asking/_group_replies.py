@@ -8,7 +8,13 @@ from typing import Any
 
 from rubricate._model_json import Repeated, refuse_repeats
 from rubricate.errors import UnreadableReply
-from rubricate.judge.asking._other_answers import leaves, refers, refuse_other_answers
+from rubricate.judge.asking._other_answers import (
+    NUMBER_WORDS,
+    is_remark,
+    leaves,
+    refers,
+    refuse_other_answers,
+)
 from rubricate.judge.asking._replies import (
     PARTS,
     USUAL,
@@ -44,6 +50,8 @@ def read_group(
         if key.strip() not in asked and re.search(r"\d", key):
             numbers = ", ".join(asked)
             raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
+        if key.strip() not in asked and isinstance(found[key], dict | list) and found[key]:
+            raise UnreadableReply(f"the reply has '{key}' beside the criteria's numbers")
     entries = {} if schema is None else schema["properties"]
     return [_entry(found, one, asked, material, entries.get(one, USUAL)) for one in asked]
 
@@ -78,22 +86,62 @@ def _refuse_others_in_entry(
     schema: Mapping[str, Any],
 ) -> None:
     """`UnreadableReply` where an entry has another answer, or says that another one is meant."""
-    references = {key for key in entry if refers(key)}
-    for one in leaves([entry[key] for key in references]):
-        text = f" {_words(str(one))} "
-        if numbered := re.fullmatch(r" (?:[a-z]+ )?[a-z]?(\d+) ", text):
-            other = numbered[1] != number
-        else:
-            named = [
-                (len(name), n) for n in asked for name in asked[n] if f" {_words(name)} " in text
-            ]
-            other = bool(named) and number not in [n for size, n in named if size == max(named)[0]]
-        if other:
-            raise UnreadableReply(
-                f"the entry for criterion {number} says that it is about another one: {one!r}"
-            )
-    others = {key: value for key, value in entry.items() if key not in references}
+    others = {}
+    for key, value in entry.items():
+        if key in schema["properties"] or key in PARTS:
+            others[key] = value
+            continue
+        for one in leaves(value):
+            if not (is_remark(key) and isinstance(one, bool | int | float)):
+                _refuse_another(one, number, asked, refers(key))
+        if not refers(key):
+            others[key] = value
     refuse_other_answers(others, schema, (VERDICT,))
+
+
+def _refuse_another(
+    given: Any, number: str, asked: Mapping[str, Sequence[str]], refers: bool
+) -> None:
+    """`UnreadableReply` where a value in the entry of a criterion is another one's number or name.
+
+    Args:
+        given: the value.
+        number: the criterion's number.
+        asked: the names of all criteria, by their numbers.
+        refers: whether the value's key says that it is about a criterion.
+    """
+    text = f" {_words(str(given)).removesuffix(' one')} "
+    named = [(len(name), n) for n in asked for name in map(_words, asked[n]) if f" {name} " in text]
+    numbers = {
+        str(_NUMBERS.get(one, one)) for one in re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
+    }
+    numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
+    if isinstance(given, float) and given.is_integer():
+        numbers = {str(int(given))}
+    is_number = bool(numbers) and (refers or len(text.split()) <= _SHORT)
+    if named:
+        other = number not in [n for size, n in named if size == max(named)[0]]
+    else:
+        known = numbers if refers else numbers & {"0", *asked}
+        other = is_number and bool(known) and number not in known
+    if other and not isinstance(given, bool):
+        raise UnreadableReply(
+            f"the entry for criterion {number} says that it is about another one: {given!r}"
+        )
+
+
+_SHORT = 4
+"""Words up to which a text under any key may be a criterion's number ("the second one")."""
+_NUMBERS = {
+    word: number
+    for words in (
+        NUMBER_WORDS,
+        ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+        ("", "", "ii", "iii", "iv"),
+    )
+    for number, word in enumerate(words)
+    if word
+}
 
 
 def _words(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["NUMBER_WORDS", "Answers", "leaves", "refers", "refuse_other_answers"]
+__all__ = ["NUMBER_WORDS", "Answers", "is_remark", "leaves", "refers", "refuse_other_answers"]
 
 _FREE = frozenset(("reason", "evidence", "quote", "item"))
 """Parts of an answer that are free text or name what is answered: they are no answer themselves."""
@@ -101,6 +101,11 @@ def _keys(value: Any) -> Iterator[str]:
 def refers(key: str) -> bool:
     """Whether a key says which question is answered."""
     return _REFERENCE.fullmatch(_plain(key)) is not None
+
+
+def is_remark(key: str) -> bool:
+    """Whether a number or a truth value under a key is no answer, by the key's name."""
+    return "confidence" in _plain(key) or _REMARK.search(_plain(key)) is not None
 
 
 @dataclass(slots=True)

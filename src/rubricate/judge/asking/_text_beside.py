@@ -21,14 +21,16 @@ from rubricate.judge.asking._other_answers import NUMBER_WORDS, Answers
 
 __all__ = ["is_courtesy", "refuse_text_before"]
 
-_JUDGEMENT = "analysis|assessment|evaluation|findings?|grade|grading|judge?ment|rating|verdict"
-_RESULT = "answer|conclusion|decision|json|object|output|reply|response|result|score|verdict"
+_JUDGEMENT = (
+    "analysis|assessments?|evaluations?|findings?|grades?|grading|judge?ments?|ratings?|verdicts?"
+)
+_RESULT = "answers?|conclusion|decision|json|object|output|reply|response|result|score|verdict"
 _QUALITY = (
     "assessment|complete|evaluation|final|formal|formatted|full|grading|json|overall|requested|"
     "required|structured"
 )
 _OF = (
-    r"\ (?:against|based\ on|for|of|on)\ (?:the|this)(?:\ given)?"
+    r"\ (?:against|based\ on|for|of|on)\ (?:each|the|this)(?:\ given|\ \w+(?=\ criteria))?"
     r"\ (?:criteria|criterion|material|rubric|submission|task|text)"
 )
 _THEN = (
@@ -198,6 +200,8 @@ def refuse_text_before(
             raise UnreadableReply(
                 f"the text before the reply's answer says '{_stated(known, line)}'"
             )
+    if not key:
+        _refuse_of_several(sentences, data, schema)
     *before, last = sentences
     if len(last) > _LONGEST:
         raise _taken_back(last)
@@ -239,6 +243,32 @@ def _is_finding(sentence: str) -> bool:
         return True
     is_condition = _IF.search(said) and _IS_HELD.search(said)
     return _ABOUT_SUBMISSION.search(said) is not None and not is_condition
+
+
+def _refuse_of_several(
+    sentences: list[str], data: Mapping[str, Any], schema: Mapping[str, Any]
+) -> None:
+    """`UnreadableReply` where text before several answers says others, or numbers them anew."""
+    known = Answers.of(schema.get("properties", {}).values())
+    own = ""
+    for one in sentences:
+        if numbered := _CRITERION.search(one):
+            entry = data.get(numbered[1])
+            own = str(entry.get("verdict")).casefold() if isinstance(entry, dict) else ""
+        labels = {found[0].casefold() for found in known.mentions(one, False) if found[0].isupper()}
+        if not labels and _ASKED_FOR.search(one):
+            labels |= {"unmet"} if _NEGATED.search(one) else set()
+            labels |= {"met"} if not labels and _IS_HELD.search(one) else set()
+        if labels - {own} or _NUMBERED.search(one):
+            raise _taken_back(one)
+
+
+_CRITERION = re.compile(r"(?:\bcriterion|^)\W*(\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b(?:entries|numbered|numbering|(?:different|other|reverse) order|order (?:below|is)|"
+    r"swap\w*)\b",
+    re.IGNORECASE,
+)
 
 
 def _leads_up(known: Answers, sentence: str, own: str) -> bool:
