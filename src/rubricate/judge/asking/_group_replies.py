@@ -110,11 +110,12 @@ def _refuse_another(
         asked: the names of all criteria, by their numbers.
         refers: whether the value's key says that it is about a criterion.
     """
-    text = f" {_words(str(given)).removesuffix(' one')} "
+    text = f" {_words(str(given))} "
     named = [(len(name), n) for n in asked for name in map(_words, asked[n]) if f" {name} " in text]
-    numbers = {
-        str(_NUMBERS.get(one, one)) for one in re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
-    }
+    words = re.findall(r"\d+(?=(?:st|nd|rd|th)?\b)|[a-z]+", text)
+    if len(words) > 1 and words[-1] == "one":  # "the second one"
+        words.pop()
+    numbers = {str(_NUMBERS.get(one, one)) for one in words}
     numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
     if isinstance(given, float) and given.is_integer():
         numbers = {str(int(given))}

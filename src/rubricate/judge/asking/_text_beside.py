@@ -356,13 +356,18 @@ _RATES = re.compile(
 
 
 _POLITE = re.compile(
-    r"(?:feel free|glad|happy to|hope|i hope|if you|is there anything|let me know|please|thanks?)\b"
+    r"(?:best regards|do you want me to|done|end of (?:my )?evaluation|feel free|glad|good luck|happy to|have a|hope|"
+    r"i hope|if you|is there anything|let me know|please|thanks?|would you like me to)\b"
 )
-_POLITE_WORDS = """a about additional advance all an and any anything are ask assist assistance at
-can clarification clarifications clarify day details discuss elaborate elaboration else evaluation
-explain explanation feel for free further glad good great grading happy have help helpful helps hope
-i if in information is know let like me more my need of on or out please questions reach regarding
-require thank thanks that the there this to want with would you your"""
+_POLITE_WORDS = """a about additional advance all an and another any anything are ask assist
+assistance at best can clarification clarifications clarify criteria day details discuss do done
+elaborate elaboration else end evaluate evaluation evaluations explain explanation feel for free
+further glad good great grading happy have help helpful helps hope i if in information is it know
+let like luck me more my need nice of on opportunity or out part please questions reach regarding
+regards require submission submissions thank thanks that the there this to unclear want with would
+you your"""
+_END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|-{3,}|\s)+\Z")
+"""How a model ends its turn, where a server leaves it in the text, and a rule."""
 
 
 def is_courtesy(text: str) -> bool:
@@ -370,8 +375,14 @@ def is_courtesy(text: str) -> bool:
 
     Each sentence begins politely, and is of words that cannot take an answer back.
     """
-    text = re.sub(r"(?:do not|don't) hesitate", "feel free", text.casefold().replace("’", "'"))
+    text = _END.sub("", text.casefold().replace("’", "'"))
+    if not text:
+        return True
+    text = re.sub(r"(?:do not|don't) hesitate", "feel free", text).replace("you'd", "you would")
     text = re.sub(r"\bi(?:'d| would|'m| am|'ll| will)(?: be)?(?= (?:glad|happy))", "", text)
+    text = re.sub(
+        r"(\b(?:do you want|is there anything|would you like)\b[^.!?\n]*)\?", r"\1.", text
+    )
     if not re.fullmatch(r"[a-z\s.,!()]*", text):
         return False
     known = frozenset(_POLITE_WORDS.split())
