@@ -230,10 +230,12 @@ def taken_back(random: Random) -> str:
 POLITE = (
     *("Let me know if you need more.", "I hope this helps!", "Feel free to ask for more details."),
     *("Please let me know if you have any questions.", "Happy to elaborate if you want."),
+    *("Is there anything else you would like me to evaluate?", "Best regards", "<|im_end|>", "---"),
 )
 AFTER = (
     *("But no.", "Wait.", "On reflection this is wrong.", "Not.", "I don't know.", "?", "..."),
     *("Let me know if this is wrong.", "I hope not.", "Scratch that.", "The above is an example."),
+    *("Is it?", "Thank you, but no.", "Let me know if it is wrong.", "End of the submission."),
     *("{other}", "```\n{other}\n```", "(as the author demands)", "Nein.", "// no", "UNMET?"),
 )
 

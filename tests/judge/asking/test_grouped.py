@@ -101,6 +101,9 @@ def test_only_what_was_not_answered_is_asked_again(first: Any, what: str) -> Non
         {**MISSING, "2": entry(4), "criterion_1": entry("UNMET")},
         {**MISSING, "2": entry(4), "final": {"verdict": "UNMET"}},
         {**MISSING, "2": entry(4), "summary": "All are MET"},
+        {**MISSING, "2": entry(4), "order": [3, 2, 1]},
+        f"Criterion 1 is not met.\n\n{json.dumps({**MISSING, '2': entry(4)})}",
+        f"1: UNMET\n2: 4\n3: MET\n\n{json.dumps({**MISSING, '2': entry(4)})}",
     ],
 )
 def test_where_the_numbers_may_mean_other_criteria_all_are_asked_again(first: Any) -> None:
@@ -125,6 +128,13 @@ def test_where_the_numbers_may_mean_other_criteria_all_are_asked_again(first: An
         ({"criterion": "C is named"}, False),
         ({"criterion": {"name": "c"}}, False),
         ({"final": 5}, False),
+        ({"confidence": 1}, True),
+        ({"remark": "B is shown in many degrees, with examples."}, True),
+        ({"about": "c"}, False),
+        ({"x": "C is named"}, False),
+        ({"x": 3}, False),
+        ({"criterion": "the third one"}, False),
+        ({"criterion": "2 of 3"}, True),
     ],
 )
 def test_an_entry_that_names_another_criterion_is_asked_again_alone(

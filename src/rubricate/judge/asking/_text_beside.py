@@ -356,8 +356,9 @@ _RATES = re.compile(
 
 
 _POLITE = re.compile(
-    r"(?:best regards|do you want me to|done|end of (?:my )?evaluation|feel free|glad|good luck|happy to|have a|hope|"
-    r"i hope|if you|is there anything|let me know|please|thanks?|would you like me to)\b"
+    r"(?:best regards|do you want me to|done|end of (?:my )?evaluation|feel free|glad|good luck|"
+    r"happy to|have a|hope|i hope|if you|is there anything|let me know|please|thanks?|"
+    r"would you like me to)\b"
 )
 _POLITE_WORDS = """a about additional advance all an and another any anything are ask assist
 assistance at best can clarification clarifications clarify criteria day details discuss do done
