@@ -63,6 +63,8 @@ ModelErrorKind = Literal[
     "not_run",  # never asked: the model had been given up before
 ]
 
+LONGEST_KEY = 100
+"""Characters of a key in the place of an error; an annotator's name can be one."""
 LONGEST = 2000
 """Characters of a message about input: some list all names that there are, and a file's names and
 values can be of any length."""
@@ -89,7 +91,8 @@ def document_path(parts: Sequence[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += f".{part}" if text else part
+            key = part if len(part) <= LONGEST_KEY else f"{part[:LONGEST_KEY]}..."
+            text += f".{key}" if text else key
     return text
 
 
