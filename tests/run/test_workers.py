@@ -318,6 +318,20 @@ def test_a_run_by_workers_ends_where_all_together_have_spent_enough(tmp_path, mo
         with pytest.raises(RunStopped, match=r"the greatest cost of \$5 is reached"):
             rubricate.grade(dataset, "m", workers=2, max_cost=5.0, prices=prices, **run)
         assert len(endpoint.requests) < 40
+        run |= {"prices": prices}
+        for workers in (2, None, 3):  # one account, whoever spends
+            before = len(endpoint.requests)
+            with pytest.raises(RunStopped, match="is reached") as caught:
+                rubricate.grade(dataset, "m", workers=workers, max_cost=5.0, **run)
+            assert len(endpoint.requests) <= before + 1
+            assert caught.value.result.run_usage.cost <= 5.0 + 1.0
+        before = len(endpoint.requests)
+        with pytest.raises(RunStopped, match=r"the greatest cost of \$10 is reached"):
+            rubricate.grade(dataset, "m", workers=2, max_cost=10.0, **run)
+        assert before < len(endpoint.requests) < 2.5 * before
+        result = rubricate.grade(dataset, "m", workers=2, **run)
+        assert len(endpoint.requests) == 80
+        assert result.run_usage.requests == 80
 
 
 def test_a_refused_key_ends_a_run_by_workers(tmp_path):
