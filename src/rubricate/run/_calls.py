@@ -273,6 +273,8 @@ class Stages:
         for voter in self._voters[stage]:
             member = self._members[voter]
             judge, suffix = member.judge, member.suffix
+            if shown.unseen is not None and judge.text_only:
+                judge = self._unseeing(judge)
             grouped = self._groups(rubric, voter)
             for criteria, asked in grouped.wanted(names) if names is not None else grouped.whole:
                 if criteria[0].needs_judge:
