@@ -377,7 +377,7 @@ def test_a_run_folder_is_not_written_or_read_through_what_somebody_planted(
 
 
 def test_a_run_in_python_is_not_written_through_a_link(write_dataset: Command, tmp_path: Path):
-    from rubricate import RubricDataset, grade
+    from rubricate import RubricDataset, estimate, grade
     from rubricate.errors import InputError
 
     (tmp_path / "run").mkdir()
@@ -385,6 +385,8 @@ def test_a_run_in_python_is_not_written_through_a_link(write_dataset: Command, t
     (tmp_path / "run" / "results.jsonl").symlink_to(tmp_path / "file")
     with pytest.raises(InputError, match=r"results\.jsonl: is a link"):
         grade(RubricDataset.from_file(write_dataset()), run_dir=tmp_path / "run")
+    with pytest.raises(InputError, match=r"results\.jsonl: is a link"):
+        estimate(RubricDataset.from_file(write_dataset()), run_dir=tmp_path / "run")
     assert (tmp_path / "file").read_text() == SECRET
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from rubricate._files import check_no_links, user_path
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
@@ -221,6 +222,8 @@ async def estimate(
     asks one after the other, only the first request is seen.
     """
     only_failed = options.retry_failed
+    if options.run_dir is not None:
+        check_no_links(user_path(options.run_dir))
     journal = None if options.fresh else _if_there(journal_place(options))
     cache = _if_there(cache_place(options.cache))
     plan = Plan(dataset, options.limit, allow_code=options.allow_code, shard=options.part)

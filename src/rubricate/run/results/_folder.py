@@ -203,7 +203,6 @@ def journal_in(folder: Path) -> Place:
     Raises:
         InputError: the folder's note of it cannot be read.
     """
-    check_no_links(folder)
     if not has_journal(folder) and _SHARD_FOLDER.fullmatch(folder.absolute().name):
         folder = folder.absolute().parent
     note = folder / ADDRESS_NAME
@@ -229,6 +228,7 @@ def journal_to_read(folder: Path, address: str | None = None) -> Place:
         InputError: the folder's note of it cannot be read, is of another database than the user's,
             or names a server that the user has not named.
     """
+    check_no_links(folder)
     kept = journal_in(folder)
     if address is None:
         return _vouched(kept, folder) if isinstance(kept, Database) else kept
