@@ -170,13 +170,15 @@ class Answers:
         """
         name = _plain(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_remark = _REMARK.search(name) and isinstance(value, bool | int | float)
-        if is_remark or (is_number and ("confidence" in name or refers(key))):
+        if value in (None, "", [], {}) or (is_number and "confidence" in name):
             return False
         known = {_plain(one) for one in (*self.names, *answers) if not one.isdecimal()}
         is_named = any(one in name for one in known if len(one) > 3)  # "n" is in half of all words
-        if (is_named and not _REMARK.search(name)) or _ANSWER_NAME.search(name):
-            return value not in (None, "", [], {})
+        if is_named or _ANSWER_NAME.search(name):
+            is_text = isinstance(value, str) and _REMARK.search(name) is not None
+            return not is_text or self.have(value)
+        if isinstance(value, int | float) and (is_remark(key) or (is_number and refers(key))):
+            return False
         names = known | {_plain(one) for one in self.labels} - {""}
         if any(_plain(one) in names for one in (key, *_keys(value))):
             return True
