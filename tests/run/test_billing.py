@@ -349,3 +349,11 @@ def test_a_bound_counts_what_was_not_reported_before_it_was_set(tmp_path):
     assert second.usage.cost + first.usage.estimated_cost <= 0.6
     assert account.billed <= 0.6
     assert "the greatest cost of $0.6 is reached" in second.stopped
+
+
+def test_old_records_have_no_reasoning_and_no_estimates():
+    old = {"requests": 1, "input_tokens": 9, "cached_tokens": 0, "output_tokens": 3}
+    old |= {"cost": 0.5, "seconds": 1.0}
+    usage = rubricate.Usage(**old)
+    assert usage.to_dict() == old  # and what has none is as it was
+    assert (usage.reasoning_tokens, usage.estimated_cost) == (0, 0.0)

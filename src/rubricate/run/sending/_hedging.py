@@ -114,7 +114,8 @@ class Hedging:
         except Exception as raised:
             watch.take_back()
             error = raised if isinstance(raised, ModelError) else model_error(raised)
-            first = error.usage
+            if first is not None:  # else it was not sent
+                first = error.usage
             if error is raised:
                 raise
             raise error from raised
@@ -214,7 +215,9 @@ class _Watch:
         except RunEnds:
             return
         except Exception as raised:  # the first may still be answered
-            self.took = (raised if isinstance(raised, ModelError) else model_error(raised)).usage
+            if self.took is not None:
+                error = raised if isinstance(raised, ModelError) else model_error(raised)
+                self.took = error.usage
             return
         finally:
             out.limiter.release()
