@@ -44,7 +44,7 @@ def over_deadline(seconds: float) -> ModelError:
 
 
 def model_error(raised: Exception) -> ModelError:
-    """What a request failed with whose model raised what its client does.
+    """What a request failed with whose model raised this, which may be what its client does.
 
     That may pass, as a lost connection does, unless it is an error of the program (`BUGS`).
     """
@@ -111,23 +111,31 @@ class Hedging:
         except RunEnds:
             watch.take_back()
             raise
+        except ModelError as error:
+            watch.take_back()
+            first = first and error.usage
+            raise
         except Exception as raised:
             watch.take_back()
-            error = raised if isinstance(raised, ModelError) else model_error(raised)
-            if first is not None:  # else it was not sent
-                first = error.usage
-            if error is raised:
-                raise
+            error = model_error(raised)
+            first = first and error.usage
             raise error from raised
         finally:
-            self._watches.discard(watch)
-            watch.ended = True
-            if first is not None:
-                self._bill(out, first, reply)
-            if (second := watch.end_second()) is not None:
-                self._bill(out, second, watch.answer)
-            if not self._watches:  # another loop may be the next to ask
-                self._stop()
+            await self._end(watch, first, reply)
+
+    async def _end(self, watch: _Watch, first: Usage | None, reply: Completion | None) -> None:
+        """Bill the requests that were sent, and end the second one."""
+        self._watches.discard(watch)
+        watch.ended = True
+        if first is not None:
+            self._bill(watch.out, first, reply)
+        if watch.took is not None:
+            self._bill(watch.out, watch.took, watch.answer)
+        if not self._watches:  # another loop may be the next to ask
+            self._stop()
+        if watch.second is not None:  # its connection is closed before the loop may end
+            watch.second.cancel()
+            await asyncio.wait({watch.second}, timeout=1.0)
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -145,6 +153,7 @@ class _Watch:
     """Watches one request from its sending to its end.
 
     Attributes:
+        out: the request.
         second: the second request, if there was one, which is cancelled if it loses.
         answer: the second request's answer, if it came first.
         took: what the second request took; None while it has not been sent.
@@ -156,11 +165,11 @@ class _Watch:
         "_cancelling",
         "_ends",
         "_interrupted",
-        "_out",
         "_sent",
         "_task",
         "answer",
         "ended",
+        "out",
         "second",
         "took",
     )
@@ -168,7 +177,7 @@ class _Watch:
     def __init__(self, out: Outgoing, sent: float, ends: float) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._out = out
+        self.out = out
         self._sent = sent
         self._ends = ends
         self._task = task
@@ -181,14 +190,14 @@ class _Watch:
 
     def look(self, now: float) -> None:
         """Send the request a second time, or give it up, if it is late."""
-        limiter = self._out.limiter
-        latencies, patience, waited = limiter.latencies, self._out.patience, now - self._sent
+        limiter = self.out.limiter
+        latencies, patience, waited = limiter.latencies, self.out.patience, now - self._sent
         if self.ended or self._interrupted:
             return
         if now >= self._ends:
             self._interrupt()
             return
-        if not self._out.model.repeatable:
+        if not self.out.model.repeatable:
             return
         if latencies.second_after is None or latencies.lost_after is None or limiter.in_trouble:
             return
@@ -205,7 +214,7 @@ class _Watch:
             self.second = self._task.get_loop().create_task(self._ask_again())
 
     async def _ask_again(self) -> None:
-        out = self._out
+        out = self.out
         await out.limiter.acquire()
         try:
             if out.judgement.claim is not None:
@@ -224,12 +233,6 @@ class _Watch:
         self.answer, self.took = answer, answer.usage
         if not (self.ended or self._interrupted):
             self._interrupt()
-
-    def end_second(self) -> Usage | None:
-        """End the second request; what it took, None where none was sent."""
-        if self.second is not None:
-            self.second.cancel()
-        return self.took
 
     def _interrupt(self) -> None:
         self._interrupted = True
