@@ -117,9 +117,9 @@ class Hedging:
             raise
         except Exception as raised:
             watch.take_back()
-            error = model_error(raised)
-            first = first and error.usage
-            raise error from raised
+            failed = model_error(raised)
+            first = first and failed.usage
+            raise failed from raised
         finally:
             await self._end(watch, first, reply)
 
