@@ -143,13 +143,14 @@ NOUNS = ("answer", "evaluation", "verdict", "assessment", "judgment", "JSON", "f
 ABOUT = ("", "", " of the submission", " for this criterion", " in JSON format", " as requested")
 FINDINGS = (
     "The submission does not say so",
-    "Looking at the submission, it states the number",
-    "The text gives the speed, but no source",
-    "The requirement asks for a number and the text has one",
-    "It has no unit, which is not asked for",
-    "I looked for the number and found it at the beginning",
-    "The response says that it is fast, and this is all",
+    "Looking at the submission, it has no number",
+    "The text gives a speed, but no source",
+    "A number is asked for and the text has none",
+    "It has no unit, which is asked for",
+    "I looked for the number and did not find it",
+    "The response says that it is fast, but not how fast",
 )
+"""What speaks for the verdict UNMET, which is the right one of all binary criteria here."""
 
 
 def announcement(random: Random) -> str:

@@ -425,14 +425,11 @@ FINDINGS = [
     'The text says "blue" in its first sentence.',
     "I read the submission twice.",
     "The criterion asks for a colour. The submission gives one.",
-    "The submission never says red, only blue.",
-    "There is no doubt that it says blue.",
     "It does not mention clouds, but it says blue.",
     "The criterion is met.",
     "The submission satisfies the requirement.",
     "Let me think through this carefully.",
     "The answer states that the sky is blue, which is what the criterion requires.",
-    "While the submission is short, it contains the statement.",
     "The evidence is in the first line.",
     "# Evaluation",
     "**Analysis**: The text says blue.",
@@ -462,4 +459,24 @@ def test_a_finding_that_says_the_other_verdict_is_not_read():
     for sentence in said:
         with pytest.raises(UnreadableReply):
             read_reply(f"{sentence}\n\n{unmet}")
+    for sentence in ("The submission says so.", "It does."):
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence} Here is my evaluation:\n\n{unmet}")
+    for sentence in (
+        "It does not say so.",
+        "The unit is absent.",
+        "The criterion is not fully met.",
+    ):
+        with pytest.raises(UnreadableReply):
+            read_reply(f"{sentence} Here is my evaluation:\n\n{JSON}")
+        assert read_reply(f"{sentence} Here is my evaluation:\n\n{unmet}").answer == "UNMET"
     assert read_reply(f"The criterion is not met.\n\n{unmet}").answer == "UNMET"
+    assert read_reply(f"It has no unit, but the number is right.\n\n{JSON}").answer == "MET"
+
+
+@pytest.mark.parametrize(
+    "line", ["> Here is my evaluation:", '"Here is my evaluation:"', "Verdict: ❌"]
+)
+def test_a_quoted_announcement_is_none(line: str):
+    with pytest.raises(UnreadableReply):
+        read_reply(f"{line}\n\n{JSON}")

@@ -88,8 +88,8 @@ FORMS: dict[str, Form] = {
     "a tag in a string": Form(within("It says <think> so."), True),
     # What is one answer behind prose
     "prose before it": Form(said("Here is my answer:\n\n"), True),
-    "prose on its line": Form(said("It is fine. Answer: "), True),
-    "prose with braces": Form(said("The set {a, b} is meant.\n"), True),
+    "prose on its line": Form(said("It has none. Answer: "), True),
+    "prose with braces": Form(said("The set {a, b} is not named.\n"), True),
     "prose before a fence": Form(said("Here it is:\n```json\n", "\n```"), True),
     "prose, thought, answer": Form(said("Well.\n<think>Hm.</think>\n"), True),
     # What is none

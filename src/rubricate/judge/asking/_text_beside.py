@@ -3,10 +3,10 @@
 Models that do not keep to a format write a sentence before their JSON ("Here is my evaluation:"),
 or all of their reasoning, and some a polite one behind it. They also quote, refuse and illustrate
 ("a wrong answer would be:"), in more ways than any list of phrases has. So the rule is the other
-way round: the sentence before an answer must announce it, state the same answer, or be a plain
-finding about the submission, without any word that could be about the answer itself, somebody
-else's words, or a condition. Everything else is asked again: a second request is cheap, a wrong
-verdict is not.
+way round. What leads up to an answer must be an announcement of a closed class. The last sentence
+before that must state the same answer, or be a plain finding: one that agrees with the verdict, and
+has no word that could be about the answer itself, somebody else's words, or a condition. Everything
+else is asked again: a second request is cheap, a wrong verdict is not.
 """
 
 from __future__ import annotations
@@ -71,6 +71,10 @@ _NEUTRAL = re.compile(
 )
 """What may lead up to an answer ("here is my verdict:"): a closed class of the words that models
 use for it. Whatever else leads up to an object may say that it is quoted, wrong or not meant."""
+_NO_ANNOUNCEMENT = re.compile(r"[ *_]*[\"“'>«„]")
+"""How a quoted line begins."""
+_SIGN = re.compile(r"[^\w\s*_#`:.,!'’()-]")
+"""What says more than the words beside it, such as a cross or an arrow."""
 _FINDING = re.compile(rf"(?P<finding>.*\S)(?:[,;] (?:and )?| and )(?P<rest>(?:{_THEN})\b.*)", re.I)
 """'The text does not say so, hence my verdict': a finding, and what leads up to the answer."""
 _PROCESS = re.compile(
@@ -96,8 +100,11 @@ _NO_FINDING = re.compile(
         (?:last|final)\ (?:line|paragraph|part|thing|words?)|words?\ are)\b
     | \b(?:the\ following\W*$|follows\W*$|next\ (?:answer|line|object|json))
     | ^(?:this|that|these|those|it)\ is\ (?:a|an|the|just|only|merely|what|how|so)\b
-    | ^(?:those|what|how|here|hereby)\b
-    | \b(?:it|these|this|that|those|here|such|thus|like|words|as|is|are|be|reads?|says?|said|
+    | ^(?:those|what|how|here|hereby)\b | \b(?:it|its|their)\ own\b | \b(?:him|her|it)self\b
+    | \b(?:evaluations?|assessments?)\b | \bcriterion\ (?:\d|of\b)
+    | ^(?:an?|another|the)\ (?:context|corrected|criterion's|earlier|instructions?|other|previous|
+        question|reference|submission's\ author|task|title|\w+\ version)\b | ^another\b
+    | \b(?:these|this|that|those|here|such|thus|like|words|as|is|are|be|reads?|says?|said|
         wrote|writes?|with|of|on|to|from|by|the|an?|were|was)\W*$
     # Doubt and reversal
     | \b(?:contrary|decline\w*|disagree\w*|disregard\w*|endors\w+|fake\w*|forged|iron(?:y|ic\w*)|
@@ -135,21 +142,24 @@ _ABOUT_SUBMISSION = re.compile(
 )
 _QUOTE = re.compile(r"\"[^\"]*\"|“[^”]*”")
 """Somebody's words, which say nothing of the answer."""
-_OWN = re.compile(r"\b(?:i|me|my|this|that|following|below|next)\b", re.IGNORECASE)
-_DENIED = re.compile(
-    r"n't\b|\b(?:asked|cannot|decline|demand\w*|disagree|fake|if|instruct\w*|must|never|not|"
-    r"opposite|refuse|reverse|should|take|told|unless|want\w*|would|wrong)\b",
-    re.IGNORECASE,
+_NEGATIVE = re.compile(
+    r"""
+    n't\b | [✗✘❌] | \b(?:absent|abstain\w*|allegedly|almost|anything\ but|barely|cannot|claimed|
+    contradict\w*|den(?:y|ies|ied)|differ\w*|doubt\w*|empty|fails?|failed|false|far\ from|hardly|
+    ignor\w*|im(?:possible|precise\w*)|in(?:accura|adequa|comple|conclusive|consisten|correct|stead|
+    sufficien|valid)\w*|irrelevan\w*|lack\w*|lea(?:ves?|ving)\ out|likely|may|maybe|merely|
+    miss(?:es|ed|ing)|mis(?:takes?|taken|represent\w*|understand\w*)|negative|neither|never|no|none|
+    nor|not|nothing|nowhere|omit\w*|only|opposite|part(?:ly|ial|ially)|perhaps|possibly|rather|
+    seems?|short|silent|something\ else|un(?!der|i|til)\w{3,}|vague\w*|violat\w*|weak\w*|without|
+    wrong\w*)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-"""With `_OWN`, a sentence of this kind before an announcement ("I was told to say this. Answer:")
-takes the answer back; a finding that something is missing does not."""
-_NEGATED = re.compile(
-    r"n't\b|\b(?:barely|cannot|fail\w*|false|hardly|lack\w*|miss(?:es|ing)|neither|never|no|none|nor|"
-    r"not|nothing|un(?:fulfilled|met|satisfied)|violat\w*|without)\b",
-    re.IGNORECASE,
-)
-_IS_HELD = re.compile(r"\b(?:fulfil\w*|meets?|met|passes|passed|satisf\w+|true)\b", re.IGNORECASE)
+"""Words with which a finding speaks against a criterion, or leaves it open."""
+_TURN = re.compile(r".*\b(?:but|however|yet)\b", re.IGNORECASE)
+"""'It does not name the source, but it gives the number': the end of such a sentence decides."""
 _IF = re.compile(r"\b(?:could|if|might|must|should|unless|would)\b", re.IGNORECASE)
+_IS_HELD = re.compile(r"\b(?:fulfil\w*|meets?|met|passes|passed|satisf\w+|true)\b", re.IGNORECASE)
 _ASKED_FOR = re.compile(
     r"\b(?:condition|criteri(?:on|a)|items?|requirements?|rubric)\b", re.IGNORECASE
 )
@@ -185,38 +195,43 @@ def refuse_text_before(
         key: what the answer stands under; "" for several answers.
     """
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
-    sentences = [" ".join(_MARKUP.sub(" ", one).split()) for one in _BOUNDARY.split(text.strip())]
-    sentences = [one for one in sentences if one]
-    if not sentences:
-        if text.strip():
-            raise _taken_back(text.strip())
-        return
+    parts = [one for one in _BOUNDARY.split(text.strip()) if _plain(one)]
+    if not parts and text.strip():
+        raise _taken_back(text.strip())
     known = Answers.of([schema.get("properties", {}).get(key, {})])
     given = data.get(key)
     is_label = isinstance(given, str | int) and not isinstance(given, bool)
     own = str(given).strip().casefold() if is_label else ""
-    for line in (*text.splitlines(), *sentences):
+    for line in (*text.splitlines(), *map(_plain, parts)):
         if own and _stated(known, line) not in ("", own):
             raise UnreadableReply(
                 f"the text before the reply's answer says '{_stated(known, line)}'"
             )
     if not key:
-        _refuse_of_several(sentences, data, schema)
-    *before, last = sentences
-    if len(last) > _LONGEST:
+        _refuse_of_several([*map(_plain, parts)], data, schema)
+    is_announced = False
+    while parts and len(parts[-1]) <= _LONGEST and _is_neutral(parts[-1]):
+        parts.pop()
+        is_announced = True
+    if not parts:
+        return
+    last = _plain(parts[-1])
+    if len(last) > _LONGEST or (_NO_ANNOUNCEMENT.match(parts[-1]) and not is_announced):
         raise _taken_back(last)
     if _leads_up(known, last, own):
-        is_own = not before or _OWN.search(last)
-        if not is_own and _OWN.search(before[-1]) and _DENIED.search(before[-1]):
-            raise _taken_back(before[-1])
-        if before:
-            _refuse_other(known, before[-1], own)
         return
-    finding = _finding(known, last, own)
-    if not _is_neutral(finding):
-        if not _is_finding(finding):
-            raise _taken_back(last)
+    finding = f"{last}." if is_announced and last[-1].isalnum() else _finding(known, last, own)
+    if _is_neutral(finding):
+        return
+    if not _is_finding(finding):
+        raise _taken_back(last)
+    if own:
         _refuse_other(known, finding, own)
+
+
+def _plain(part: str) -> str:
+    """A part of a text in one line, without its Markdown."""
+    return " ".join(_MARKUP.sub(" ", part).split())
 
 
 def _finding(known: Answers, sentence: str, own: str) -> str:
@@ -257,7 +272,7 @@ def _refuse_of_several(
             own = str(entry.get("verdict")).casefold() if isinstance(entry, dict) else ""
         labels = {found[0].casefold() for found in known.mentions(one, False) if found[0].isupper()}
         if not labels and _ASKED_FOR.search(one):
-            labels |= {"unmet"} if _NEGATED.search(one) else set()
+            labels |= {"unmet"} if _NEGATIVE.search(one) else set()
             labels |= {"met"} if not labels and _IS_HELD.search(one) else set()
         if labels - {own} or _NUMBERED.search(one):
             raise _taken_back(one)
@@ -279,9 +294,11 @@ def _leads_up(known: Answers, sentence: str, own: str) -> bool:
     return _is_neutral(sentence) or (bool(own) and _stated(known, sentence) == own)
 
 
-def _is_neutral(sentence: str) -> bool:
-    words = " ".join(re.findall(r"\w+", sentence))
-    return bool(words) and _NEUTRAL.fullmatch(words) is not None
+def _is_neutral(part: str) -> bool:
+    """Whether a part of a text only announces what comes; what is quoted does not."""
+    words = " ".join(re.findall(r"\w+", part))
+    is_more = _NO_ANNOUNCEMENT.match(part) is not None or _SIGN.search(part) is not None
+    return bool(words) and not is_more and _NEUTRAL.fullmatch(words) is not None
 
 
 def _taken_back(sentence: str) -> UnreadableReply:
@@ -300,34 +317,28 @@ def _stated(known: Answers, line: str) -> str:
 
 
 def _refuse_other(known: Answers, sentence: str, own: str) -> None:
-    """`UnreadableReply` where a finding says another verdict than the answer behind it.
+    """`UnreadableReply` where a finding says, or may say, another verdict than the answer.
 
-    That is so if it has another label and not the answer's own, or says of the criterion itself
-    that it is met, or that it is not.
+    That is so if it has another label. A finding before MET may not speak against the criterion,
+    one before UNMET must.
     """
-    if not own:
-        return
+    sentence = _TURN.sub("", _QUOTE.sub("X", sentence)) or sentence
     is_binary = {"MET", "UNMET"} <= {*known.labels}
-    yes = _YES_OR_NO.match(sentence) if is_binary else None
-    if yes and own != ("met" if yes[1].casefold() == "yes" else "unmet"):
-        raise UnreadableReply(f"the text before the reply's answer says '{yes[1]}'")
-    labels = _labels_in(known, sentence, is_binary)
-    is_negated = _NEGATED.search(sentence) is not None
-    other = labels - {own}
-    if own in labels:
-        is_denied = re.search(
-            rf"(?:n't|\b(?:cannot|never|not))(?: \w+){{0,2}} {own}\b", sentence, re.I
+    said = _labels_in(known, sentence, is_binary) - {own}
+    if own.isdecimal() and (extreme := _EXTREME.search(sentence)):
+        said.add(extreme[0])
+    if not said and is_binary:
+        yes = _YES_OR_NO.match(sentence)
+        is_against = yes[1].casefold() == "no" if yes else bool(_NEGATIVE.search(sentence))
+        names_it = re.search(rf"\b{own.upper()}\b", sentence) is not None
+        if own == "met" and is_against:
+            said = {"not met"}
+        if own == "unmet" and is_against == names_it:
+            said = {"not unmet" if names_it else "met"}
+    if said:
+        raise UnreadableReply(
+            f"the text before the reply's answer may say '{', '.join(sorted(said))}'"
         )
-        other = {own} if is_denied or (is_negated and own == "met") else set()
-    elif not other and is_binary:
-        is_about_all = _ASKED_FOR.search(sentence) or sentence.count(" ") < 3
-        if is_about_all and own == "met" and is_negated:
-            other = {"not met"}
-        if is_about_all and own == "unmet" and not is_negated and _IS_HELD.search(sentence):
-            other = {"met"}
-    if other:
-        said = ", ".join(sorted(other))
-        raise UnreadableReply(f"the text before the reply's answer may say '{said}'")
 
 
 def _labels_in(known: Answers, sentence: str, is_binary: bool) -> set[str]:
@@ -351,6 +362,13 @@ _OUT_OF = re.compile(
 _RATES = re.compile(
     r"\b(?:assign\w*|deserv\w*|gave|give|grades?|graded|levels?|marks?|rat(?:e|ed|es|ing)|"
     r"scor(?:e|ed|es)|stars?|is an?)\b",
+    re.IGNORECASE,
+)
+
+
+_EXTREME = re.compile(
+    r"\b(?:best|bottom|full (?:marks|score)|highest|lowest|maximum|minimum|perfect|poor|top|"
+    r"worst)\b",
     re.IGNORECASE,
 )
 
