@@ -315,8 +315,8 @@ class Stages:
                     why = failure_of(error, "groups").message
                     logger.warning("%s.groups: %s; each is asked alone", judge.name, why)
                     parts = [[index] for index in range(len(asked))]
-                for group in filter(None, parts):
-                    groups.append((places[group[0]], [asked[index] for index in group]))
+                for part in filter(None, parts):
+                    groups.append((places[part[0]], [asked[index] for index in part]))
             groups.sort(key=itemgetter(0))
             for place, (_, group) in enumerate(groups):
                 found.whole.append((group, group))

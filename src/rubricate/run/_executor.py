@@ -542,6 +542,7 @@ class Execution:
         progress.in_flight += len(asked)
         context = Context(self._run, item, call.failed_before)
         send: Send = keyed(context, call.suffix) if call.suffix else context
+        given: list[Any]
         try:
             try:
                 if len(asked) == 1:
