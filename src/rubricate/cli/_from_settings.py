@@ -148,10 +148,12 @@ def _shell_type(written: Any) -> Any:
 
 def _alternatives(written: Any) -> tuple[Any, ...]:
     """The types that a value may have, but for None."""
-    is_one = get_origin(written) not in (Union, UnionType)
-    return (
-        (written,) if is_one else tuple([one for one in get_args(written) if one is not NoneType])
-    )
+    if get_origin(written) not in (Union, UnionType):
+        return (written,)
+    types = [*get_args(written)]
+    if NoneType in types:
+        types.remove(NoneType)
+    return tuple(types)
 
 
 def _number(one: Option, given: Any) -> Any:

@@ -113,6 +113,8 @@ _LOOKING_LIKE = str.maketrans(
     "acdesopi iljkmtxyuvoaeikptsmgaeo/////------oissaae",
 )
 """Letters of other scripts, and other signs, that look like those of a tag."""
+_MARKS = re.compile(r"[<\[\]&]")
+"""What the tokens and tags of an ASCII text have."""
 _EXCLAMATION = re.compile(r"(?<=\w)!(?=\w)")
 _CODE = re.compile("-[0-9a-fiols]{8,}/?")  # with letters for 0, 1 and 5
 _MAY_BE_OURS = re.compile(
@@ -156,7 +158,7 @@ def neutral(text: str) -> str:
     around the material, and characters that nobody sees: but not the joiners, marks of direction
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
-    plain = text.isascii() and not any(mark in text for mark in "<[]&")
+    plain = text.isascii() and _MARKS.search(text) is None
     return text if plain and not _may_have_turns(text) else _neutral(text)
 
 
