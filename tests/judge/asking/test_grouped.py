@@ -101,15 +101,32 @@ def test_only_what_was_not_answered_is_asked_again(first: Any, what: str) -> Non
         {**MISSING, "2": entry(4), "criterion_1": entry("UNMET")},
         {**MISSING, "2": entry(4), "final": {"verdict": "UNMET"}},
         {**MISSING, "2": entry(4), "summary": "All are MET"},
+        {**MISSING, "2": entry(4), "mapping": {"1": 3}},
         {**MISSING, "2": entry(4), "order": [3, 2, 1]},
         f"Criterion 1 is not met.\n\n{json.dumps({**MISSING, '2': entry(4)})}",
         f"1: UNMET\n2: 4\n3: MET\n\n{json.dumps({**MISSING, '2': entry(4)})}",
+        {**MISSING, "2": entry(4), "passed": [2, 3]},
+        {**MISSING, "2": entry(4), "numbering": "reverse"},
+        {**MISSING, "2": entry(4), "note": "Counted from 0."},
+        {"Criterion 0": entry("MET"), "Criterion 1": entry(4), "Criterion 2": entry("UNMET")},
+        {"example": {**MISSING, "2": entry(4)}},
     ],
 )
 def test_where_the_numbers_may_mean_other_criteria_all_are_asked_again(first: Any) -> None:
     verdicts, prompts = judged([first, {"1": entry("UNMET"), "2": entry(2), "3": entry("MET")}])
     assert [verdict.label for verdict in verdicts] == ["UNMET", "2", "MET"]
     assert len(prompts) == 2
+
+
+@pytest.mark.parametrize(
+    "form", ["Criterion {}", "criterion_{}", "criterion {}", "0{}", "{}.", "#{}"]
+)
+@pytest.mark.parametrize("wrapper", ["", "criteria"])
+def test_numbers_may_be_written_as_those_of_criteria(form: str, wrapper: str) -> None:
+    entries = {form.format(n + 1): entry(one) for n, one in enumerate(["MET", 4, "UNMET"])}
+    verdicts, prompts = judged([{wrapper: entries} if wrapper else entries])
+    assert len(prompts) == 1
+    assert [verdict.label for verdict in verdicts] == ["MET", "4", "UNMET"]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +152,25 @@ def test_where_the_numbers_may_mean_other_criteria_all_are_asked_again(first: An
         ({"x": 3}, False),
         ({"criterion": "the third one"}, False),
         ({"criterion": "2 of 3"}, True),
+        ({"criterion": 2.0}, True),
+        ({"criterion": "#2 B in degrees"}, True),
+        ({"title": "B in"}, True),
+        ({"criterion": "third"}, False),
+        ({"criterion": "3rd"}, False),
+        ({"criterion": "three"}, False),
+        ({"criterion": "III"}, False),
+        ({"criterion": "other"}, False),
+        ({"criterion": 3.0}, False),
+        ({"criterion": "3 of 3"}, False),
+        ({"name": "not b"}, False),
+        ({"for": "c"}, False),
+        ({"about": "C is named"}, False),
+        ({"key": 3}, False),
+        ({"#": "3"}, False),
+        ({"description": "C is named"}, False),
+        ({"anything": {"else": "C is named"}}, False),
+        ({"anything": "Criterion 3: C is named"}, False),
+        ({"reason": "Criterion 3 asks for C, which is named."}, False),
     ],
 )
 def test_an_entry_that_names_another_criterion_is_asked_again_alone(
@@ -188,6 +224,13 @@ def test_an_error_fails_what_is_left_with_its_cause() -> None:
 def test_the_reply_may_stand_among_other_text(wrap: Callable[[str], str]) -> None:
     reply = wrap(json.dumps({"1": entry("MET"), "2": entry(4), "3": entry("MET")}))
     assert [verdict.label for verdict in judged([reply])[0]] == ["MET", "4", "MET"]
+
+
+@pytest.mark.parametrize("beside", [{"total": 2}, {"score": 2.5}, {"comment": "Well written."}])
+def test_a_total_or_a_remark_may_stand_beside_the_entries(beside: dict[str, Any]) -> None:
+    verdicts, prompts = judged([{**MISSING, "2": entry(4), **beside}])
+    assert [verdict.label for verdict in verdicts] == ["MET", "4", "UNMET"]
+    assert len(prompts) == 1
 
 
 def test_replies_that_differ_are_not_chosen_between() -> None:

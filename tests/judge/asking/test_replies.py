@@ -249,6 +249,14 @@ OTHERS: dict[str, tuple[dict[str, object], bool]] = {
     "case of its name": ({"Verdict": "UNMET"}, True),
     "verdict in its name": ({"my_verdict": "see above"}, True),
     "verdict within": ({"final": {"verdict": "nicht"}}, True),
+    "sure of it": ({"verdict_explanation": "UNMET"}, True),
+    "count": ({"quote_count": 1}, False),
+    "mark": ({"injection_detected": False}, False),
+    "words of a label": ({"notes": "cannot assess"}, True),
+    "spaced letters": ({"notes": "U N M E T"}, True),
+    "in other words": ({"final": "nicht erfüllt"}, True),
+    "any number of a score": ({"finalScore": 2.5}, True),
+    "winner": ({"winner": "B"}, True),
 }
 
 

@@ -45,15 +45,47 @@ def read_group(
     Raises:
         UnreadableReply: no JSON object closes the reply, or it has entries about other criteria.
     """
-    found = closing_object(text, tuple(asked), material, schema, several=True)
+    found = _by_number(closing_object(text, tuple(asked), material, schema, several=True), asked)
     for key in found:
         if key.strip() not in asked and re.search(r"\d", key):
             numbers = ", ".join(asked)
             raise UnreadableReply(f"the reply has an entry '{key}'; the criteria are {numbers}")
         if key.strip() not in asked and isinstance(found[key], dict | list) and found[key]:
             raise UnreadableReply(f"the reply has '{key}' beside the criteria's numbers")
+    beside = {
+        key: value
+        for key, value in found.items()
+        if key.strip() not in asked and not (key in _TOTALS and isinstance(value, int | float))
+    }
+    refuse_repeats(beside)
+    refuse_other_answers(beside, schema or {}, tuple(asked))
     entries = {} if schema is None else schema["properties"]
     return [_entry(found, one, asked, material, entries.get(one, USUAL)) for one in asked]
+
+
+_WRAPPERS = ("criteria", "entries", "evaluations", "results", "verdicts")
+"""Keys of an object around all entries. Under another one they may be an example."""
+_TOTALS = ("overall_score", "score", "total", "total_score")
+"""Keys of a number that is of all criteria together."""
+_NUMBERED = re.compile(r"\s*(?:criterion)?[\s_#-]*0*([0-9]+)[.:]?\s*", re.IGNORECASE)
+
+
+def _by_number(found: dict[str, Any], asked: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Entries by the numbers of their criteria, where all have them as 'Criterion 1' or the like.
+
+    They may be wrapped in an object of their own. What has some numbers as they were asked for
+    stays as it is: the others are something else.
+    """
+    if len(found) == 1:
+        ((name, inner),) = found.items()
+        if name.casefold() in _WRAPPERS and isinstance(inner, dict):
+            return _by_number(inner, asked)
+    if isinstance(found, Repeated) or any(key.strip() in asked for key in found):
+        return found
+    numbers = [number[1] for number in map(_NUMBERED.fullmatch, found) if number]
+    if len(numbers) == len(found) == len({*numbers} & {*asked}):
+        return dict(zip(numbers, found.values(), strict=True))
+    return found
 
 
 def _entry(
@@ -74,7 +106,10 @@ def _entry(
         refuse_repeats(entry)
         if isinstance(entry, dict) and not PARTS.issuperset(entry):
             _refuse_others_in_entry(entry, number, asked, schema)
-        return checked_reply(entry, material)
+        reply = checked_reply(entry, material)
+        if reply.reason and "riterion " in reply.reason:
+            _refuse_reason(reply.reason, number)
+        return reply
     except UnreadableReply as error:
         return error
 
@@ -119,11 +154,14 @@ def _refuse_another(
     numbers = {one.lstrip("0") or "0" for one in numbers if one.isdecimal()}
     if isinstance(given, float) and given.is_integer():
         numbers = {str(int(given))}
-    is_number = bool(numbers) and (refers or len(text.split()) <= _SHORT)
-    if named:
+        text = f" {int(given)} "
+    is_number = len(text.split()) <= _SHORT
+    if refers and not _names(text, number, asked[number]):
+        other = bool(text.strip())
+    elif named:
         other = number not in [n for size, n in named if size == max(named)[0]]
     else:
-        known = numbers if refers else numbers & {"0", *asked}
+        known = numbers & {"0", *asked}
         other = is_number and bool(known) and number not in known
     if other and not isinstance(given, bool):
         raise UnreadableReply(
@@ -131,6 +169,26 @@ def _refuse_another(
         )
 
 
+def _names(text: str, number: str, names: Sequence[str]) -> bool:
+    """Whether words begin with a criterion's number or name, or are the beginning of it."""
+    said = text.lstrip()
+    found = re.match(rf"(?:{_KIND} )?(?:[a-z]?0*(\d+)|([a-z]+)) ", said)
+    if found and (found[1] or str(_NUMBERS.get(found[2]))) == number:
+        return True
+    own = [f"{_words(name)} " for name in names]
+    return any(said.startswith(one) or one.startswith(said) for one in own if one.strip())
+
+
+def _refuse_reason(reason: str, number: str) -> None:
+    """`UnreadableReply` where a reason speaks of criteria by number, and not of the entry's own."""
+    named = re.findall(r"\bcriterion\s+#?(\d+)", reason, re.IGNORECASE)
+    if named and number not in named:
+        raise UnreadableReply(
+            f"the reason in the entry for criterion {number} is about criterion {named[0]}"
+        )
+
+
+_KIND = r"(?:criterion|entry|item|no|nr|number|question|requirement|the)"
 _SHORT = 4
 """Words up to which a text under any key may be a criterion's number ("the second one")."""
 _NUMBERS = {

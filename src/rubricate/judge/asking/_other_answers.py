@@ -152,7 +152,7 @@ class Answers:
         text = text.replace("_", " ")
         words = re.findall(r"\w+|[✓✔✅✗✘❌]", text.casefold())
         short = len(words) <= _SHORT
-        if _TAKES_BACK.search(text):
+        if _TAKES_BACK.search(text) or "".join(words) in map(_plain, self.labels):  # 'U N M E T'
             return True
         if self.yes_or_no and len(words) <= _SHORT // 2 and any(map(_YES_OR_NO.fullmatch, words)):
             return True
@@ -177,7 +177,9 @@ class Answers:
         if is_named or _ANSWER_NAME.search(name):
             is_text = isinstance(value, str) and _REMARK.search(name) is not None
             return not is_text or self.have(value)
-        if isinstance(value, int | float) and (is_remark(key) or (is_number and refers(key))):
+        counts = "count" in name and (self.bounds or any(map(str.isdecimal, self.labels)))
+        is_other = (is_remark(key) and not counts) or (is_number and refers(key))
+        if isinstance(value, int | float) and is_other:
             return False
         names = known | {_plain(one) for one in self.labels} - {""}
         if any(_plain(one) in names for one in (key, *_keys(value))):

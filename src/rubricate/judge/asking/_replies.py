@@ -229,8 +229,8 @@ def closing_object(
     Args:
         text, material, schema: as for `read_reply`.
         keys: what the answer stands under.
-        several: whether the keys are of several answers; what is wrong with one of them is then
-            left to the caller, and tags are no answer.
+        several: whether the keys are of several answers; what is wrong with one of them, or stands
+            beside them, is then left to the caller, and tags are no answer.
 
     Raises:
         UnreadableReply: there is none, or something makes it doubtful.
@@ -257,10 +257,9 @@ def closing_object(
         (value,) = found
     if not isinstance(value, dict):
         raise UnreadableReply(f"the reply is a JSON {type(value).__name__}, not an object")
-    # Of several answers, each that has a key twice is refused by itself.
-    beside = value if not several else {k: value[k] for k in value if k.strip() not in keys}
-    refuse_repeats(beside)
-    refuse_other_answers(beside, schema, keys)
+    if not several:
+        refuse_repeats(value)
+        refuse_other_answers(value, schema, keys)
     return value
 
 
