@@ -154,7 +154,10 @@ def test_equal_items_are_asked_about_once_wherever_they_stand(tmp_path):
 
 
 def test_failures_are_those_of_one_process(tmp_path):
-    both(dataset_of([f"text {n}" for n in range(9)]), tmp_path, Rule(criterion="c1", reply="?"))
+    # Each process learns by itself that a form of replies does not work.
+    form = {"structured": "schema"}
+    dataset = dataset_of([f"text {n}" for n in range(9)])
+    both(dataset, tmp_path, Rule(criterion="c1", reply="?"), **form)
 
 
 def test_panels_cascades_and_gates_go_through_workers(tmp_path):
