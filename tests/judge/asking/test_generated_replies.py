@@ -358,7 +358,7 @@ def test_a_generated_reply_is_read_rightly_with_one_request_or_not_at_all(
 
 def spelled(random: Random, text: str) -> str:
     """A text in another way of writing it, as a submission may have it."""
-    how = random.randint(0, 5)
+    how = random.randint(0, 6)
     if how == 0:
         return text.upper()
     if how == 1:
@@ -369,6 +369,8 @@ def spelled(random: Random, text: str) -> str:
         return text.replace('"', '\\"').replace(" ", "  ")
     if how == 4:
         return "".join(random.choice([one, one.upper(), f"\\u{ord(one):04X}"]) for one in text)
+    if how == 5:
+        return "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
     return text.replace('"', "'")
 
 

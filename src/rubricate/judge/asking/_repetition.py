@@ -18,7 +18,9 @@ _ESCAPED = re.compile(
     re.IGNORECASE,
 )
 _MAY_HOLD = re.compile(rf"[{{<&]|{_ESCAPED.pattern}", re.IGNORECASE)
-_DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`“”‘’*\u200b\u2060\ufeff]+""")
+_HIDDEN = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\uff01-\uff5e]")
+"""What is not seen within a word, and letters of full width."""
+_DROPPED = re.compile(r"""\\+[nrtbf]?|[\s"'`“”‘’*+\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+""")
 
 
 def holds_answer(material: str, keys: Collection[str]) -> bool:
@@ -42,7 +44,8 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
         parts: the answer's keys and values, the reason among them.
         material: what the model was shown.
     """
-    if "&#" not in material and not _ESCAPED.search(material):  # else words may be in escapes
+    is_plain = "&#" not in material and not _ESCAPED.search(material)
+    if is_plain and not _HIDDEN.search(material):  # else words may be written in another way
         folded = material.casefold()
         if not all(key in folded for key in parts):
             return

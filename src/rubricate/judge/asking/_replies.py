@@ -209,7 +209,7 @@ def checked_reply(data: Any, material: str) -> Reply:
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
     has_objects = "{" in material or "\\" in material or "&" in material or "%7" in material
-    if has_objects or isinstance(data, _Tagged):
+    if has_objects or not material.isascii() or isinstance(data, _Tagged):
         from rubricate.judge.asking._repetition import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)

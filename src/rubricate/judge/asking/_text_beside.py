@@ -61,7 +61,7 @@ _NEUTRAL = re.compile(
           (?:(?:my|the)\ )?(?:(?:{_QUALITY})\ )*
           (?:(?:{_JUDGEMENT})(?:{_OF})*
             |(?:{_RESULT})(?:\ json)?(?:\ (?:based\ on|for)\ (?:the|this)\ (?:criterion|rubric))?)
-          (?:\ (?:based\ on|containing|representing|with)\ (?:my|the)\ (?:{_JUDGEMENT}))?
+          (?:\ (?:based\ on|containing|representing|with)\ (?:my|the)\ (?:{_JUDGEMENT}|answer))?
           (?:\ (?:as|in)(?:\ (?:a|json|my|requested|required|specified|the)\b)*
             (?:\ (?:form|format|json|object))?)?
           (?:\ (?:is|follows|below|is\ (?:as\ follows|below|this|therefore|thus)))?
