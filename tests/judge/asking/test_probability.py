@@ -472,6 +472,11 @@ def test_where_what_is_not_named_could_turn_the_verdict_replies_are_sampled(
         (" \n", {"A": 1.0}, BINARY, None),
         ("<think>A", {"A": 1.0}, BINARY, None),
         ("** B", {"B": 0.9, "A": 0.1}, BINARY, "UNMET"),
+        ("40", {"40": 0.5, "4": 0.49}, SCALE, None),
+        ("-4", {"4": 0.99}, SCALE, None),
+        ("<4", {"4": 0.99}, SCALE, None),
+        ("4\n2", {"4": 0.99}, SCALE, None),
+        ("4\n\nNo, 2.", {"4": 0.99}, SCALE, None),
     ],
 )
 def test_only_the_token_that_the_reply_begins_with_says_how_probable_a_verdict_is(
@@ -542,7 +547,8 @@ def test_spellings_of_a_choice_add_up(spellings: Mapping[str, float]) -> None:
 
 
 def test_a_word_that_begins_with_a_choice_is_another() -> None:
-    verdict = told({"Answer": 0.3, "An": 0.1, "AB": 0.1, "A1": 0.1, "B": 0.4}, "B", reasks=0)
+    words = {"Answer": 0.25, "An": 0.1, "AB": 0.1, "A1": 0.05, "①": 0.05, "-A": 0.05}
+    verdict = told({**words, "B": 0.4}, "B", reasks=0)
     assert verdict.status == "failed"
 
 
@@ -558,6 +564,21 @@ def test_a_word_that_begins_with_a_choice_is_another() -> None:
         ("A reasonable", True, False),
         ("A. Einstein said", True, False),
         ("A.I. is", True, False),
+        ("A\nUNMET", True, False),
+        ("A\nUN", True, False),
+        ("A\n\nWait, no", True, False),
+        ("A\nB", True, False),
+        ("A\nB", False, False),
+        ("A\nUNMET", False, False),
+        ("A\n\nThe submission says so.", False, False),
+        ("A\n\nWait, no.", False, False),
+        ("A. MET: the submission meets the criterion\nB. UNMET: it does not", False, False),
+        ("A. MET\nB. UNMET", False, False),
+        ("A. MET", False, True),
+        ("- A", False, True),
+        ("-A", False, False),
+        ("~A", False, False),
+        ("not A", False, False),
         ("AB", False, False),
         ("A. ME", False, False),
     ],

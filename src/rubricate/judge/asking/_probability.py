@@ -54,10 +54,13 @@ ROUNDING = 1e-6
 TOO_MUCH = 1.02
 """The most that probabilities may add up to, rounded as they come."""
 _OPTION = re.compile(
-    r"""[\s"'`*_(\[{<«“‘-]*(?P<token>(?<!-)(?<!<(?=\d))\w)(?!\w)(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
+    r"""(?:-\s|[\s"'`*_(\[{«“‘]|<(?!\d))*(?P<token>\w)(?!\w)"""
+    r"""(?P<mark>[\s"'`*_)\]}>»”’.:,;]*)(?P<rest>.*)""",
     re.DOTALL,
 )
 """One letter or digit with what may stand around it, and what stands behind."""
+_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
+"""Letters of East Asian width. Other forms of a letter or digit ('①', 'ª') are no choice."""
 _BEFORE = re.compile(r"\A[\W_]+")
 """What may stand before it."""
 
@@ -232,10 +235,11 @@ class Probability(Prompting):
                     conversation.memory.sampled[why] = None
                 words = await self._drawn(completion, asked, answers, conversation)
                 return _shares(words, asked, 0.0, "replicates", why)
-            if _goes_on(completion, asked, answers):
-                raise UnreadableReply(f"{_none_of(asked)}: text goes on behind it")
             unseen = max(0.0, 1.0 - math.fsum(words.values()))
-            return _shares(words, asked, unseen if unseen > ROUNDING else 0.0, "logprobs", why)
+            said = _shares(words, asked, unseen if unseen > ROUNDING else 0.0, "logprobs", why)
+            if not _is_choice(completion, asked, answers):
+                raise UnreadableReply(f"{_none_of(asked)}: the reply is {completion.text[:20]!r}")
+            return said
 
         correction = (
             "That answer cannot be used. Answer with one of "
@@ -483,7 +487,7 @@ def _option(
 
     Of a text that was cut off, the answer need only begin.
     """
-    found = _OPTION.fullmatch(unicodedata.normalize("NFKC", text))
+    found = _OPTION.fullmatch(text.translate(_FULL_WIDTH))
     token = found["token"].upper() if found else ""
     if found is None or token not in request.choices:
         return None
@@ -498,23 +502,35 @@ def _option(
     return token if rest in fits and found["mark"].strip() else None
 
 
-def _goes_on(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
-    """Whether a reply begins with a choice as a sentence or a number may: 'A reasonable answer'.
+def _is_choice(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
+    """Whether a reply is one of the choices and nothing else, as far as it is known.
 
-    A line of its own and the choice's own answer may stand behind it.
+    Of one that was cut off, more than the choice may be known: its answer as it is shown, or the
+    beginning of an explanation on another line.
     """
-    found = _OPTION.fullmatch(completion.text)
-    if found is None:  # '10', whose tokens are '1' and '0'
-        first = _first_token(completion.text, completion.probabilities or {})
-        return _option(first, request, answers) is not None
-    if found["token"].upper() not in request.choices:
+    text = completion.text
+    if _option(text, request, answers):
+        return True
+    found = _OPTION.fullmatch(text) if completion.cut_off else None
+    token = found["token"].upper() if found else ""
+    if found is None or token not in request.choices:
         return False
     rest = found["rest"].strip().casefold()
-    if not rest:
+    labels = [answer.label.casefold() for answer in answers]
+    own = labels.pop(request.choices.index(token))
+    if not rest or (found["mark"].strip() and _begin_alike(rest, own)):
+        return True
+    if "\n" not in found["mark"] or any(_begin_alike(rest, label) for label in labels):
         return False
-    if "\n" in found["mark"]:  # 'A', and then 'Wait, B'
-        others = {choice for choice in request.choices if choice != found["token"].upper()}
-        return not others.isdisjoint(re.findall(r"\w+", found["rest"]))
-    label = answers[request.choices.index(found["token"].upper())].label.casefold()
-    is_shown = rest.startswith(label) or (completion.cut_off and label.startswith(rest))
-    return not (is_shown and found["mark"].strip())
+    said = {*re.findall(r"\w+", found["rest"])}
+    return said.isdisjoint({*request.choices} - {token}) and not _SECOND_THOUGHT.match(rest)
+
+
+_SECOND_THOUGHT = re.compile(
+    r"\W*(?:actually|although|but|correction|hm+|however|instead|no|not|oops|or|rather|sorry|wait)\b"
+)
+"""How text behind a choice may begin that takes it back."""
+
+
+def _begin_alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
