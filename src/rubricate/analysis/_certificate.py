@@ -15,7 +15,7 @@ from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
 from rubricate.analysis._agreement_sections import few_text
-from rubricate.analysis._finished import FinishedRun
+from rubricate.analysis._finished import FinishedRun, as_written
 from rubricate.errors import InputError
 from rubricate.run.results import CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided
@@ -199,7 +199,13 @@ def certify(
             "this run ended early: let it finish before it is certified", file=run.path
         )
     report = agreement_report(run, undecided=undecided, groups=groups, bootstrap=bootstrap)
-    certificate = Certificate(
+    with as_written(run.path):
+        certificate = _certificate(run, report, groups)
+    return certificate.model_copy(update={"sha256": certificate.digest()})
+
+
+def _certificate(run: FinishedRun, report: AgreementReport, groups: str | None) -> Certificate:
+    return Certificate(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         rubricate_version=__version__,
         judge=run.judge,
@@ -213,7 +219,6 @@ def certify(
         groups=groups,
         criteria=_criteria(report),
     )
-    return certificate.model_copy(update={"sha256": certificate.digest()})
 
 
 def _criteria(report: AgreementReport) -> dict[str, CertifiedCriterion]:

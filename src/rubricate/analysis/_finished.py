@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -17,7 +18,7 @@ from rubricate._documents import input_error, parse_json, read_document, read_te
 from rubricate._files import check_no_links, user_path
 from rubricate._spelling import suggestion
 from rubricate.analysis._tables import Tabular
-from rubricate.errors import InputError, MissingFileError
+from rubricate.errors import InputError, MissingFileError, described
 from rubricate.rubric import (
     ABSTENTION,
     Criterion,
@@ -387,6 +388,22 @@ def read_summary(run: FinishedRun) -> Summary:
         raise input_error(error).within(file=run.path / "summary.json") from None
 
 
+@contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """What is read inside is a run folder's, which may have been changed by hand.
+
+    Raises:
+        InputError: a value in it is of another type than rubricate writes.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = described(error)
+        raise InputError(f"is not as rubricate wrote it ({why}); {WRITE_ANEW}", file=path) from None
+
+
 def _rows(path: Path) -> tuple[RowVerdict, ...]:
     rows = []
     try:
@@ -394,7 +411,7 @@ def _rows(path: Path) -> tuple[RowVerdict, ...]:
             for number, line in enumerate(lines, start=1):
                 try:
                     rows.append(_row(orjson.loads(line)))
-                except (orjson.JSONDecodeError, KeyError, TypeError):
+                except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
                     raise InputError(
                         f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
                     ) from None
@@ -403,7 +420,35 @@ def _rows(path: Path) -> tuple[RowVerdict, ...]:
     return tuple(rows)
 
 
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("item", "criterion", "status"), str),
+    **dict.fromkeys(("label", "human_label", "reason"), str | None),
+    **dict.fromkeys(("value", "human_value"), int | float | None),
+    **{"weight": int | float, "item_score": dict, "error": dict | None},
+}
+_LATER_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("usage", "metadata", "annotations"), dict),
+    **{"votes": list, "evidence": list, "detail": dict | None},
+}
+"""What a row of results has, as it is written; the latter may be missing in older ones."""
+
+
+def check_row(data: dict[str, Any]) -> None:
+    """Raise `KeyError` or `TypeError` for a row of results that is not as it is written."""
+    for name, kind in _TYPES.items():
+        if not isinstance(data[name], kind):
+            raise TypeError(name)
+    for name, kind in _LATER_TYPES.items():
+        if name in data and not isinstance(data[name], kind):
+            raise TypeError(name)
+    for part in (*data.get("votes", ()), *data.get("evidence", ())):
+        if not isinstance(part, dict):
+            raise TypeError("votes")
+    hash(tuple(data.get("metadata", {}).values()))  # scores are told by them
+
+
 def _row(data: dict[str, Any]) -> RowVerdict:
+    check_row(data)
     error = data["error"]
     return RowVerdict(
         item=data["item"],
@@ -509,7 +554,7 @@ class SubmissionFile:
         for number, line in enumerate(self._file, start=1):
             try:
                 self._places[orjson.loads(line)["item"]] = place
-            except (orjson.JSONDecodeError, KeyError, TypeError):
+            except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
                 self._file.close()
                 raise InputError(
                     f"not a line of a run's items; {WRITE_ANEW}", file=self._path, line=number
@@ -539,7 +584,7 @@ def finished_rows(folder: str | Path) -> Iterator[tuple[dict[str, Any], ...]]:
     Raises:
         InputError: the file is missing or damaged; with its line.
     """
-    lines = _objects(user_path(folder) / "results.jsonl")
+    lines = _objects(user_path(folder) / "results.jsonl", check_row)
     for _, rows in groupby(lines, key=itemgetter("item")):
         yield tuple(rows)
 
@@ -569,14 +614,17 @@ def check_whole(folder: Path, summary: Mapping[str, Any]) -> None:
         )
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def _objects(
+    path: Path, check: Callable[[dict[str, Any]], None] = lambda found: None
+) -> Iterator[dict[str, Any]]:
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     found = orjson.loads(line)
                     found["item"]
-                except (orjson.JSONDecodeError, KeyError, TypeError):
+                    check(found)
+                except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
                     raise InputError(
                         f"not a line of a run's results; {WRITE_ANEW}", file=path, line=number
                     ) from None

@@ -116,11 +116,14 @@ def _requests(count: int) -> str:
 
 def noted_run(folder: Path) -> dict[str, Any]:
     """What a folder's run is of; empty where nothing is noted that can be read."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, TypeError, RecursionError):
         found = json.loads((folder / NOTE_NAME).read_bytes())
         if isinstance(found, dict) and all(
             isinstance(found.get(key, kind()), kind) for key, kind in SHAPE.items()
         ):
+            for values in (found.get("items", []), found.get("judges", [])):
+                hash(tuple(values))  # they are compared as sets
+            hash(tuple(found.get("criteria", {}).values()))
             return found
     return {}
 
