@@ -308,3 +308,19 @@ def test_a_summary_of_an_earlier_version_has_cost_what_its_answers_did():
     told |= {"output_tokens": 0, "seconds": 0.1}
     assert UsageFigures(**told, cost=0.0, saved_cost=0.25).run_cost == 0.25
     assert UsageFigures(**told, cost=None, saved_cost=0.25).run_cost is None
+
+
+@pytest.mark.parametrize("bound", [None, 1.0])
+@pytest.mark.parametrize("delay", [0.02, 0.5])
+def test_what_is_shown_of_a_run_that_was_killed_is_not_less_than_what_was_billed(
+    run: Run, bound: float | None, delay: float
+):
+    for after in (6, 10):
+        run.kill(bound, after, delay=delay)
+    run.end(bound, items=60, delay=0.005)
+    usage = json.loads((run.folder / "summary.json").read_text())["usage"]
+    # Without a bound nothing is noted before it is sent: the last 0.2 s of a killed run may be
+    # missing, in which quick answers came.
+    missing = 20 if bound is None and delay < 0.2 else 0
+    assert PRICE * (run.billed - missing - 0.1) <= usage["run_cost"] <= PRICE * (run.billed + 40)
+    assert usage["run_estimated_cost"] <= usage["run_cost"]

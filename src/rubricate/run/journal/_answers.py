@@ -78,7 +78,7 @@ class Answers:
             others = self._journal.entries()
         except JournalError:
             return Usage(cost=None)
-        return Usage.total((self.ledger.usage, *(one.usage for one in others.values())))
+        return self.ledger.total(others.values())
 
     @property
     def has_a_past(self) -> bool:

@@ -108,6 +108,7 @@ class Ledger:
         self._running: list[Progress] = []
         self._may_have_sent = 0
         self._in_flight = self._granted = 0  # requests; the latter may be sent without asking
+        self._claims = False  # whether requests are claimed before they are sent
         self._asking = asyncio.Lock()
         self._news = asyncio.Event()
         self._asked, self._ahead = 0.0, AHEAD
@@ -134,6 +135,24 @@ class Ledger:
             usage += progress.usage
         return usage
 
+    @property
+    def _unanswered(self) -> int:
+        """Requests that may be sent without an answer; without claims, judgements in flight."""
+        if self._claims:
+            return self._in_flight + self._granted
+        return sum(one.in_flight for one in self._running)
+
+    def total(self, others: Collection[Entry]) -> Usage:
+        """What the run took by all processes, with an estimate of what killed ones may have."""
+        usage = Usage.total((self.usage, *(one.usage for one in others)))
+        lost = sum(one.unanswered for one in others if not one.alive)
+        if not lost:
+            return usage
+        cost = None
+        if usage.cost is not None and usage.requests:
+            cost = lost * usage.cost / usage.requests
+        return usage + Usage(lost, cost=cost, estimated_cost=cost or 0.0)
+
     def row(self) -> Row:
         """The entry as it is to be written now."""
         usage = orjson.dumps(self.usage.to_dict())
@@ -141,9 +160,15 @@ class Ledger:
 
     def due_row(self) -> Row | None:
         """The entry where it is not written as it is; None otherwise."""
-        now, state = time.monotonic(), (self.usage, self._may_have_sent)
+        usage = self.usage
+        if not self._claims:
+            # Before the next entry, those in flight may be answered and as many sent, and, where
+            # answers are quick, as many more as were answered since the last one.
+            recent = usage.requests - self._written[0].requests if self._running else 0
+            self._may_have_sent = usage.requests + 2 * self._unanswered + recent
+        now, state = time.monotonic(), (usage, self._may_have_sent)
         is_old = self._may_have_sent and now - self._written_at >= SIGN_OF_LIFE
-        if state == self._written and not is_old:
+        if state == self._written and not (is_old and self._claims):
             return None
         self._written, self._written_at = state, now
         return self.row()
@@ -203,8 +228,8 @@ class Ledger:
     async def give_back(self) -> None:
         """Give back what was granted and is not sent."""
         async with self._asking:
-            if self._granted:
-                self._granted = 0
+            self._granted = 0
+            if self._may_have_sent != self.usage.requests + self._unanswered:
                 await self._exchange(lambda others: self._note())
 
     def _why(self, max_cost: float, answer: Answer) -> str:
@@ -225,6 +250,7 @@ class Ledger:
         return reached
 
     async def _ask(self, max_cost: float) -> Answer:
+        self._claims = True
         now, ahead = time.monotonic(), self._ahead
         often = now - self._asked < OFTEN
         self._ahead = min(MOST_AHEAD, 2 * ahead) if often else max(1, ahead // 2)
@@ -240,7 +266,7 @@ class Ledger:
         return answer
 
     def _note(self) -> None:
-        self._may_have_sent = self.usage.requests + self._in_flight + self._granted
+        self._may_have_sent = self.usage.requests + self._unanswered
 
     def _decided(
         self, others: Collection[Entry], max_cost: float, ahead: int
