@@ -424,16 +424,16 @@ def test_a_chain_of_gates_takes_steps_in_proportion_to_its_length():
 
         def note(frame: Any, event: str, _: Any) -> None:
             nonlocal count
-            count += event == "call"
+            count += event == "call" and frame.f_code.co_filename.endswith("_calls.py")
 
         before = sys.getprofile()
         sys.setprofile(note)
         try:
-            result = rubricate.grade(dataset, judge)
+            result = rubricate.grade(dataset, judge, concurrency=1)
         finally:
             sys.setprofile(before)
         assert (result.failed, result.calls) == (0, length)
         return count
 
     steps(10)  # loads what is loaded once
-    assert steps(800) < 2.6 * steps(400)
+    assert steps(800) < 2.5 * steps(400)
