@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -27,7 +27,6 @@ from rubricate.run._kept import Kept
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run._turns import Turns
 from rubricate.run.journal import (
     INTERVAL,
     LOOK_AGAIN,
@@ -46,6 +45,9 @@ from rubricate.run.sending import (
     SingleFlight,
     Spending,
 )
+
+if TYPE_CHECKING:
+    from rubricate.run._turns import Turns
 
 __all__ = ["Execution", "Listeners", "OnVerdict"]
 
@@ -161,7 +163,7 @@ class Execution:
         self._open: dict[int, JudgedItem] = {}
         self._flights = SingleFlight()
         self._pending = self._all_calls()
-        self._turns = None if answers.claims is None else Turns(answers, self._flights)
+        self._turns = None if answers.claims is None else _turns(answers, self._flights)
         if self._turns is not None:
             self._pending = self._turns.ahead(self._pending)
         self._first = asyncio.Lock()
@@ -626,3 +628,9 @@ class Execution:
             more = self._unknown(item, self._further(item))
             self._ready.extend((item, call) for call in more)
         self._on_progress(progress)
+
+
+def _turns(answers: Answers, flights: SingleFlight) -> Turns:
+    from rubricate.run._turns import Turns
+
+    return Turns(answers, flights)

@@ -59,7 +59,7 @@ _OPTION = re.compile(
     re.DOTALL,
 )
 """One letter or digit with what may stand around it, and what stands behind."""
-_FULL_WIDTH = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
+_FULL_WIDTH = dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True))
 """Letters of East Asian width. Other forms of a letter or digit ('①', 'ª') are no choice."""
 _BEFORE = re.compile(r"\A[\W_]+")
 """What may stand before it."""
