@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -208,12 +209,19 @@ def checked_reply(data: Any, material: str) -> Reply:
     quotes = [quotes] if isinstance(quotes, str) else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    has_objects = "{" in material or "\\" in material or "&" in material or "%7" in material
-    if has_objects or not material.isascii() or isinstance(data, _Tagged):
+    folded = _folded(material)
+    is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
+    # A copy in plain letters has the reason's words. Others are compared letter by letter.
+    inside = reason.casefold().split()[1:-1] if is_plain and reason.isascii() else ()
+    if all(word in folded for word in inside):
         from rubricate.judge.asking._repetition import refuse_repetition
 
         refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
+
+
+_folded = lru_cache(maxsize=64)(str.casefold)
+"""A text in lower case, kept for the criteria of an item."""
 
 
 def closing_object(
