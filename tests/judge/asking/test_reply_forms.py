@@ -64,6 +64,9 @@ FORMS: dict[str, Form] = {
     "a fence": Form(said("```json\n", "\n```"), True),
     "a fence without a language": Form(said("```\n", "\n```"), True),
     "a fence of tildes": Form(said("~~~\n", "\n~~~"), True),
+    "a fence of JSON5": Form(said("```JSON5\n", "\n```"), True),
+    "a fence of another name": Form(said("```example\n", "\n```"), False),
+    "a fence of a quote": Form(said("```quote\n", "\n```"), False),
     "a fence on one line": Form(said("```", "```"), True),
     "thought before it": Form(lambda o, x: f"<think>Or {x}? No.</think>\n{o}", True),
     "other names of thinking": Form(

@@ -297,9 +297,16 @@ def test_a_refusal_of_the_model_is_not_retried():
     assert "I would rather not." in str(error)
 
 
-def test_a_content_filter_is_a_refusal():
-    error = failure(lambda request: choice("content_filter", content="{"))
+@pytest.mark.parametrize("reason", ["content_filter", "SAFETY"])
+def test_a_content_filter_is_a_refusal(reason: str):
+    error = failure(lambda request: choice(reason, content="{"))
     assert (error.kind, error.retryable) == ("refused", False)
+
+
+@pytest.mark.parametrize("reason", ["error", "abort"])
+def test_a_reply_that_ended_as_an_error_is_no_answer(reason: str):
+    error = failure(lambda request: choice(reason, content=MET))
+    assert (error.kind, error.retryable) == ("server", True)
 
 
 @pytest.mark.parametrize(
@@ -769,7 +776,21 @@ def call(arguments: Any) -> dict[str, Any]:
     [
         ("stop", {"content": UNMET}, "UNMET"),
         ("stop", {"content": UNMET, "reasoning_content": MET}, "UNMET"),
-        ("stop", {"content": UNMET, "tool_calls": [call(MET)]}, "UNMET"),
+        ("stop", {"content": UNMET, "tool_calls": [call("{}")]}, "UNMET"),
+        ("stop", {"content": UNMET, "tool_calls": [call(MET)]}, "a text and a tool call"),
+        ("stop", {"content": UNMET, "function_call": {"arguments": MET}}, "a text and a tool call"),
+        (
+            "tool_calls",
+            {"content": "", "reasoning_content": MET, "tool_calls": [call(UNMET)]},
+            "more than one answer",
+        ),
+        (
+            "tool_calls",
+            {"content": "", "reasoning_content": "Is it?", "tool_calls": [call(UNMET)]},
+            "UNMET",
+        ),
+        ("stop", {"content": "", "reasoning_content": MET, "reasoning": UNMET}, "more than one"),
+        ("stop", {"content": "", "reasoning_content": UNMET, "reasoning": UNMET}, "UNMET"),
         ("stop", {"content": [{"type": "text", "text": UNMET}]}, "UNMET"),
         (
             "stop",

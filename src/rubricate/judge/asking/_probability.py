@@ -228,6 +228,8 @@ class Probability(Prompting):
         async def read(completion: Completion, asked: Request) -> _Said:
             if not (completion.text.strip() or completion.cut_off):
                 raise UnreadableReply("the reply is empty")
+            if completion.text.strip() and completion.elsewhere:
+                raise UnreadableReply("the reply has a text and a tool call")
             words, why = _named(completion, asked, answers)
             if words is None or sampled:
                 if why or conversation.model.gives_probabilities:

@@ -76,7 +76,8 @@ def answer_of(
     """What is read in a completion.
 
     A reply without text may have its answer where an endpoint puts it by mistake: in its reasoning
-    or in the arguments of a tool call. It must then be all that stands there.
+    or in the arguments of a tool call. It must then be all that stands there. With a text, a tool
+    call is another answer.
 
     Args:
         completion: what came back.
@@ -94,8 +95,10 @@ def answer_of(
             f"the reply was cut off{after}, before it ended: it was as long as a reply may be"
         )
     material = material_of(request)
-    if not completion.elsewhere or completion.text.strip():
+    if not completion.elsewhere:
         return read(sendable(completion.text), material, request.schema)
+    if completion.text.strip():
+        raise UnreadableReply("the reply has a text and a tool call: either may be its answer")
     try:
         if not _ALONE.fullmatch(completion.elsewhere):
             raise UnreadableReply("it is not one whole JSON object and nothing else")
@@ -302,7 +305,10 @@ def _no_object(keys: Sequence[str]) -> UnreadableReply:
 
 
 _TAG = re.compile(r"^[ \t]*<(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?>", re.MULTILINE)
-_FENCE = re.compile(r"(?P<fence>```|~~~)[\w+.-]*\s*\Z")
+_FENCE = re.compile(
+    r"(?P<fence>```|~~~)(?:json\w*|javascript|js|xml|html|te?xt|plaintext)?\s*\Z", re.IGNORECASE
+)
+"""A fence around an answer. One with another language or name (`example`) says what it holds."""
 _START = re.compile(r"\{(?=\s*\")")
 _MOST_STARTS = 50
 """How many braces of a reply are tried as the beginning of its answer."""

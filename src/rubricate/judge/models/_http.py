@@ -344,7 +344,7 @@ class HTTPModel(Model):
         try:
             body = parse_body(raw)
             text = self._without_keys(completion_text(body))
-            elsewhere = "" if text.strip() else self._without_keys(text_elsewhere(body))
+            elsewhere = self._without_keys(text_elsewhere(body, text))
         except ModelError as error:
             raise self._billed(self._redacted(error), raw) from None
         usage = self._reported(body, seconds)

@@ -83,7 +83,8 @@ class Completion:
             does not say.
         cut_off: whether it ended only because it was as long as it may be.
         sent: the messages as they went out, where the model changed those of the request.
-        elsewhere: what a reply without text has in its reasoning or in a tool call's arguments.
+        elsewhere: what a reply without text has in its reasoning or in a tool call's arguments, or
+            one with a text in a tool call beside it.
         unusable: what is wrong with the probabilities that it came with; they are then None.
         model: what the endpoint calls the model that answered, if it says so.
         finish_reason: why the endpoint says that the reply ended, if it does.

@@ -50,8 +50,13 @@ _CONTEXT_WORDS = (
 )
 _THOUGHT = ("reasoning", "thinking")
 """Types of a message's parts that are not its text."""
+_THOUGHTS = ("reasoning_content", "reasoning")
+"""Where a message has its reasoning."""
 _TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What endpoints and gateways call the end of a reply that is as long as it may be."""
+_FILTERED = ("content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii")
+_BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
+"""What gateways and servers call the end of a reply that something else broke off."""
 _PASSING = frozenset({409, 421, 423, 425, 499})
 """Statuses below 500 of what may pass: a conflict, another connection is wanted, a lock, too early,
 and a gateway that gave up."""
@@ -91,8 +96,11 @@ def completion_text(body: Mapping[str, Any]) -> str:
         raise ModelError("truncated", "the answer has no choices[0].message")
     if message.get("refusal"):
         raise ModelError("refused", f"the model refused: {message['refusal']}")
-    if choice.get("finish_reason") == "content_filter":
+    reason = finish_reason(body).lower()
+    if reason in _FILTERED:
         raise ModelError("refused", "the endpoint's content filter stopped the answer")
+    if reason in _BROKEN:
+        raise ModelError("server", f"the endpoint ended the answer with finish_reason '{reason}'")
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
@@ -101,11 +109,12 @@ def completion_text(body: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def text_elsewhere(body: Mapping[str, Any]) -> str:
-    """What stands in the place of a reply's text; "" for nothing.
+def text_elsewhere(body: Mapping[str, Any], text: str) -> str:
+    """What stands in the place of a reply's text, or beside it as another one; "" for nothing.
 
-    That is the arguments of its only tool call, else its reasoning (`reasoning_content`,
-    `reasoning`).
+    Without text, that is the arguments of its only tool call, else its reasoning. Where two such
+    places hold JSON or differ, it is all of them, so that none is taken for the answer. Beside a
+    text, it is a tool call's arguments alone: reasoning is no answer there.
     """
     message = body["choices"][0]["message"]
     calls = message.get("tool_calls") or []
@@ -113,13 +122,22 @@ def text_elsewhere(body: Mapping[str, Any]) -> str:
         calls = []
     functions = [call.get("function") for call in calls if isinstance(call, dict)]
     functions += [message["function_call"]] if message.get("function_call") else []
+    if text.strip():
+        return "\n".join(filter(None, map(_arguments, functions)))
+    thoughts = [message.get(name) for name in _THOUGHTS]
+    thoughts = list(dict.fromkeys([one.strip() for one in thoughts if isinstance(one, str)]))
     if functions:
-        only = functions[0] if len(functions) == 1 else None
-        arguments = only.get("arguments") if isinstance(only, dict) else None
-        if isinstance(arguments, dict):
-            return orjson.dumps(arguments).decode()
-        return arguments if isinstance(arguments, str) else ""
-    return _thought(body)
+        given = [_arguments(functions[0])] if len(functions) == 1 else []
+        return "\n".join([*given, *[one for one in thoughts if given and one[:1] in ("{", "`")]])
+    return "\n".join(filter(None, thoughts))
+
+
+def _arguments(function: Any) -> str:
+    """The arguments of a tool call, as text; "" for none."""
+    given = function.get("arguments") if isinstance(function, dict) else None
+    if isinstance(given, dict):
+        return orjson.dumps(given).decode() if given else ""
+    return given if isinstance(given, str) and given.strip() != "{}" else ""
 
 
 def finish_reason(body: Mapping[str, Any]) -> str:
@@ -210,7 +228,7 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
 def _thought(body: Mapping[str, Any]) -> str:
     """The reasoning that came apart from the reply's text; "" for none."""
     message = body["choices"][0]["message"]
-    given = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    given = (message.get(name) for name in _THOUGHTS)
     return next((text for text in given if isinstance(text, str) and text.strip()), "")
 
 
