@@ -22,7 +22,7 @@ from unittest import mock
 import pytest
 from cluster import _started, ray_cluster  # noqa: F401 (fixtures)
 from hypothesis import settings
-from postgres import own_postgres, pooled, postgres, postgres_server  # noqa: F401 (fixtures)
+from postgres import own_postgres, pooled, postgres, postgres_server, tool  # noqa: F401 (fixtures)
 
 from rubricate.cli import _progress, main
 from rubricate.errors import MissingExtraError
@@ -144,6 +144,14 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
     """An endpoint that judges by keywords."""
     with ScriptedEndpoint() as running:
         yield running
+
+
+@pytest.fixture
+def unused_url() -> Iterator[str]:
+    """A base URL on this machine where nobody listens, and no other process can."""
+    held = tool("held_port")
+    with held.held_port() as holder:
+        yield f"http://127.0.0.1:{held.port_of(holder)}/v1"
 
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

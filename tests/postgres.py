@@ -32,6 +32,7 @@ def tool(name: str) -> ModuleType:
 
 Server = tool("postgres_server").PostgresServer
 NoServer = tool("postgres_server").NoServer
+held = tool("held_port")
 
 
 def started(**options: str) -> Server:
@@ -98,13 +99,12 @@ def pooled(postgres_server: Server) -> Iterator[Callable[[str, str], str]]:
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None and os.environ.get("CI") != "true":
         pytest.skip("needs pgbouncer")
-    poolers = []
+    poolers, holders = [], []
 
     def start(mode: str, address: str) -> str:
         database = address.partition("?")[0].rpartition("/")[2]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        holders.append(held.held_port())
+        port = held.port_of(holders[-1])
         told = postgres_server.folder / f"pgbouncer-{port}.ini"
         told.write_text(
             f"[databases]\n* = host={postgres_server.folder} port={postgres_server.port}"
@@ -122,9 +122,9 @@ def pooled(postgres_server: Server) -> Iterator[Callable[[str, str], str]]:
                 stderr=subprocess.DEVNULL,
             )
         )
-        for _ in range(200):
+        while poolers[-1].poll() is None:
             with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), 1).close()
+                socket.create_connection(("127.0.0.1", port)).close()
                 return f"postgresql://rubricate@127.0.0.1:{port}/{database}"
             time.sleep(0.05)
         raise AssertionError("pgbouncer does not start")
@@ -133,3 +133,5 @@ def pooled(postgres_server: Server) -> Iterator[Callable[[str, str], str]]:
     for one in poolers:
         one.terminate()
         one.wait()
+    for one in holders:
+        one.close()

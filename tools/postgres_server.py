@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from held_port import held_port, port_of
+
 __all__ = ["NoServer", "PostgresServer"]
 
 USER, PASSWORD = "rubricate", "p@ss/w%rd"
@@ -43,7 +45,8 @@ class PostgresServer:
         self._programs = _programs()
         self._as = _as_user()
         self.folder = Path(tempfile.mkdtemp(prefix="rubricate-pg-"))
-        self.port = _free_port()
+        self._holder: socket.socket | None = held_port()
+        self.port = port_of(self._holder)
         if self._as:
             shutil.chown(self.folder, *self._as)
         told = {"fsync": "off", "full_page_writes": "off", **options}
@@ -58,6 +61,7 @@ class PostgresServer:
                 file.writelines(f"{name} = '{value}'\n" for name, value in told.items())
             self.start()
         except BaseException:
+            self._holder.close()
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
 
@@ -66,7 +70,7 @@ class PostgresServer:
         """One that was started in another process."""
         server = cls.__new__(cls)
         server._programs, server._as = _programs(), _as_user()
-        server.folder, server.port = folder, port
+        server.folder, server.port, server._holder = folder, port, None
         return server
 
     def address(self, database: str = "postgres") -> str:
@@ -104,6 +108,8 @@ class PostgresServer:
         """Stop it, and take its folder away."""
         if (self.folder / "data" / "postmaster.pid").exists():
             self.stop()
+        if self._holder is not None:
+            self._holder.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -152,13 +158,6 @@ def _as_user() -> tuple[int, int] | None:
             continue
         return found.pw_uid, found.pw_gid
     raise NoServer("there is no user but root who could run PostgreSQL")
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def main() -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from held_port import held_port, port_of
 
 __all__ = ["NoCluster", "RayCluster"]
 
@@ -109,9 +110,8 @@ def _keep() -> None:
         os.environ[name] = "0"
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what Ray prints is not for whoever reads the answers
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    holder = held_port()
+    port = port_of(holder)
     try:
         from ray.cluster_utils import Cluster
     except ImportError:

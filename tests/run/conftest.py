@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,11 +45,3 @@ def rows() -> Callable[[Path], list[dict[str, Any]]]:
     return lambda folder: [
         json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()
     ]
-
-
-@pytest.fixture
-def unused_url() -> str:
-    """A base URL on this machine where nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"

@@ -167,17 +167,17 @@ def test_evidence_has_offsets_into_the_document_and_its_part(dataset):
 
 def test_a_part_that_cannot_be_read_fails_the_verdict_and_only_it_is_asked_again(dataset, tmp_path):
     options = {"chunk_tokens": 200, "run_dir": tmp_path / "run"}
-    with ScriptedEndpoint([Rule(submission="zebra", criterion="giraffes", status=400)]) as bad:
-        result = rubricate.grade(dataset, "m", base_url=bad.url, **options)
-        port = bad._port
+    rules = [Rule(submission="zebra", criterion="giraffes", status=400, times=1)]
+    with ScriptedEndpoint(rules) as endpoint:
+        result = rubricate.grade(dataset, "m", base_url=endpoint.url, **options)
+        asked = len(endpoint.requests)
+        again = rubricate.grade(dataset, "m", base_url=endpoint.url, **options)
+        assert len(endpoint.requests) - asked == 2  # the part, and the verdict on all
     verdict = result.items[0].criteria["missing"]
     assert verdict.status == "failed"
     assert verdict.error.kind == "bad_request"
     assert "could not be read" in verdict.error.message
-    with ScriptedEndpoint(port=port) as good:
-        again = rubricate.grade(dataset, "m", base_url=good.url, **options)
     assert again.failed == 0
-    assert len(good.requests) == 2  # the part, and the verdict on all
     assert again.usage.requests == 2
     assert again.items[0].criteria["missing"].usage.requests > 10
 
