@@ -266,6 +266,9 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
     Raises:
         InputError: it is none.
     """
+    if type(one) is Verdict and _is_plain(one):
+        criterion.value(one.label or "")  # raises for a label that it does not have
+        return one
     who = type(judge).__name__
     if not isinstance(one, Verdict):
         raise InputError(f"{who}.judge gave {shown(one)}: write {JUDGE}")
@@ -284,6 +287,28 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
         return one
     value = criterion.value(one.label or "")
     return one if one.value is not None else replace(one, value=value)
+
+
+def _is_plain(one: Verdict) -> bool:
+    """Whether a verdict has what nearly all have, and nothing else, so that its fields are right.
+
+    This takes a tenth of the time that looking at each field does.
+    """
+    return (
+        one.status == "judged"
+        and type(one.value) is float
+        and 0.0 <= one.value <= 1.0
+        and one.error is None
+        and one.probability is one.answer is None
+        and one.detail is one.order is None
+        and type(one.label) is type(one.reason) is type(one.judge) is str
+        and type(one.usage) is Usage
+        and type(one.usage.requests) is type(one.usage.input_tokens) is int
+        and type(one.usage.output_tokens) is int
+        and (one.usage.cost is None or type(one.usage.cost) is float)
+        and not one.votes
+        and (not one.evidence or {*map(type, one.evidence)} == {Evidence})
+    )
 
 
 def _check_fields(who: str, one: Verdict) -> None:

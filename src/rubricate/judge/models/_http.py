@@ -179,44 +179,43 @@ class HTTPModel(Model):
         return found | {"model_options": self._options} if self._options else found
 
     async def complete(self, request: Request) -> Completion:
-        if request.schema is None:
-            return await self._completed(request, self._form)
-        rung = self._reply_forms.choose(request.lost_in)
-        form = self._form if self._form.rung == rung else replace(self._form, rung=rung)
-        try:
-            return await self._completed(request, form)
-        finally:
-            self._reply_forms.end(rung)
-
-    async def _completed(self, request: Request, form: Form) -> Completion:
         """The reply to a request, which is repeated in a simpler form where one is refused."""
         free = request.schema is None
+        form, begun = self._form, self._form.rung
+        if not free and (begun := self._reply_forms.choose(request.lost_in)) != form.rung:
+            form = replace(form, rung=begun)
         spent = NO_USAGE
         refused: list[ReplyForm] = []
-        while True:
-            try:
-                sent = with_instruction(request, form)
-                payload = self._payload(request, form, sent)
-                completion = await self._post(payload, None if free else form.rung)
-            except ModelError as error:
-                spent = error.usage = spent + error.usage
-                choosing = bool(request.choices)
-                simpler = (
-                    simpler_choice(form, error) if choosing else self._simpler(form, error, free)
-                )
-                if simpler is None:
-                    error.sent = sent
-                    raise
-                if simpler.rung != form.rung:
-                    refused.append(form.rung)
-                form = simpler
-            else:
-                if not free:
-                    self._reply_forms.answered(form.rung, refused)
+        try:
+            while True:
+                try:
+                    sent = with_instruction(request, form)
+                    payload = self._payload(request, form, sent)
+                    completion = await self._post(payload, None if free else form.rung)
+                except ModelError as error:
+                    spent = error.usage = spent + error.usage
+                    choosing = bool(request.choices)
+                    simpler = (
+                        simpler_choice(form, error)
+                        if choosing
+                        else self._simpler(form, error, free)
+                    )
+                    if simpler is None:
+                        error.sent = sent
+                        raise
+                    if simpler.rung != form.rung:
+                        refused.append(form.rung)
+                    form = simpler
+                    continue
                 if spent is not NO_USAGE:
                     self._form = form
                     completion = replace(completion, usage=spent + completion.usage)
+                if not free:
+                    self._reply_forms.answered(form.rung, refused)
                 return completion if sent is None else replace(completion, sent=sent)
+        finally:
+            if not free:
+                self._reply_forms.end(begun)
 
     def _payload(
         self, request: Request, form: Form, tagged: tuple[Message, ...] | None = None
@@ -486,9 +485,11 @@ class HTTPModel(Model):
 
     def _without_keys(self, reply: str) -> str:
         """A reply without the key, which a server that repeats what it is sent may put there."""
+        if not self._long_secrets or len(reply) < _NO_WORD:  # too short for any of them
+            return reply
         from rubricate.judge.models._redaction import redacted
 
-        return redacted(reply, self._long_secrets) if self._long_secrets else reply
+        return redacted(reply, self._long_secrets)
 
     def _redacted(self, error: ModelError) -> ModelError:
         """The error without the key; shortened only then, so that no half of a key stays.

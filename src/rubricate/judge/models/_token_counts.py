@@ -6,7 +6,7 @@ A count that is missing, or that cannot be right, is unknown: None, never 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 __all__ = ["TokenCounts", "reported_cost", "reported_tokens", "written_text"]
@@ -18,6 +18,7 @@ in the summary."""
 MOST_DOLLARS = 10_000.0
 """Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
 there has been, 600 dollars a million. At half, such a request would be unknown."""
+PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 INPUT = ("prompt_tokens", "input_tokens")
 OUTPUT = ("completion_tokens", "output_tokens")
 CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
@@ -55,15 +56,19 @@ def reported_tokens(body: object) -> TokenCounts | None:
       their sum, or where they have Anthropic's names.
     """
     usage = _usage_of(body)
-    prompt = _first(usage, INPUT)
+    if usage.keys() == PLAIN:  # as most servers report it
+        read, wrote = usage["prompt_tokens"], usage["completion_tokens"]
+        is_plain = type(read) is type(wrote) is int and usage["total_tokens"] == read + wrote
+        if is_plain and 0 < read <= MOST and 0 < wrote <= MOST:
+            return TokenCounts(read, 0, 0, wrote, 0)
+    prompt = _largest([usage], INPUT)
     if prompt is None:
         return None
-    output, total = _first(usage, OUTPUT), _count(usage.get("total_tokens"))
-    details = [usage, *(_object(usage.get(name)) for name in INPUT_DETAILS)]
-    cached = max((_first(one, CACHED) or 0 for one in details), default=0)
-    written = max((_first(one, WRITTEN) or 0 for one in details), default=0)
-    details = [usage, *(_object(usage.get(name)) for name in OUTPUT_DETAILS)]
-    reasoning = max((_first(one, REASONING) or 0 for one in details), default=0)
+    output, total = _largest([usage], OUTPUT), _count(usage.get("total_tokens"))
+    inputs = [usage, *[_object(usage[name]) for name in INPUT_DETAILS if name in usage]]
+    outputs = [usage, *[_object(usage[name]) for name in OUTPUT_DETAILS if name in usage]]
+    cached, written = _largest(inputs, CACHED) or 0, _largest(inputs, WRITTEN) or 0
+    reasoning = _largest(outputs, REASONING) or 0
     kept, known = cached + written, prompt + (output or 0)
     if kept > prompt or (kept and _are_beside(usage, total, known, kept, reasoning)):
         prompt += kept
@@ -98,6 +103,8 @@ def reported_cost(body: object) -> float | None:
     Where the user's own key at a provider is used, what the provider bills comes on top.
     """
     usage = _usage_of(body)
+    if "cost" not in usage and "is_byok" not in usage:
+        return None
     cost = usage.get("cost")
     found = _number(cost.get("total_cost") if isinstance(cost, dict) else cost)
     if usage.get("is_byok") is True:
@@ -134,6 +141,8 @@ def _usage_of(body: object) -> Mapping[str, Any]:
     """The object that a body calls its usage, which may be in its error; empty for none."""
     if isinstance(body, list) and body:  # Gemini's errors are in a list
         body = body[0]
+    if isinstance(body, dict) and isinstance(usage := body.get("usage"), dict) and usage:
+        return usage
     found = _object(body)
     return _object(found.get("usage")) or _object(_object(found.get("error")).get("usage"))
 
@@ -142,13 +151,19 @@ def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+def _largest(objects: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> int | None:
     """The largest count under any of these names; gateways repeat them, or leave one at 0."""
-    counts = [count for name in names if (count := _count(usage.get(name))) is not None]
-    return max(counts, default=None)
+    found: int | None = None
+    for one in objects:
+        for name in names:
+            if name in one and (count := _count(one[name])) is not None:
+                found = count if found is None or count > found else found
+    return found
 
 
 def _count(value: object) -> int | None:
+    if type(value) is int:  # as nearly always
+        return value if 0 <= value <= MOST else None
     number = _number(value)
     return None if number is None or number > MOST else math.ceil(number)
 

@@ -121,10 +121,13 @@ class Hedging:
             first = first and failed.usage
             raise failed from raised
         finally:
-            await self._end(watch, first, reply)
+            self._end(watch, first, reply)
+            if watch.second is not None:  # its connection is closed before the loop may end
+                watch.second.cancel()
+                await asyncio.wait({watch.second}, timeout=1.0)
 
-    async def _end(self, watch: _Watch, first: Usage | None, reply: Completion | None) -> None:
-        """Bill the requests that were sent, and end the second one."""
+    def _end(self, watch: _Watch, first: Usage | None, reply: Completion | None) -> None:
+        """Bill the requests that were sent."""
         self._watches.discard(watch)
         watch.ended = True
         if first is not None:
@@ -133,9 +136,6 @@ class Hedging:
             self._bill(watch.out, watch.took, watch.answer)
         if not self._watches:  # another loop may be the next to ask
             self._stop()
-        if watch.second is not None:  # its connection is closed before the loop may end
-            watch.second.cancel()
-            await asyncio.wait({watch.second}, timeout=1.0)
 
     def _look(self) -> None:
         now = time.monotonic()
