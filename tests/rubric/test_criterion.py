@@ -274,7 +274,20 @@ def test_an_answer_is_read_as_the_rubric_spells_it(
     assert (reading.status, reading.label) == (status, label)
 
 
-@pytest.mark.parametrize("answer", ["", "yes", "MET.", None, 1, True, ["MET"], {"label": "MET"}])
+@pytest.mark.parametrize("answer", ["MET.", "**MET**", "`met`", "'Met'", " MET \n"])
+def test_markup_around_a_label_is_passed_over(answer: str) -> None:
+    assert Criterion(requirement="x").read(answer).label == "MET"
+    assert Criterion(requirement="x").read("cannot assess.").label == "CANNOT_ASSESS"
+    grades = [CriterionOption(label=label, value=0.5) for label in ("A", "A.", "B")]
+    graded = Criterion(requirement="x", options=grades)
+    assert [graded.read(one).label for one in ("A", "A.", "**B**")] == ["A", "A.", "B"]
+    with pytest.raises(UnreadableReply):
+        graded.read("**A**")
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "yes", "MET?", "not MET", None, 1, True, ["MET"], {"label": "MET"}]
+)
 def test_any_other_answer_is_unreadable_and_never_guessed_at(answer: Any) -> None:
     for criterion in (Criterion(requirement="x"), choice()):
         with pytest.raises(UnreadableReply, match="is not one of"):

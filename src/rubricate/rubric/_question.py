@@ -116,7 +116,9 @@ def label_question(requirement: str, answers: Sequence[Answer]) -> Question:
 def read_label(answer: object, labels: Sequence[str]) -> str:
     """The allowed label that `answer` is, letter case and surrounding space aside.
 
-    A number or truth value in JSON (1, 0.5, true) is the label that is written like it.
+    So are quotes, markup and a full stop around it, and spaces for underscores ('**Met.**', 'cannot
+    assess'), where no other label differs by them alone. A number or truth value in JSON (1, 0.5,
+    true) is the label that is written like it.
     """
     written = answer
     if isinstance(answer, bool | int | float):
@@ -125,11 +127,20 @@ def read_label(answer: object, labels: Sequence[str]) -> str:
     if isinstance(written, str):
         if written in labels:
             return str(written)
-        for label in labels:
-            if written.strip().casefold() == label.strip().casefold():
-                return label
+        for form in (_folded, _bare):
+            alike = [label for label in labels if form(label) == form(written)]
+            if alike and (form is _folded or len(alike) == 1):
+                return alike[0]
     allowed = ", ".join(repr(label) for label in labels)
     raise UnreadableReply(f"the verdict {reprlib.repr(answer)} is not one of: {allowed}")
+
+
+def _folded(label: str) -> str:
+    return label.strip().casefold()
+
+
+def _bare(label: str) -> str:
+    return " ".join(label.strip(" \t\r\n*_`\"'.").replace("_", " ").split()).casefold()
 
 
 def read_object(answer: object, form: str = "an object") -> Mapping[str, Any] | None:

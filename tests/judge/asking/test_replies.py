@@ -258,6 +258,8 @@ OTHERS: dict[str, tuple[dict[str, object], bool]] = {
     "in other words": ({"final": "nicht erfüllt"}, True),
     "any number of a score": ({"finalScore": 2.5}, True),
     "winner": ({"winner": "B"}, True),
+    "version text": ({"schema_version": "1.0"}, False),
+    "date": ({"timestamp": "2026-05-01T10:00:00Z"}, False),
 }
 
 
@@ -271,6 +273,19 @@ def test_a_key_that_may_hold_another_answer_makes_a_reply_doubtful_and_no_other_
                 read_reply(text)
         else:
             assert read_reply(text).answer == "MET"
+
+
+@pytest.mark.parametrize("evidence", [None, [], "x", ["x"]])
+def test_evidence_may_be_a_list_a_quote_or_nothing(evidence: object):
+    quotes = ("x",) if evidence else ()
+    assert read_reply(json.dumps({**ANSWER, "evidence": evidence})).quotes == quotes
+
+
+@pytest.mark.parametrize("reason", ["", " ", "...", "…", "-"])
+def test_a_reason_without_a_word_is_none(reason: str):
+    with pytest.raises(UnreadableReply, match="reason is empty"):
+        read_reply(json.dumps({**ANSWER, "reason": reason}))
+    assert read_reply(json.dumps({**ANSWER, "reason": '"é'})).answer == "MET"
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ class Answers:
             return not is_text or self.have(value)
         counts = "count" in name and (self.bounds or any(map(str.isdecimal, self.labels)))
         is_other = (is_remark(key) and not counts) or (is_number and refers(key))
-        if isinstance(value, int | float) and is_other:
+        if is_other and (isinstance(value, int | float) or _is_code(value)):
             return False
         names = known | {_plain(one) for one in self.labels} - {""}
         if any(_plain(one) in names for one in (key, *_keys(value))):
@@ -200,6 +200,11 @@ class Answers:
         either = "|".join([re.escape(one).replace("_", "[_ ]") for one in longest])
         pattern = rf"(?<!\w)(?:{either})(?!\w)"
         return list(re.finditer(pattern, text, re.IGNORECASE if any_case else 0))
+
+
+def _is_code(value: Any) -> bool:
+    """Whether a text has digits and no words: a date, a version."""
+    return isinstance(value, str) and re.fullmatch(r"\d[\d.:TZ+ -]*", value) is not None
 
 
 def refuse_other_answers(

@@ -209,17 +209,23 @@ def checked_reply(data: Any, material: str) -> Reply:
     reason, quotes = data.get("reason"), data.get("evidence", [])
     if not isinstance(reason, str):
         raise UnreadableReply("the reply's JSON object has no 'reason' text")
-    quotes = [quotes] if isinstance(quotes, str) else quotes
+    if not (reason[:1].isalnum() or any(map(str.isalnum, reason))):
+        raise UnreadableReply("the reply's reason is empty")
+    if not isinstance(quotes, list):
+        quotes = [quotes] if isinstance(quotes, str) else [] if quotes is None else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
-    folded = _folded(material)
     is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
-    # A copy in plain letters has the reason's words. Others are compared letter by letter.
-    inside = reason.casefold().split()[1:-1] if is_plain and reason.isascii() else ()
-    if all(word in folded for word in inside):
-        from rubricate.judge.asking._repetition import refuse_repetition
+    if is_plain and reason.isascii():  # a copy has the reason's words; else letters are compared
+        folded = _folded(material)
+        for word in reason.casefold().split()[1:-1]:
+            if word not in folded:
+                return Reply(
+                    data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data
+                )
+    from rubricate.judge.asking._repetition import refuse_repetition
 
-        refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
+    refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
 
 
@@ -255,6 +261,7 @@ def closing_object(
         text = without_reasoning(text)
         if not text:
             raise UnreadableReply("the reply is empty")
+        text = _unwrapped(text)
         found = _whole(text)
     if found is None:
         from rubricate.judge.asking._text_beside import refuse_text_before
@@ -287,6 +294,28 @@ def _refuse_quoted(keys: Sequence[str], material: str) -> None:
             "text stands before the reply's answer, which may be quoted: the material holds an "
             "answer, too"
         )
+
+
+_ROLE = re.compile(r"(?:<\|im_start\|>)?(?:assistant|model)\s*\n|<\|begin_of_box\|>", re.IGNORECASE)
+_END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|\s)+\Z")
+_LONGEST_END = 200
+"""Characters of the tokens that end a turn: there are one or two."""
+_WRAPPED = re.compile(
+    r"<(?P<name>answer|evaluation|json|judge?ment|output|response|result)>(?P<inner>.*)</(?P=name)>"
+    r"|`(?P<code>[^`]*)`",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def _unwrapped(text: str) -> str:
+    """A reply without tokens of a turn, and without tags for an answer around all of it."""
+    if role := _ROLE.match(text):
+        text = text[role.end() :]
+    text = text[:-_LONGEST_END] + _END.sub("", text[-_LONGEST_END:])
+    found = _WRAPPED.fullmatch(text)
+    if found is None or f"<{found['name']}" in (found["inner"] or ""):
+        return text
+    return (found["inner"] or found["code"] or "").strip()
 
 
 def _whole(text: str) -> tuple[Any] | None:
