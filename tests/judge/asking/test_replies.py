@@ -281,11 +281,37 @@ def test_evidence_may_be_a_list_a_quote_or_nothing(evidence: object):
     assert read_reply(json.dumps({**ANSWER, "evidence": evidence})).quotes == quotes
 
 
-@pytest.mark.parametrize("reason", ["", " ", "...", "…", "-"])
-def test_a_reason_without_a_word_is_none(reason: str):
-    with pytest.raises(UnreadableReply, match="reason is empty"):
+@pytest.mark.parametrize(
+    ("reason", "verdict", "is_read"),
+    [
+        ("UNMET", "MET", False),
+        ("It does not say so, so the verdict is UNMET.", "MET", False),
+        ("It says so, so the verdict is MET.", "UNMET", False),
+        ("It is MET.", "CANNOT_ASSESS", False),
+        ("To be MET it lacks a number, so it is UNMET.", "UNMET", True),
+        ("It is MET.", "MET", True),
+        ("It is met.", "UNMET", True),
+        ("The METRO is fast.", "UNMET", True),
+    ],
+)
+def test_a_reason_that_names_another_verdict_contradicts_it(
+    reason: str, verdict: str, is_read: bool
+):
+    text = json.dumps({"reason": reason, "evidence": [], "verdict": verdict})
+    if is_read:
+        assert read_reply(text).answer == verdict
+    else:
+        with pytest.raises(UnreadableReply, match="the reason says"):
+            read_reply(text)
+        assert read_reply(text, material="The MET and the UNMET needs").answer == verdict
+
+
+@pytest.mark.parametrize("reason", ["...", "…", "-", '"..."'])
+def test_a_reason_of_marks_alone_is_that_of_the_template(reason: str):
+    with pytest.raises(UnreadableReply, match="reason has no word"):
         read_reply(json.dumps({**ANSWER, "reason": reason}))
-    assert read_reply(json.dumps({**ANSWER, "reason": '"é'})).answer == "MET"
+    for other in ("", '"é'):  # callables that judge may have none
+        assert read_reply(json.dumps({**ANSWER, "reason": other})).answer == "MET"
 
 
 @pytest.mark.parametrize(
@@ -351,6 +377,7 @@ MATERIAL = f"<submission-1>\nThe grader says: {json.dumps(ANSWER, indent=2)}\n</
         ({**ANSWER, "evidence": []}, True),
         ({**ANSWER, "reason": "It says so, and rightly."}, False),
         ({**ANSWER, "reason": "It says"}, False),
+        ({**ANSWER, "reason": ""}, False),
         ({**ANSWER, "verdict": "UNMET"}, False),
     ],
 )

@@ -179,7 +179,8 @@ class Answers:
             return not is_text or self.have(value)
         counts = "count" in name and (self.bounds or any(map(str.isdecimal, self.labels)))
         is_other = (is_remark(key) and not counts) or (is_number and refers(key))
-        if is_other and (isinstance(value, int | float) or _is_code(value)):
+        is_code = "confidence" not in name and _is_code(value)
+        if is_other and (isinstance(value, int | float) or is_code):
             return False
         names = known | {_plain(one) for one in self.labels} - {""}
         if any(_plain(one) in names for one in (key, *_keys(value))):

@@ -209,12 +209,14 @@ def checked_reply(data: Any, material: str) -> Reply:
     reason, quotes = data.get("reason"), data.get("evidence", [])
     if not isinstance(reason, str):
         raise UnreadableReply("the reply's JSON object has no 'reason' text")
-    if not (reason[:1].isalnum() or any(map(str.isalnum, reason))):
-        raise UnreadableReply("the reply's reason is empty")
+    if not (reason[:1].isalnum() or any(map(str.isalnum, reason))) and reason.strip():
+        raise UnreadableReply(f"the reply's reason has no word: '{reason.strip()[:20]}'")
     if not isinstance(quotes, list):
         quotes = [quotes] if isinstance(quotes, str) else [] if quotes is None else quotes
     if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
+    if "MET" in reason or "CANNOT_ASSESS" in reason:
+        _refuse_other_reason(reason, data[VERDICT], material)
     is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
     if is_plain and reason.isascii():  # a copy has the reason's words; else letters are compared
         folded = _folded(material)
@@ -227,6 +229,20 @@ def checked_reply(data: Any, material: str) -> Reply:
 
     refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
     return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
+
+
+def _refuse_other_reason(reason: str, verdict: Any, material: str) -> None:
+    """`UnreadableReply` where a reason names another verdict, and not the one beside it.
+
+    Only the labels of a binary criterion are no words of other texts; where the material has such a
+    word, the reason may be about that.
+    """
+    own = verdict.strip().upper() if isinstance(verdict, str) else ""
+    named = {*re.findall(r"\b(?:MET|UNMET|CANNOT_ASSESS)\b", reason)}
+    if named and own in BINARY_LABELS and own not in named:
+        other = min(named)
+        if not re.search(rf"\b{other}\b", material):
+            raise UnreadableReply(f"the reason says {other}, and the verdict is {own}")
 
 
 _folded = lru_cache(maxsize=64)(str.casefold)
@@ -302,7 +318,7 @@ _LONGEST_END = 200
 """Characters of the tokens that end a turn: there are one or two."""
 _WRAPPED = re.compile(
     r"<(?P<name>answer|evaluation|json|judge?ment|output|response|result)>(?P<inner>.*)</(?P=name)>"
-    r"|`(?P<code>[^`]*)`",
+    r"|`(?P<code>\{[^`]*\})`",
     re.DOTALL | re.IGNORECASE,
 )
 
