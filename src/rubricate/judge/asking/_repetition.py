@@ -65,11 +65,11 @@ def refuse_repetition(parts: Mapping[str, Any], material: str) -> None:
         material: what the model was shown.
     """
     (reason_name, reason), (name, verdict) = parts.items()
-    words = _WORD.findall(_plain(reason))
+    words = _WORD.findall(_decoded(reason))
     text = _decoded(material)
-    if not words or not all(word in text for word in words):
+    if not all(word in text for word in words):
         return
-    shown = _Shown(text)
+    shown = _shown(text)
     label = _letters(str(verdict)) if isinstance(verdict, str | int | float) else ""
     names = {*_NAMES, _letters(name)}
     for first, last in shown.places("".join(words)):
@@ -107,7 +107,10 @@ class _Shown:
         return self.words[index] if 0 <= index < len(self.words) else ""
 
     def places(self, letters: str) -> Iterator[tuple[int, int]]:
-        """The words from and up to which letters stand: at most 50 places."""
+        """The words from and up to which letters stand, 50 at most; for "", each word."""
+        if not letters:
+            yield from ((word, word) for word in range(len(self.words)))
+            return
         at = -1
         for _ in range(_MOST):
             at = self._row.find(letters, at + 1)
@@ -137,6 +140,8 @@ class _Shown:
         return index if self._starts[index] == at else None
 
 
+_shown = lru_cache(maxsize=8)(_Shown)
+"""Kept for the criteria of an item."""
 _MOST = 50
 """Places of a reason in what the model was shown that are looked at."""
 

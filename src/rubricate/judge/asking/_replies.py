@@ -218,9 +218,10 @@ def checked_reply(data: Any, material: str) -> Reply:
     if "MET" in reason or "CANNOT_ASSESS" in reason:
         _refuse_other_reason(reason, data[VERDICT], material)
     is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
-    if is_plain and reason.isascii():  # a copy has the reason's words; else letters are compared
+    # A copy has the reason's words, or, of a few, its name. In other letters, it is looked for.
+    if is_plain and reason.isascii():
         folded = _folded(material)
-        for word in reason.casefold().split()[1:-1]:
+        for word in reason.casefold().split()[1:-1] or ("reason",):
             if word not in folded:
                 return Reply(
                     data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data
