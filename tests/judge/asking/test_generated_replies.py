@@ -157,7 +157,9 @@ def announcement(random: Random) -> str:
     """What leads up to an answer, as models write it."""
     opening = pick(random, "", "", "Sure! ", "Okay, ", "Based on the submission, ", "So, ")
     noun = random.choice(NOUNS)
-    about = random.choice(ABOUT[:2] if noun in ("answer", "final answer", "JSON") else ABOUT[:5])
+    about = random.choice(
+        ABOUT[:2] if noun in ("answer", "final answer", "JSON", "verdict") else ABOUT[:5]
+    )
     said = pick(random, "here is my {}{}", "here's the {}{}", "below is my {}{}", "my {}{} is")
     text = opening + said.format(noun, about)
     text = pick(random, text[:1].upper() + text[1:], noun.title(), f"**{noun.title()}**")

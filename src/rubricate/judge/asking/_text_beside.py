@@ -25,52 +25,41 @@ _JUDGEMENT = (
     "analysis|assessments?|evaluations?|findings?|grades?|grading|judge?ments?|ratings?|verdicts?"
 )
 _RESULT = "answers?|conclusion|decision|json|object|output|reply|response|result|score|verdict"
-_QUALITY = (
-    "assessment|complete|evaluation|final|formal|formatted|full|grading|json|overall|requested|"
-    "required|structured"
-)
-_OF = (
-    r"\ (?:against|based\ on|for|of|on)\ (?:each|the|this)(?:\ given|\ \w+(?=\ criteria))?"
-    r"\ (?:criteria|criterion|material|rubric|submission|task|text)"
-)
 _THEN = (
     "accordingly|consequently|finally|hence|in conclusion|in short|in summary|now|overall|so|"
     "therefore|thus|to conclude|to summari[sz]e"
 )
-_LOOKING = (
-    "above|against|all|analysis|analyzing|and|assessed|assessing|careful|carefully|considered|"
-    "considering|consideration|criteria|criterion|evaluating|evaluation|evidence|given|material|my|"
-    "of|provided|read|reading|review|reviewed|reviewing|rubric|submission|text|the|this|thorough|"
-    "thoroughly"
+_WORK = (
+    "analy[sz]ed?|analy[sz]ing|assess(?:ed|ing)?|check(?:ed|ing)?|consider(?:ed|ing)?|"
+    "evaluat(?:e|ed|ing)|examin(?:e|ed|ing)|grad(?:e|ed|ing)|judg(?:e|ed|ing)|review(?:ed|ing)?"
 )
-_NEUTRAL = re.compile(
-    rf"""
-    (?:(?:absolutely|all\ ?right|as\ requested|certainly|done|good|great|of\ course|ok|okay|sure|
-        sure\ thing|understood|well)\b\ ?)?
-    (?:(?:after|based\ on|considering|given|having|looking\ at)(?:\ (?:{_LOOKING})\b)+\ ?)?
-    (?:i(?:\ have|\ ve)\ (?:{_LOOKING})(?:\ (?:{_LOOKING})\b)*\ ?)?
-    (?:and\ )?(?:(?:{_THEN})\b\ ?)?
-    (?:
-        here\ (?:it\ is|you\ go)
-        | i\ (?:(?:therefore|thus|hence|will|ll)\ )?(?:answer|conclude|judge)
-        | (?:(?:i|let\ me|let\ us|let\ s)\ (?:have\ |ve\ |will\ |ll\ |need\ to\ )?(?:now\ )?)?
-          (?:analy[sz]|assess|evaluat|grad|judg|review)(?:e|ed|ing)?
-          (?:\ (?:{_LOOKING})\b)*(?:\ (?:as\ follows|step\ by\ step))?
-        | (?:(?:here|below|the\ following|this)\ (?:are|is|s)\ |(?:i|let\ me)\ (?:ll\ |will\ )?
-            (?:now\ )?(?:answer\ with|give|output|provide|return)\ )?
-          (?:(?:my|the)\ )?(?:(?:{_QUALITY})\ )*
-          (?:(?:{_JUDGEMENT})(?:{_OF})*
-            |(?:{_RESULT})(?:\ json)?(?:\ (?:based\ on|for)\ (?:the|this)\ (?:criterion|rubric))?)
-          (?:\ (?:based\ on|containing|representing|with)\ (?:my|the)\ (?:{_JUDGEMENT}|answer))?
-          (?:\ (?:as|in)(?:\ (?:a|json|my|requested|required|specified|the)\b)*
-            (?:\ (?:form|format|json|object))?)?
-          (?:\ (?:is|follows|below|is\ (?:as\ follows|below|this|therefore|thus)))?
-    )?
-    """,
-    re.VERBOSE | re.IGNORECASE,
+"""What a judge does with a submission."""
+_OF_IT = re.compile(
+    rf"""\b(
+        (?:analysis|assessments?|evaluations?|grading|judge?ments?|my\ verdicts?|ratings?|review)
+        \ of
+        |{_WORK}|against|at|for|on|read(?:ing)?
+    )(?:\ carefully)?\ (?:each|the|this|your)(?:\ given|\ provided)?
+    \ (?:criteria|criterion|information|material|rubric|submission|text)\b(?!')""",
+    re.VERBOSE,
 )
-"""What may lead up to an answer ("here is my verdict:"): a closed class of the words that models
-use for it. Whatever else leads up to an object may say that it is quoted, wrong or not meant."""
+_AS_JSON = re.compile(
+    r"\bas requested\b"
+    r"|\b(?:as|in)(?: (?:an?|json|my|requested|required|specified|structured|the)\b)* form(?:at)?\b"
+    r"|\b(?:(?:an?|as|in|the) )+json\b"
+)
+_OPENINGS = """absolutely accordingly all certainly consequently course done finally go good great
+hence here is it now of ok okay right so sure therefore thing thus understood well you"""
+_OPENING = frozenset(_OPENINGS.split())
+_ANNOUNCEMENTS = """after against am and are as at based be below by careful complete concise
+containing criteria criterion each evidence final following follows for formal formatted full
+have having i in including let me my need on our overall provide quote quotes reason required
+return returning short step structured the this thorough to us we will with your"""
+_ANNOUNCING = _OPENING | frozenset(_ANNOUNCEMENTS.split())
+_SUBJECT = re.compile(
+    rf"(?:{_JUDGEMENT}|{_RESULT}|{_WORK}|conclude|explanation|reasoning|report|results|summary)"
+)
+"""Words of which an announcement has one, beside those that say nothing else."""
 _NO_ANNOUNCEMENT = re.compile(r"[ *_]*[\"“'>«„]")
 """How a quoted line begins."""
 _SIGN = re.compile(r"[^\w\s*_#`:.,!'’()-]")
@@ -295,10 +284,22 @@ def _leads_up(known: Answers, sentence: str, own: str) -> bool:
 
 
 def _is_neutral(part: str) -> bool:
-    """Whether a part of a text only announces what comes; what is quoted does not."""
-    words = " ".join(re.findall(r"\w+", part))
-    is_more = _NO_ANNOUNCEMENT.match(part) is not None or _SIGN.search(part) is not None
-    return bool(words) and not is_more and _NEUTRAL.fullmatch(words) is not None
+    """Whether a part of a text only announces what comes ("Here is my verdict, as JSON:").
+
+    It has none but the words that models use for that. What has any other may say that the object
+    is quoted, wrong or not meant; and what is in quotation marks does not announce anything.
+    """
+    if _NO_ANNOUNCEMENT.match(part) or _SIGN.search(part):
+        return False
+    said = (
+        part.casefold().replace("'s ", " is ").replace("'ve ", " have ").replace("'ll ", " will ")
+    )
+    said = " ".join(_MARKUP.sub(" ", said).replace("let is", "let us").split())
+    words = re.findall(r"\w+", _AS_JSON.sub(" json ", _OF_IT.sub(r"\1", said)))
+    others = [one for one in words if one not in _ANNOUNCING]
+    if not all(map(_SUBJECT.fullmatch, others)):
+        return False
+    return bool(words) and (_OPENING.issuperset(words) or any(map(_SUBJECT.fullmatch, words)))
 
 
 def _taken_back(sentence: str) -> UnreadableReply:
