@@ -239,7 +239,7 @@ class Probability(Prompting):
                 return _shares(words, asked, 0.0, "replicates", why)
             unseen = max(0.0, 1.0 - math.fsum(words.values()))
             said = _shares(words, asked, unseen if unseen > ROUNDING else 0.0, "logprobs", why)
-            if not _is_choice(completion, asked, answers):
+            if not _is_verdict(completion, asked, answers):
                 raise UnreadableReply(f"{_none_of(asked)}: the reply is {completion.text[:20]!r}")
             return said
 
@@ -504,18 +504,23 @@ def _option(
     return token if rest in fits and found["mark"].strip() else None
 
 
-def _is_choice(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
-    """Whether a reply is one of the choices and nothing else, as far as it is known.
+def _is_verdict(completion: Completion, request: Request, answers: Sequence[Answer]) -> bool:
+    """Whether the probabilities of a reply's first token can be those of its verdict.
 
-    Of one that was cut off, more than the choice may be known: its answer as it is shown, or the
-    beginning of an explanation on another line.
+    A reply that begins with a choice must be that and nothing else. Of one that was cut off, more
+    may be known: the choice's answer as it is shown, or the beginning of an explanation on another
+    line. One that begins with another word was drawn by chance, if choices are likelier; one that
+    begins with another number may be an answer.
     """
     text = completion.text
     if _option(text, request, answers):
         return True
-    found = _OPTION.fullmatch(text) if completion.cut_off else None
+    found = _OPTION.fullmatch(text)
     token = found["token"].upper() if found else ""
     if found is None or token not in request.choices:
+        first = _first_token(text, completion.probabilities or {})
+        return _option(first, request, answers) is None and not any(map(str.isdigit, first))
+    if not completion.cut_off:
         return False
     rest = found["rest"].strip().casefold()
     labels = [answer.label.casefold() for answer in answers]
