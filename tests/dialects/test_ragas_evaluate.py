@@ -234,8 +234,7 @@ def test_a_run_configuration_is_the_runs_where_nothing_else_is_given(given, conc
 
 
 def test_the_timeout_of_a_run_configuration_is_a_requests(monkeypatch):
-    slow = Rule(reply=REPLY, delay=3.0)
-    with ScriptedEndpoint(respond=lambda request: slow) as endpoint:
+    with ScriptedEndpoint([Rule(fault="hang")]) as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
         config = RunConfig(timeout=0.2, max_retries=1)

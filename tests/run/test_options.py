@@ -185,13 +185,11 @@ def test_option_attempts_bounds_how_often_a_request_is_sent(make_dataset, attemp
 
 
 def test_option_timeout_ends_a_request(make_dataset):
-    begin = time.monotonic()
     with (
         ScriptedEndpoint([Rule(fault="hang")]) as endpoint,
         pytest.raises(RunStopped, match=r"no answer within 0\.1 s"),
     ):
         rubricate.grade(make_dataset(1), "m", base_url=endpoint.url, timeout=0.1, attempts=2)
-    assert time.monotonic() - begin < 10
 
 
 @pytest.mark.parametrize("given", [{}, {"temperature": 0.7}, {"temperature": None}])
@@ -368,12 +366,18 @@ def test_option_requests_per_minute_holds_for_all_runs_in_a_loop(make_dataset, e
     assert asyncio.run(main()) >= 0.9 * (32 - 10) / 10
 
 
-def test_option_deadline_bounds_a_judgement_with_all_its_requests(make_dataset):
+def test_option_deadline_bounds_a_judgement_with_all_its_requests(make_dataset, clock):
     def respond(request: Any) -> Rule:
-        return Rule(status=429) if "Answer 1" in request.submission else Rule(verdict="MET")
+        if "Answer 1" not in request.submission:
+            return Rule(verdict="MET")
+        clock.ahead += 50.0  # seconds later
+        return Rule(status=429)
 
+    options = {"deadline": 475.0, "attempts": 3, "concurrency": 1}
     with ScriptedEndpoint(respond=respond) as endpoint:
-        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url, deadline=0.2)
+        result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url, **options)
+        # The tenth is over it. A judgement that waits makes room for the other: time is of both.
+        assert 4 + 10 <= len(endpoint.requests) <= 4 + 2 * 10
     kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
     assert kinds == [None, None, "rate_limit", "rate_limit", None, None]
 
