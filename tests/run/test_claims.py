@@ -118,10 +118,8 @@ def test_what_a_killed_process_was_asking_for_is_asked_for_by_the_others(
         dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="is c")]))
         for number in range(20):
             dataset.add_item(f"text {number}", f"i{number}")
-        begin = time.monotonic()
         result = rubricate.grade(dataset, "m", base_url=endpoint.url, cache=cache)
     assert (result.calls, result.failed) == (20, 0)
-    assert time.monotonic() - begin < 20.0
 
 
 def test_a_lone_run_waits_for_nobody(tmp_path: Path, make_dataset):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -114,25 +114,31 @@ def judged_with_failures(criterion: Criterion, submission: str = "a text") -> Ve
 
 
 def test_a_callable_that_does_not_end_fails_at_its_time_limit() -> None:
+    released, ended = threading.Event(), []
+
     async def slow(submission: str, item: DataItem) -> bool:
         await asyncio.sleep(60)
+        ended.append("async")
         return True
 
-    for function in (slow, lambda s, i: time.sleep(5)):
-        begin = time.monotonic()
+    def slow_too(submission: str, item: DataItem) -> bool:
+        released.wait(60)
+        ended.append("plain")
+        return True
+
+    for function in (slow, slow_too):
         verdict = judged_with_failures(code(function, time_limit=0.1))
         assert verdict.error is not None
         assert verdict.error.kind == "time_limit"
-        assert time.monotonic() - begin < 4
+    assert ended == []
+    released.set()
 
 
 def test_a_catastrophic_pattern_fails_and_does_not_hold_up_others() -> None:
     slow = RegexCriterion(name="c", pattern=r"^(a|a)*$")
     quick = RegexCriterion(name="quick", pattern="c$")
     dataset = RubricDataset("p", Rubric([slow, quick]), [DataItem("a" * 40 + "!c")])
-    begin = time.monotonic()
-    item = rubricate.grade(dataset).items[0]
-    assert time.monotonic() - begin < 10
+    item = rubricate.grade(dataset).items[0]  # the pattern would take years
     assert item.criteria["c"].status == "failed"
     assert item.criteria["c"].error is not None
     assert item.criteria["c"].error.kind == "time_limit"

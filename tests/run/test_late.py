@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -21,14 +20,13 @@ def test_a_call_that_is_never_answered_costs_seconds_and_no_verdict(
         monkeypatch.setattr(f"rubricate.run.sending._latency.{name}", value)
     monkeypatch.setattr("rubricate.run.sending._hedging.LOOK_EVERY", 0.1)
     rules = [Rule(submission="Answer 30:", fault=fault, times=2), Rule(verdict="MET")]
-    begin = time.monotonic()
     with ScriptedEndpoint(rules) as endpoint:
         result = rubricate.grade(
-            make_dataset(40), "m", base_url=endpoint.url, concurrency=concurrency
+            make_dataset(40), "m", base_url=endpoint.url, concurrency=concurrency, deadline=100
         )
-    assert result.failed == 0
-    assert time.monotonic() - begin < 60  # the timeout is 120
-    assert result.usage.requests == len(endpoint.requests) == 82
+    assert result.failed == 0  # waiting for the timeout, 120 s, it would be over its deadline
+    # On a busy machine others are late, too; requests are repeated for few of them.
+    assert 82 <= len(endpoint.requests) <= result.usage.requests <= 82 + 8
 
 
 def test_what_is_late_follows_the_latencies_and_is_bounded_in_number():

@@ -17,7 +17,7 @@ import rubricate
 from rubricate import PythonModel, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Quota
-from rubricate.run import Limits
+from rubricate.run import Limits, Retries
 from rubricate.run.sending._adaptive_rate import AdaptiveRate
 from rubricate.run.sending._limiter import Limiter, limiter_of
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
@@ -338,6 +338,9 @@ def test_an_outage_lets_one_request_at_a_time_look_whether_it_is_over():
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_an_outage_loses_nothing_and_asks_little(make_dataset, monkeypatch, concurrency: int):
     monkeypatch.setattr("rubricate.run.sending._adaptive_rate.FIRST_PAUSE", 0.05)
+    # Long enough that other items are asked before one is asked again, also on a busy machine.
+    monkeypatch.setattr(Retries, "first_wait", 1.0)
+    monkeypatch.setattr(Retries, "longest_wait", 1.0)
     down_at: list[float] = []
     down = 0
 

@@ -68,7 +68,6 @@ def test_an_endpoint_that_asks_to_wait_longer_than_a_call_may_take_stops_the_run
             caught.append(stop.value)
         return caught
 
-    begin = time.monotonic()
     with ScriptedEndpoint(respond=respond) as endpoint:
         first, second = asyncio.run(twice(endpoint.url))
         assert len(endpoint.requests) < 20
@@ -76,11 +75,9 @@ def test_an_endpoint_that_asks_to_wait_longer_than_a_call_may_take_stops_the_run
     assert first.result.calls - first.result.failed <= answered
     assert "asks to wait for 120 min" in str(second)  # without a request
     assert second.result.usage.requests == 0
-    assert time.monotonic() - begin < 60
 
 
 def test_a_server_that_never_answers_is_given_up_after_an_outages_time(make_dataset):
-    begin = time.monotonic()
     with ScriptedEndpoint([Rule(fault="hang")]) as endpoint:
         error = stopped(
             make_dataset(20),
@@ -91,8 +88,9 @@ def test_a_server_that_never_answers_is_given_up_after_an_outages_time(make_data
             max_outage=0.5,
             concurrency=2,
         )
+        # Within the deadline of a call, 600 s, there would be thousands.
+        assert len(endpoint.requests) < 20
     assert str(error).startswith("no answer within 0.3 s")
-    assert time.monotonic() - begin < 60  # and not the deadline of a call, 600
 
 
 def test_an_endpoint_that_dies_on_the_way_stops_the_run():
@@ -284,24 +282,25 @@ def test_a_key_that_is_repeated_in_another_spelling_is_nowhere(
 def test_setting_stop_ends_the_run_and_keeps_what_was_judged(make_dataset, tmp_path, rows):
     async def main() -> None:
         stop = asyncio.Event()
-        begin = time.monotonic()
 
         async def judge(messages: Any) -> dict[str, Any]:
             calls.append(1)
             if len(calls) > 6:
                 stop.set()
                 await asyncio.sleep(60)
+                waited.append(1)
             return MET
 
         with pytest.raises(RunStopped) as caught:
             await rubricate.agrade(
                 make_dataset(20), judge, stop=stop, run_dir=tmp_path / "run", concurrency=2
             )
-        assert time.monotonic() - begin < 10
+        assert waited == []
         assert caught.value.interrupted
         assert caught.value.result.stopped == "interrupted"
         assert statuses(caught.value.result).count("judged") == 6
 
+    waited: list[int] = []
     calls: list[int] = []
     asyncio.run(main())
     assert [row["status"] for row in rows(tmp_path / "run")].count("judged") == 6

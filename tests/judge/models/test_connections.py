@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 import ssl
 import subprocess
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -170,6 +172,27 @@ def test_a_kept_connection_that_the_server_has_closed_is_not_used_again(run: Run
 
     run(twice())
     assert server.connections == 2
+
+
+def test_a_connection_that_is_given_up_on_its_way_leaves_no_socket_open(run: Run):
+    async def give_up() -> None:
+        listening = await asyncio.start_server(Server(LENGTH), "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        connections = Connections(f"http://127.0.0.1:{port}/", {})
+        for rounds in [*range(14)] * 10:
+            asking = asyncio.create_task(connections.post(b"{}", 5.0))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.wait([asking])
+        await connections.aclose()
+        listening.close()
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ResourceWarning)
+        run(give_up())
+        gc.collect()
+    assert [str(one.message) for one in found] == []
 
 
 def test_a_late_answer_is_nobodys_and_its_connection_is_not_used_again(run: Run):

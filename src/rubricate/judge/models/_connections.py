@@ -178,7 +178,10 @@ class Connections:
     async def _open(self, connection: _Connection, host: str, port: int, encrypted: bool) -> None:
         loop = asyncio.get_running_loop()
         options: dict[str, Any] = {}
-        if isinstance(loop, asyncio.BaseEventLoop):  # uvloop's has no such thing
+        # An address in figures, as no name's end is, has no next one; and where the race of
+        # addresses is cancelled, as by a timeout, Python may leave a socket of it open.
+        is_name = ":" not in host and not host[-1:].isdigit()
+        if is_name and isinstance(loop, asyncio.BaseEventLoop):  # uvloop's has no such thing
             options["happy_eyeballs_delay"] = NEXT_ADDRESS_AFTER
         await loop.create_connection(
             lambda: connection,
