@@ -150,9 +150,8 @@ def test_a_killed_command_repeats_nothing_that_was_finished(rubricate, example, 
         with subprocess.Popen(
             [COMMAND, *options], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
-            limit = time.monotonic() + 30
             while len(endpoint.requests) < 60:
-                assert time.monotonic() < limit, "the command does not get on"
+                assert process.poll() is None, process.communicate()
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
         appended = results(tmp_path)[0]

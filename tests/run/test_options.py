@@ -368,18 +368,18 @@ def test_option_requests_per_minute_holds_for_all_runs_in_a_loop(make_dataset, e
 
 def test_option_deadline_bounds_a_judgement_with_all_its_requests(make_dataset, clock):
     def respond(request: Any) -> Rule:
-        if "Answer 1" not in request.submission:
+        if "Answer 1" not in request.submission or "kilometres" not in request.criterion:
             return Rule(verdict="MET")
-        clock.ahead += 50.0  # seconds later
+        if sum("Answer 1" in one.submission for one in endpoint.requests) > 5:
+            clock.ahead = 1000.0
         return Rule(status=429)
 
-    options = {"deadline": 475.0, "attempts": 3, "concurrency": 1}
+    options = {"deadline": 100.0, "attempts": 3, "concurrency": 1}
     with ScriptedEndpoint(respond=respond) as endpoint:
         result = rubricate.grade(make_dataset(3), "m", base_url=endpoint.url, **options)
-        # The tenth is over it. A judgement that waits makes room for the other: time is of both.
-        assert 4 + 10 <= len(endpoint.requests) <= 4 + 2 * 10
+        assert len(endpoint.requests) > 5 + 3
     kinds = [verdict.error and verdict.error.kind for _, verdict in result.verdicts()]
-    assert kinds == [None, None, "rate_limit", "rate_limit", None, None]
+    assert kinds == [None, None, "rate_limit", None, None, None]
 
 
 def test_option_max_outage_stops_a_run_whose_endpoint_stays_dead(make_dataset):

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -273,7 +274,7 @@ def test_a_copy_and_one_sent_to_another_process_begin_anew(endpoint, monkeypatch
 
 
 FORKS = """
-import os, sys, threading, time
+import os, sys, threading
 from rubricate import Criterion, RewardFunction, Rubric
 
 rubric = Rubric([Criterion(requirement='Gives roughly 300000 kilometres')])
@@ -282,7 +283,7 @@ print(reward(['Roughly 300000 kilometres']))
 found = []
 busy = threading.Thread(target=lambda: found.append(reward(['waits'])))
 busy.start()
-time.sleep(0.3)
+input()  # until its request has come
 for uses in (True, False):
     if (child := os.fork()) == 0:
         if uses:
@@ -299,11 +300,14 @@ print(reward(['Roughly 300000 kilometres']))
 def test_a_forked_process_judges_by_itself_and_ends():
     """Also while the parent's only place for a request is taken."""
     with ScriptedEndpoint([Rule(submission="waits", delay=2.0)]) as endpoint:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, "-c", FORKS, endpoint.url],
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            check=False,
-            timeout=60,
         )
-    assert done.stdout.split("\n") == ["[1.0]", "[1.0]", "7", "7", "[0.0]", "[1.0]", ""]
+        while len(endpoint.requests) < 2:
+            assert process.poll() is None
+            time.sleep(0.01)
+        printed, _ = process.communicate("\n")
+    assert printed.split("\n") == ["[1.0]", "[1.0]", "7", "7", "[0.0]", "[1.0]", ""]

@@ -238,7 +238,7 @@ def test_as_a_process_it_prints_its_address_first_and_ends_when_interrupted():
     url = process.stdout.readline().strip()
     assert url.startswith("http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate()
     assert errors == ""
 
 
