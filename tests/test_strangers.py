@@ -660,3 +660,21 @@ def test_a_long_circle_of_gates_is_one_short_line(
     done = rubricate("grade", "data.json")
     assert done.returncode == 1
     assert "c0 -> c1 -> c2 -> ... (2,995 more) ... -> c2998 -> c2999 -> c0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "where", ["ray://127.0.0.1:{port}", "8@ray://127.0.0.1:{port}", "8@127.0.0.1:{port}"]
+)
+def test_a_settings_file_does_not_name_the_cluster_that_code_is_given_to(
+    where: str, rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    write_dataset()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        workers = where.format(port=server.getsockname()[1])
+        (tmp_path / "run.yaml").write_text(json.dumps({"data": "data.json", "workers": workers}))
+        done = rubricate("grade", "--config", "run.yaml")
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert "only the command line" in done.stderr
+        with pytest.raises(TimeoutError):
+            server.accept()

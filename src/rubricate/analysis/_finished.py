@@ -532,8 +532,15 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
             submission=text.get("submission"),
             prompt=text.get("prompt"),
             reference=text.get("reference"),
-            context=tuple(text.get("context", ())),
+            context=tuple(_list_of(text, "context", texts)),
         )
+
+
+def _list_of(text: dict[str, Any], name: str, file: Path) -> list[Any]:
+    found = text.get(name, [])
+    if not isinstance(found, list):
+        raise InputError(f"{name} is not a list, as rubricate writes it", file=file)
+    return found
 
 
 class SubmissionFile:

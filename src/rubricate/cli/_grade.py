@@ -151,6 +151,11 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
         for name in own:
             if options_of(GradeSettings)[name].may_have_password and is_address(values[name]):
                 _check_is_named(name, values[name])
+        if "workers" in own and re.search(r"://|@", str(values["workers"])):
+            raise InputError(
+                "workers: code is given to a cluster, and taken from it, so only the command line "
+                f"names its address (--workers {values['workers']})"
+            )
     except InputError as error:
         raise error.within(file=config) from None
     return read(GradeSettings, written)

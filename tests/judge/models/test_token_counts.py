@@ -141,6 +141,7 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         (USAGE | {"prompt_tokens_details": [1], "completion_tokens_details": "x"}, 100, 50),
         (USAGE | {"prompt_tokens_details": {"cached_tokens": -5}}, 100, 50),
         (USAGE | {"reasoning_tokens": 80, "total_tokens": None}, 100, 130),
+        (USAGE | {"thinking_tokens": 80, "total_tokens": None}, 100, 130),
     ],
 )
 def test_counts_that_can_be_read_are(said: dict[str, Any], read: int, output: int):
@@ -186,6 +187,9 @@ def test_a_reply_without_text_may_have_no_output():
     [
         ({"cost": 0.05}, 0.05),
         ({"cost": "0.05"}, 0.05),
+        ({"cost": "$0.05"}, 0.05),
+        ({"total_cost": 0.05}, 0.05),
+        ({"estimated_cost": 0.05}, 0.05),
         ({"cost": {"total_cost": 0.05, "input_tokens_cost": 0.01}}, 0.05),
         (
             {

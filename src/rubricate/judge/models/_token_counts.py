@@ -23,7 +23,9 @@ INPUT = ("prompt_tokens", "input_tokens")
 OUTPUT = ("completion_tokens", "output_tokens")
 CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
 WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
-REASONING = ("reasoning_tokens",)
+COST = ("cost", "total_cost", "estimated_cost")
+"""As OpenRouter and Perplexity, other gateways, and DeepInfra call it."""
+REASONING = ("reasoning_tokens", "thinking_tokens")
 INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
 OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
 
@@ -103,9 +105,10 @@ def reported_cost(body: object) -> float | None:
     Where the user's own key at a provider is used, what the provider bills comes on top.
     """
     usage = _usage_of(body)
-    if "cost" not in usage and "is_byok" not in usage:
+    names = [name for name in COST if name in usage]
+    if not names and "is_byok" not in usage:
         return None
-    cost = usage.get("cost")
+    cost = usage[names[0]] if names else None
     found = _number(cost.get("total_cost") if isinstance(cost, dict) else cost)
     if usage.get("is_byok") is True:
         upstream = _number(_object(usage.get("cost_details")).get("upstream_inference_cost"))
@@ -173,7 +176,7 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = float(value)
+        number = float(value.removeprefix("$") if isinstance(value, str) else value)
     except (ValueError, OverflowError):
         return None
     return number if 0.0 <= number < math.inf else None

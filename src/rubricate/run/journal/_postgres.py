@@ -205,7 +205,14 @@ class PostgresJournal:
         await asyncio.to_thread(self._accounting.do, exchange)
 
     def entries(self) -> dict[str, Entry]:
-        """What all other processes have paid for this run, now and earlier."""
+        """What all other processes have paid for this run, now and earlier.
+
+        Raises:
+            JournalError: the server is away; it is not waited for, because this is asked for at the
+                end of a run, also of one that was interrupted.
+        """
+        if self.trouble is not None:
+            raise JournalError(self.trouble)
         return self._reader.do(self._others)
 
     def _others(self, connection: Connection) -> dict[str, Entry]:
