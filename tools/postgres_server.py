@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -45,8 +44,10 @@ class PostgresServer:
         self._programs = _programs()
         self._as = _as_user()
         self.folder = Path(tempfile.mkdtemp(prefix="rubricate-pg-"))
-        self._holder: socket.socket | None = held_port()
-        self.port = port_of(self._holder)
+        holder = held_port()
+        self.port = port_of(holder)
+        # Held until this process ends, also where another one stops the server.
+        self._holder: int | None = holder.detach()
         if self._as:
             shutil.chown(self.folder, *self._as)
         told = {"fsync": "off", "full_page_writes": "off", **options}
@@ -61,7 +62,7 @@ class PostgresServer:
                 file.writelines(f"{name} = '{value}'\n" for name, value in told.items())
             self.start()
         except BaseException:
-            self._holder.close()
+            os.close(self._holder)
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
 
@@ -109,7 +110,8 @@ class PostgresServer:
         if (self.folder / "data" / "postmaster.pid").exists():
             self.stop()
         if self._holder is not None:
-            self._holder.close()
+            os.close(self._holder)
+            self._holder = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
