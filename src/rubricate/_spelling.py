@@ -1,11 +1,11 @@
-"""Words that were likely meant for others."""
+"""Texts compared: words that were likely meant for others, and what two texts begin with alike."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
 
-__all__ = ["did_you_mean", "suggestion"]
+__all__ = ["common_prefix", "did_you_mean", "suggestion"]
 
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown word counts as a misspelling."""
@@ -30,3 +30,18 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     """The end of an error about a word: the `suggestion`, or nothing."""
     near = suggestion(word, known)
     return f"; did you mean '{near}'?" if near else ""
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two texts begin with alike.
+
+    By bisection: `os.path.commonprefix` compares letter by letter, which takes long for prompts.
+    """
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

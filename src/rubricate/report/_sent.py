@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from rubricate._spelling import common_prefix
 from rubricate.run import Exchange
 from rubricate.run.results import Conversations
 
@@ -90,7 +91,7 @@ class PageSent:
     def _shortened(self, content: str, texts: list[str]) -> tuple[int, int, str]:
         """A message as the beginning of an earlier one, by its place, and what comes after it."""
         for place, text in enumerate(texts):
-            shared = _shared(text, content)
+            shared = common_prefix(text, content)
             if shared >= WORTH or content == text:
                 self._room -= len(content) - shared
                 return place, wide(content[:shared]), content[shared:]
@@ -101,15 +102,3 @@ class PageSent:
 
 def _without_usual(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, 0, False)}
-
-
-def _shared(a: str, b: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from rubricate._files import check_no_links, user_path
+from rubricate._spelling import common_prefix
 from rubricate.dataset import Gradable
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
@@ -171,7 +172,7 @@ class _Counting:
     def _count(self, model: Model, request: Request, reply: tuple[int, int]) -> None:
         self.models[model.name] += 1
         prompt = "".join([message["content"] for message in request.messages])
-        alike = _common_prefix(self._last.get(model.name, ""), prompt)
+        alike = common_prefix(self._last.get(model.name, ""), prompt)
         self._last[model.name] = prompt
         text, kept = len(prompt.encode()), len(prompt[:alike].encode())
         few, many = BYTES_PER_TOKEN
@@ -199,18 +200,6 @@ def _priced(model: Model, usage: Usage, kept: float = 0.0) -> Usage:
     cached = round(kept) if kept >= LEAST_PREFIX else 0
     usage = replace(usage, cached_tokens=cached)
     return replace(usage, cost=model.price(usage))
-
-
-def _common_prefix(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 async def estimate(
