@@ -302,3 +302,13 @@ def test_a_report_is_written_in_the_form_that_its_file_ends_in(
     assert json.loads((tmp_path / "out.json").read_text()) == json.loads(
         rubricate(*command, "--json").stdout
     )
+
+
+def test_texts_that_were_changed_by_hand_are_named_with_their_line(graded, tmp_path):
+    path = tmp_path / "run" / "items.jsonl"
+    lines = path.read_bytes().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), "context": 0}).encode()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    done = graded("show", "run", "--failed")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "items.jsonl:2: " in done.stderr

@@ -515,7 +515,7 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
     """
     path = user_path(folder)
     texts = path / "items.jsonl"
-    items = _objects(texts) if texts.exists() else None
+    items = _objects(texts, _check_texts) if texts.exists() else None
     for found in finished_rows(path):
         name = found[0]["item"]
         text = {} if items is None else next(items, {})
@@ -532,15 +532,14 @@ def finished_items(folder: str | Path) -> Iterator[FinishedItem]:
             submission=text.get("submission"),
             prompt=text.get("prompt"),
             reference=text.get("reference"),
-            context=tuple(_list_of(text, "context", texts)),
+            context=tuple(text.get("context", ())),
         )
 
 
-def _list_of(text: dict[str, Any], name: str, file: Path) -> list[Any]:
-    found = text.get(name, [])
-    if not isinstance(found, list):
-        raise InputError(f"{name} is not a list, as rubricate writes it", file=file)
-    return found
+def _check_texts(data: dict[str, Any]) -> None:
+    """Raise `TypeError` for a line of an item's texts that is not as it is written."""
+    if not isinstance(data.get("context", []), list):
+        raise TypeError("context")
 
 
 class SubmissionFile:
