@@ -315,6 +315,28 @@ def test_a_settings_file_cannot_have_links_followed(
     )
 
 
+@pytest.mark.parametrize("run_dir", [None, "../run", "new"])
+def test_a_settings_file_cannot_have_results_replaced(
+    run_dir: str | None, rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    write_dataset()
+    told = ("data.json", "--no-cache", "--quiet")
+    own = tmp_path / ("run" if run_dir else "runs/data-builtin")
+    assert rubricate("grade", *told, "--run-dir", str(own)).returncode == 0
+    before = _stored(own)
+    (tmp_path / "theirs").mkdir()
+    settings = {"fresh": True} | ({"run_dir": run_dir} if run_dir else {})
+    (tmp_path / "theirs" / "run.yaml").write_text(json.dumps(settings))
+    done = rubricate("grade", *told, "--config", "theirs/run.yaml")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "Error: theirs/run.yaml: fresh: only the command line allows results to be replaced "
+        "(--fresh)\n",
+    )
+    assert _stored(own) == before
+    assert rubricate("grade", *told, "--config", "theirs/run.yaml", "--fresh").returncode == 0
+
+
 def test_a_usual_folder_that_is_a_link_is_not_the_users_word(
     rubricate: Command, submissions: Path, tmp_path: Path
 ):

@@ -29,7 +29,11 @@ from rubricate.settings import option, options_of
 
 __all__ = ["GradeSettings", "grade", "load_settings"]
 
-OWN_WORD = {"allow_code": "code", "follow_links": "links to be followed"}
+OWN_WORD = {
+    "allow_code": "code",
+    "follow_links": "links to be followed",
+    "fresh": "results to be replaced",
+}
 """What no settings file can allow, in words."""
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")
 
@@ -131,8 +135,9 @@ def load_settings(given: Written, config: Path | None = None) -> GradeSettings:
     """Put the settings together; what is given on the command line wins over the file.
 
     Paths in the file are relative to the file's own folder. Some things are the user's own word
-    only, given on the command line: that code may run, an address that a key goes to, the server
-    of a database, and data from other than https, s3 and the Hub.
+    only, given on the command line: that code may run, links may be followed and results replaced,
+    an address that a key goes to, the server of a database, and data from other than https, s3 and
+    the Hub.
 
     Raises:
         InputError: the file cannot be read, or has a key or value that is not allowed.
