@@ -50,7 +50,26 @@ HIDDEN = [
     "<template><p>H</p></template>",
     "<dialog>H</dialog>",
     '<img width=1 height=1 alt="H">',
-]
+    *(
+        f'<p style="{style}">H</p>'
+        for style in (
+            "content-visibility:hidden", "filter:blur(2px) opacity(0%)", "opacity:1e-9",
+            "-webkit-text-fill-color:transparent", "font-size:calc(0px)", "font-size:.5pt",
+            "position:absolute;right:9999px", "position:absolute;inset:-9999px auto auto -9999px",
+            "position:absolute;left:calc(0px - 9999px)", "margin:0 0 0 -9999px", "scale:0",
+            "translate:-9999px", "transform:matrix(0,0,0,0,0,0)", "transform:rotateY(90deg)",
+            "clip-path:polygon(0 0, 0 0, 0 0)", "text-indent:100%;overflow:hidden",
+            "line-height:0;overflow:hidden", "color:#fff0", "background:tomato;color:tomato",
+            "display:none;display:bogus", "x:';';display:none", "background:url(a;b);display:none",
+        )
+    ),
+    "<p popover>H</p>",
+    "<style media=screen>.x{display:none}</style><p class=x>H</p>",
+    "<style>@media print,screen{.x{display:none}}</style><p class=x>H</p>",
+    "<style><!-- .x{display:none} --></style><p class=x>H</p>",
+    "<style>.a{color:red;&.b{display:none}}</style><p class='a b'>H</p>",
+    '<style>.sm\\:x{display:none}</style><p class="sm:x">H</p>',
+]  # fmt: skip
 SHOWN = [
     '<p hidden style="display:block">V</p>',
     '<div style="visibility:hidden"><b style="visibility:visible">V</b></div>',
@@ -74,7 +93,20 @@ SHOWN = [
     "<p aria-hidden=true>V</p>",
     "<details><summary>V</summary></details>",
     "<dialog open>V</dialog>",
-]
+    *(
+        f'<p style="{style}">V</p>'
+        for style in (
+            "position:absolute;left:50%;transform:translate(-50%,-100%)", "margin-left:-50vw",
+            "transform:scale(-1,1)", "opacity:.09", "font-size:1vw", "overflow:hidden;width:1em",
+            "left:-9999px", "background:rgba(0,0,0,.1)", "background:rebeccapurple;color:#fff",
+        )
+    ),
+    "<body bgcolor=black text=white><p>V</p></body>",
+    "<style media=print>.x{display:none}</style><p class=x>V</p>",
+    "<style>@media (min-width:1400px){.x{display:none}}</style><p class=x>V</p>",
+    "<style>@supports not (x:y){.x{display:none}}</style><p class=x>V</p>",
+    "<style>@media print{@supports (x:y){.x{display:none}}}</style><p class=x>V</p>",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", HIDDEN)
@@ -95,7 +127,13 @@ def test_what_a_page_shows_is_kept(page):
 
 @pytest.mark.parametrize(
     "page",
-    ["<script>x</script>", "<!-- x -->", "<noscript>x</noscript>", "<svg><title>x</title></svg>"],
+    [
+        "<script>x</script>",
+        "<!-- x -->",
+        "<![CDATA[x]]>",
+        "<noscript>x</noscript>",
+        "<svg><title>x</title></svg>",
+    ],
 )
 def test_what_no_page_shows_is_no_hidden_text(page):
     soup = BeautifulSoup(f"<head><title>x</title></head><p>Seen.</p>{page}", "html.parser")

@@ -211,7 +211,8 @@ def _of_html(content: bytes) -> Converted:
 
     from rubricate.dataset.items._visible import leave_out_hidden
 
-    soup = BeautifulSoup(content, "html.parser")
+    # Of an attribute that is written twice, browsers use the first.
+    soup = BeautifulSoup(content, "html.parser", on_duplicate_attribute="ignore")
     hidden = leave_out_hidden(soup)
     converter = MarkdownConverter(heading_style="ATX", bullets="-")
     return Converted(str(converter.convert_soup(soup)), hidden)
