@@ -38,6 +38,7 @@ FOUNDATION = {
         "_frozen",
         "_lazy",
         "_model_json",
+        "_sandbox",
         "_spelling",
         "_sync",
     ),

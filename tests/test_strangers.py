@@ -485,6 +485,83 @@ def test_a_strangers_template_reads_nothing_but_its_variables(
     assert "Traceback" not in done.stderr
 
 
+LOOP, END = "{% for i in range(99999) %}", "{% endfor %}"
+ENDLESS: dict[str, str] = {
+    "a long range": "{% for i in range(10**9) %}{% endfor %}",
+    "loops in loops": LOOP * 3 + END * 3,
+    "loops that print": LOOP * 3 + "x" * 999 + END * 3,
+    "loops with a condition": "{% for i in range(99999) if i < 0 %}{% endfor %}" * 300,
+    "a recursive loop": "{% for x in range(99999) recursive %}"
+    "{% if loop.depth < 9 %}{{ loop(range(99999)) }}{% endif %}{% endfor %}",
+    "macros": "{% macro f(n) %}{% if n %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}"
+    "{{ f(50) }}",
+    "a block in itself": "{% block a %}{{ self.a() }}{{ self.a() }}{% endblock %}",
+    "a multiple": "{{ 'a' * 10**10 }}",
+    "a multiple of a list": "{{ [1] * 10000000000 }}",
+    "a power": "{{ 3 ** 33333333 }}",
+    "a filter": "{{ 'a'|center(10**10) }}",
+    "a constant": "{{ 'a'|center(10000000000) }}",
+    "a method": "{{ 'a'.ljust(10**10) }}",
+    "an indent": "{{ ('a\n' * 999999)|indent('x' * 999999) }}",
+    "a format": "{{ '%10000000000d' % 1 }}",
+    "a format's argument": "{{ '%*d' % (1000000000, 1) }}",
+    "a method of formats": "{{ '{:{w}}'.format(1, w=10**10) }}",
+    "many fields": "{% set x = 'a' * 9999999 %}{{ ('{0}' * 9999).format(x) }}",
+    "doubling": "{% set x = 'aaaa' %}" + "{% set x = x ~ x %}" * 60 + "{{ x }}",
+    "doubling in blocks": "{% set x = 'a' %}"
+    + "{% set x %}{{x}}{{x}}{% endset %}" * 60
+    + "{{ x }}",
+    "a block of output": "{% set x = 'a' * 9999999 %}{% set y %}"
+    + f"{LOOP}{{{{ x }}}}{END}{{% endset %}}",
+    "lists in lists": "{% set a = ['x'] %}" + "{% set a = [a, a, a] %}" * 60 + "{{ a }}",
+    "lists that are equal": "{% set a = [1] %}{% set b = [1] %}"
+    + "{% set a = [a, a] %}{% set b = [b, b] %}" * 60
+    + "{{ a == b }}",
+    "a join": "{% set x = 'a' * 9999999 %}{{ range(99999)|map('string')|join(x) }}",
+    "a replacement": "{% set x = 'a' * 999999 %}{{ x.replace('', x) }}",
+    "wrapping": "{% set x = 'a' * 999999 %}{{ x|wordwrap(1, wrapstring=x) }}",
+    "JSON": "{{ [1, 2]|tojson(indent=1000000000) }}",
+    "a filter of each": "{{ (['a'] * 99999)|map('center', 99999)|list }}",
+    "parts of a text": "{% set x = 'a' * 30000000 %}"
+    + "".join(f"{{% set y{n} = x[1:] %}}" for n in range(999)),
+    "words": "{{ ('a b ' * 7999999)|title }}",
+    "depth": "{{ " + "(" * 9000 + "1" + ")" * 9000 + " }}",
+    "loops in depth": "{% for i in [1] %}" * 30 + END * 30,
+}
+
+
+WAYS = [("prompt", what) for what in ENDLESS]
+WAYS += [("attack", what) for what, text in ENDLESS.items() if "range" not in text]
+
+
+@pytest.mark.parametrize(("way", "what"), WAYS)
+def test_a_template_that_would_not_end_is_one_short_line(
+    way: str,
+    what: str,
+    rubricate: Command,
+    write_dataset: Command,
+    endpoint: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("rubricate._sandbox.SECONDS", 0.05)
+    write_dataset()
+    told = ("--judge", "m", "--base-url", endpoint.url, "--no-cache")
+    if way == "attack":
+        family = {"name": "a", "what": "b", "texts": [ENDLESS[what] + "{{ answer }}"]}
+        (tmp_path / "theirs.yaml").write_text(json.dumps([family]))
+        done = rubricate("redteam", "data.json", "--attacks", "theirs.yaml", *told)
+    else:
+        header = "---\nvariables: [submission, criterion]\n---\n"
+        (tmp_path / "theirs.jinja").write_text(
+            f"{header}{ENDLESS[what]}{{{{ submission }}}}{{{{ criterion }}}}"
+        )
+        done = rubricate("grade", "data.json", "--judge-prompt", "theirs.jinja", *told)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr[-500:]
+    assert "theirs" in done.stderr
+    assert endpoint.requests == []
+
+
 def test_no_key_goes_to_an_address_that_only_settings_name(
     rubricate: Command, write_dataset: Command, endpoint: Any, tmp_path: Path
 ):

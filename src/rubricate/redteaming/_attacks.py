@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -17,6 +17,9 @@ from rubricate._documents import read_document, validate
 from rubricate.dataset import ContextDocument, RubricDataset
 from rubricate.errors import InputError
 from rubricate.rubric import CriterionVerdict
+
+if TYPE_CHECKING:
+    from rubricate._sandbox import Sandbox
 
 __all__ = [
     "AttackFamily",
@@ -93,20 +96,26 @@ class AttackFamily(BaseModel):
 
         `verdict` is the answer that the judge is to be talked into. Texts that use translations
         are left out for a question that has none.
+
+        Raises:
+            InputError: a text does not work for this question.
         """
-        return [
-            _environment()
-            .from_string(text)
-            .render(
-                answer=question.wrong,
-                requirement=question.requirement,
-                prompt=question.prompt,
-                translations=question.translations,
-                verdict=verdict,
-            )
+        values = {
+            "answer": question.wrong,
+            "requirement": question.requirement,
+            "prompt": question.prompt,
+            "translations": question.translations,
+            "verdict": verdict,
+        }
+        texts = [
+            text
             for text in self.texts
             if question.translations or "translations" not in _used(text)
         ]
+        try:
+            return [_rendered(text, values) for text in texts]
+        except Exception as error:  # whatever an author's expressions may raise
+            raise InputError(f"the attack {self.name}: {type(error).__name__}: {error}") from None
 
 
 class AttackSuite(BaseModel):
@@ -196,16 +205,16 @@ def questions_of(dataset: RubricDataset) -> Iterator[AttackedQuestion]:
 
 
 @cache
-def _environment() -> Any:
-    """Templates of a stranger run no code and load nothing."""
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+def _environment() -> Sandbox:
+    from rubricate._sandbox import Sandbox
 
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    environment.globals = {}
-    environment.filters["as_tags"] = _as_tags
-    environment.filters["zero_width"] = "\u200b".join
-    return environment
+    return Sandbox(filters={"as_tags": _as_tags, "zero_width": "\u200b".join})
+
+
+def _rendered(text: str, values: Mapping[str, Any]) -> str:
+    from rubricate._sandbox import rendered
+
+    return rendered(_environment().template(_environment().parse(text)), values)
 
 
 def _as_tags(text: str) -> str:
@@ -230,7 +239,7 @@ def _check(text: str, number: int) -> None:
             known = ", ".join(VARIABLES)
             raise InputError(f"text {number}: unknown variable '{unknown[0]}' (known: {known})")
         probe = dict.fromkeys(VARIABLES[:-1], "x")
-        _environment().from_string(text).render(**probe, translations=("x",) * 100)
+        _rendered(text, {**probe, "translations": ("x",) * 100})
     except InputError:
         raise
     except TemplateError as error:

@@ -72,6 +72,41 @@ def test_an_author_can_do_without_the_fence_and_take_the_parts():
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("{{ '=' * 40 }}", "=" * 40),
+        ("{{ '-'.join(['a', 'b']) ~ 1 ~ none }}", "a-b1None"),
+        (
+            "{% for one in range(1, 4) %}{{ loop.index ~ '.' }}{% if not loop.last %} {% endif %}",
+            "1. 2. 3.",
+        ),
+        ("{% for a, b in [(1, 2), (3, 4)] %}{{ a + b }};{% else %}never", "3;7;"),
+        ("{% for one in context|sort(attribute='title') if one.title %}{{ one.title }}", "Second"),
+        ("{{ submission.text|indent(2, first=true)|truncate(9, true)|upper }}", "  LIGH..."),
+        ("{{ submission.text.split()|map('lower')|join(', ', attribute=0) }}", "l, i, f"),
+        ("{{ context|map(attribute='text')|join(' / ') }}", "One. / Two."),
+        ("{{ '%02d %s' % (7, 'x') }} {{ '{:>3}|{n}'.format(1, n=2) }}", "07 x   1|2"),
+        (
+            "{% macro row(a, b='-') %}{{ a }}{{ b }}{% endmacro %}{{ row(1) }}{{ row(1, b=2) }}",
+            "1-12",
+        ),
+        ("{% set all %}{{ tag }}{% endset %}{{ all == tag }}{{ 7 // 2 }}{{ 7 % 4 }}", "True33"),
+        (
+            "{% filter upper %}a{% endfilter %}{{ {'a': [1]}|tojson }}{{ 'a b'|wordwrap(1) }}",
+            'A{"a": [1]}a\nb',
+        ),
+        ("{{ submission.text[:5] }}{{ submission.text|length > 99999 }}", "LightFalse"),
+    ],
+)
+def test_what_templates_usually_do_is_done(body: str, text: str):
+    body += "{% endfor %}" * ("{% for" in body)
+    variables = [name for name in ("submission", "criterion", "context", "tag") if name in body]
+    more = [f"{{{{ {name} }}}}" for name in ("submission", "criterion") if name not in variables]
+    names = ", ".join({*variables, "submission", "criterion"})
+    assert user(f"{body}END{''.join(more)}", names).partition("END")[0] == text
+
+
 def test_what_an_item_does_not_have_is_empty_and_false():
     body = "{{ submission }}{{ criterion }}[{{ reference }}{{ prompt }}{{ context }}]"
     body += "{% if reference or context %}never{% endif %}"

@@ -8,7 +8,7 @@
     Does it hold? {{ criterion }}
     {{ options }}
 
-A template from somebody else runs no code: it is rendered in Jinja's sandbox, and loads nothing.
+A template from somebody else runs no code, loads nothing, and ends (`rubricate/_sandbox.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,8 @@ from rubricate.rubric import Answer, Criterion
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from jinja2.sandbox import SandboxedEnvironment
+
+    from rubricate._sandbox import Sandbox
 
 __all__ = ["VARIABLES", "PromptTemplate", "Templated"]
 
@@ -148,8 +150,10 @@ class PromptTemplate:
         return self._system is None or "examples" in self.variables
 
     def _rendered(self, part: _Part, values: Mapping[str, Any]) -> str:
+        from rubricate._sandbox import rendered
+
         try:
-            return part.template.render(values).strip("\n")
+            return rendered(part.template, values).strip("\n")
         except Exception as error:  # whatever the author's expressions may raise
             raise self._wrong(f"{type(error).__name__}: {error}", _line_of(error)) from None
 
@@ -197,6 +201,8 @@ class PromptTemplate:
                 part.compile()
             except _syntax_error() as error:
                 raise self._wrong(f"{error.message}", error.lineno) from None
+            except (RecursionError, SyntaxError):  # of Python, which has its own limits
+                raise self._wrong("the template is nested too deeply", None) from None
             used |= part.used
         return used
 
@@ -229,18 +235,14 @@ class _Part:
         for node in tree.find_all(nodes.Name):
             if node.name in free:
                 self.used.setdefault(node.name, node.lineno)
-        self.template = environment.from_string(self._text)
+        self.template = environment.template(tree)
 
 
-def _environment() -> SandboxedEnvironment:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+@cache
+def _environment() -> Sandbox:
+    from rubricate._sandbox import Sandbox
 
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    environment.globals = {"range": environment.globals["range"]}
-    # It is no use in a prompt, and the way to most holes that the sandbox has had.
-    del environment.filters["attr"]
-    return environment
+    return Sandbox(["range"])
 
 
 def _syntax_error() -> type[Any]:
