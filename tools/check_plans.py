@@ -159,7 +159,7 @@ def of_means(sets: int) -> Iterator[Checked]:
             human = [float(one) if place < n else None for place, one in enumerate(truth)]
             return corrected_mean(says.astype(float).tolist(), human).prediction_powered
 
-        promised = corrected_mean_width(n, others, share=share, **moments)
+        promised = corrected_mean_width(n, others, share=share, seen=None, **moments)
         yield widths(f"PPI++, {n} labels of {n + others}, binary", promised, sets, binary)
 
     def scores(chance: np.random.Generator) -> Estimate:

@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from rubricate import InputError
 from rubricate.stats import (
+    corrected_mean,
     corrected_mean_width,
     lower_end_power,
     mcnemar_power,
@@ -82,6 +83,18 @@ def test_a_judge_that_knows_nothing_leaves_the_labels_alone():
     assert corrected_mean_width(50, 950, correlation=0, **moments) == pytest.approx(alone)
     assert corrected_mean_width(50, 950, correlation=-0.5, **moments) == pytest.approx(alone)
     assert corrected_mean_width(50, 950, correlation=0.9, **moments) < 0.6 * alone
+
+
+def test_a_plan_expects_the_errors_that_the_labels_so_far_leave_possible():
+    moments = {"spread": 0.5, "judge_spread": 0.5, "correlation": 1.0, "share": 0.5}
+    few, many = (corrected_mean_width(200, 800, seen=seen, **moments) for seen in (20, 200))
+    assert few > 1.3 * many
+    assert few < share_width(200, 0.5)
+    judge = [float(place % 2) for place in range(1000)]
+    human = [one if place < 20 else None for place, one in enumerate(judge)]
+    found = corrected_mean(judge, human).prediction_powered
+    planned = corrected_mean_width(20, 980, **moments)
+    assert planned == pytest.approx((found.high - found.low) / 2, rel=0.03)
 
 
 def test_what_cannot_be_is_refused_by_name():

@@ -25,6 +25,7 @@ from rubricate.stats import (
     choose_threshold,
     clustered_mean,
     clustered_share,
+    corrected_mean,
     corrected_mean_width,
     krippendorff_alpha,
     label_agreement,
@@ -523,6 +524,7 @@ def _ppi(options: PlanOptions, run: FinishedRun | None) -> Design:
         pool, labels = options.pool or POOL, 1.0
         moments = {"spread": spread, "judge_spread": spread, "correlation": correlation}
         known: float | None = share
+        seen = None
         name = f"accuracy {shown(accuracy)}, {pool} items graded"
         assumed = {"accuracy": accuracy, "share of MET": share}
     else:
@@ -557,7 +559,9 @@ def _ppi(options: PlanOptions, run: FinishedRun | None) -> Design:
             "correlation": float(np.corrcoef(f, y)[0, 1]),
         }
         binary = bool(np.isin(np.concatenate([every, y]), (0.0, 1.0)).all())
-        known = float(y.mean()) if binary else None
+        known, seen = (float(y.mean()), len(both)) if binary else (None, None)
+        if not binary and not corrected_mean([*f, *every], [*y, *[None] * len(every)]).tuning:
+            moments["correlation"] = 0.0  # too few errors were seen to say how rare they are
         name = f"the run's judge, {pool} items graded"
         assumed = dict(moments)
 
@@ -567,7 +571,7 @@ def _ppi(options: PlanOptions, run: FinishedRun | None) -> Design:
             return Reached()
         return Reached(
             corrected_mean_width(
-                n, unlabelled, share=known, confidence=options.confidence, **moments
+                n, unlabelled, share=known, seen=seen, confidence=options.confidence, **moments
             )
         )
 

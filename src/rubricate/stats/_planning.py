@@ -10,6 +10,7 @@ from scipy import special, stats
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
 from rubricate.stats._intervals import score_interval, t_quantile
+from rubricate.stats._prediction_powered import unseen_errors
 from rubricate.stats._resampling import Floats
 
 __all__ = [
@@ -140,11 +141,13 @@ def corrected_mean_width(
     judge_spread: float,
     correlation: float,
     share: float | None = None,
+    seen: int | None = None,
     confidence: float = 0.95,
 ) -> float:
     """Half the width that the interval of `corrected_mean`'s prediction-powered mean will have.
 
-    The variance is that of PPI++ with its best weight (Angelopoulos, Duchi and Zrnic 2023).
+    The variance is that of PPI++ with its best weight (Angelopoulos, Duchi and Zrnic 2023); of
+    numbers that are 0 or 1 with the errors that `corrected_mean` adds.
 
     Args:
         labelled: items with a label, 2 or more.
@@ -153,6 +156,8 @@ def corrected_mean_width(
         judge_spread: that of the judge's.
         correlation: of people's numbers with the judge's, -1 to 1.
         share: where all numbers are 0 or 1, the true share of 1 in people's.
+        seen: the labels on which share and correlation were observed: of numbers that are 0 or 1,
+            the judge may err as often as so few labels allow. Default: both are taken for true.
         confidence: the interval's nominal coverage.
 
     Returns:
@@ -167,22 +172,35 @@ def corrected_mean_width(
     judge_spread = _between(judge_spread, "judge_spread", 0.0)
     correlation = _between(correlation, "correlation", -1.0, 1.0)
     check_share(confidence, "confidence")
-    variance, tuning = spread**2 / labelled, 0.0
+    of_labels, of_judge = spread**2, judge_spread**2
+    together = correlation * spread * judge_spread
+    total = float(labelled)
+    if share is not None:
+        share = _between(share, "share", 0.0, 1.0)
+        seen = labelled if seen is None else min(labelled, count_of(seen, "seen", 2))
+        added = 2 * unseen_errors(seen - 1, confidence)
+        rare = added / (seen + added)
+        # The judge's share lies on the same side of one half as people's.
+        apart = math.sqrt(max(0.0, 0.25 - of_judge)) * math.copysign(1.0, share - 0.5)
+        other = rare * (1 - rare)
+        of_labels = (1 - rare) * of_labels + rare / 4 + other * (share - 0.5) ** 2
+        of_judge = (1 - rare) * of_judge + rare / 4 + other * apart**2
+        together = (1 - rare) * together - rare / 4 + other * (share - 0.5) * apart
+        total += added
+    variance, tuning = of_labels / total, 0.0
     if unlabelled > 1 and judge_spread > 0:
-        together = correlation * spread / judge_spread
-        tuning = min(1.0, max(0.0, together / (1 + labelled / unlabelled)))
-        variance -= (
-            tuning * (2 * correlation * spread - tuning * judge_spread) * judge_spread / (labelled)
-        )
-        variance += tuning**2 * judge_spread**2 / unlabelled
+        tuning = together / ((1 + labelled / unlabelled) * judge_spread**2)
+        tuning = min(1.0, max(0.0, tuning))
+        powered = (of_labels - 2 * tuning * together + tuning**2 * of_judge) / total
+        powered += tuning**2 * judge_spread**2 / unlabelled
+        tuning = tuning if powered < variance else 0.0
+        variance = min(variance, powered)
     if share is None:
         return _t_width(labelled, math.sqrt(variance), confidence)
-    share = _between(share, "share", 0.0, 1.0)
     if tuning == 0:
         return share_width(labelled, share, confidence=confidence)
     z = t_quantile((1 + confidence) / 2, labelled - 1)
-    variance *= _c4(labelled - 1) ** 2
-    as_good = max(labelled, share * (1 - share) / variance) if variance > 0 else labelled
+    as_good = max(labelled, share * (1 - share) / variance)
     found = score_interval(share, as_good, z)
     return ((found.high or 0.0) - (found.low or 0.0)) / 2
 
