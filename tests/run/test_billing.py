@@ -107,6 +107,36 @@ KINDS: dict[str, Billed] = {
     "cost with one's own key at the provider": reported(
         usage(cost=0.01, is_byok=True, cost_details={"upstream_inference_cost": 0.04}), 0.05
     ),
+    "names of Gemini": lambda n: (
+        {
+            "reply": MET,
+            "body": {
+                "usage": None,
+                "usageMetadata": {
+                    "promptTokenCount": 1100,
+                    "cachedContentTokenCount": 1000,
+                    "candidatesTokenCount": 10,
+                    "thoughtsTokenCount": 40,
+                    "totalTokenCount": 1150,
+                },
+            },
+        },
+        bill(cached=1000),
+    ),
+    "names of Bedrock": reported(
+        {
+            "inputTokens": 100,
+            "outputTokens": 50,
+            "totalTokens": 150,
+            "cacheReadInputTokens": 50,
+            "cacheWriteInputTokens": 30,
+        },
+        bill(cached=50, written=30),
+    ),
+    "cost beside the usage": lambda n: (
+        {"reply": MET, "body": {"usage": usage(), "cost": 0.05}},
+        0.05,
+    ),
     "a third refused": each_third(body=choice(content=None, refusal="no")),
     "a third stopped by the filter": each_third(
         body=choice(content="", finish_reason="content_filter")

@@ -24,6 +24,7 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Completion, HTTPModel, ModelJudge
 from rubricate.judge.asking._prompts import render, render_group
+from rubricate.judge.models import ModelPrice
 from rubricate.judge.models._forms import Form, with_few_quotes
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
@@ -251,6 +252,56 @@ def test_deepseeks_name_for_cached_tokens_is_read():
 def test_an_answer_without_usage_has_no_tokens_and_no_known_cost():
     found = ask(lambda request: body()).usage
     assert (found.input_tokens, found.output_tokens, found.cost) == (0, 0, None)
+
+
+PRICES = {"m": ModelPrice(input=100.0, output=200.0)}
+READ = {"prompt_tokens": 100, "completion_tokens": 50}
+PRICED = (100 * 100 + 50 * 200) / 1e6
+
+
+@pytest.mark.parametrize(
+    ("usage", "headers", "dollars"),
+    [
+        (READ, {}, PRICED),
+        (READ, {"X-LiteLLM-Response-Cost": "0.5"}, 0.5),
+        (READ | {"cost": 0.5}, {}, 0.5),
+        (READ | {"cost": 0}, {}, PRICED),
+        (READ | {"cost": 0.001, "is_byok": True}, {}, PRICED + 0.001),
+        # What is written into the cache costs 1.25 times the input's price, for an hour twice.
+        (
+            {"input_tokens": 100, "output_tokens": 50}
+            | {"cache_creation": {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 8}},
+            {},
+            PRICED + (4 * 125 + 8 * 200) / 1e6,
+        ),
+    ],
+)
+def test_the_cost_is_what_the_endpoint_says_or_that_of_the_tokens(
+    usage: dict[str, Any], headers: dict[str, str], dollars: float
+):
+    def handler(request: web.Request) -> web.Response:
+        return web.json_response(body(usage=usage), headers=headers)
+
+    assert ask(handler, prices=PRICES).usage.cost == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize("broken", ["the connection", "the body"])
+def test_what_an_answer_took_that_broke_off_behind_its_usage_is_read(broken: str):
+    text = json.dumps({"usage": READ, **body()})[:-30].encode()
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if broken == "the body":
+            return web.Response(body=text)
+        response = web.StreamResponse(headers={"Content-Length": "5000"})
+        await response.prepare(request)
+        await response.write(text)
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    error = failure(handler, prices=PRICES)
+    assert error.kind == "truncated"
+    assert error.usage.cost == pytest.approx(PRICED)
 
 
 def scripted_cost(monkeypatch: pytest.MonkeyPatch, name: str) -> Any:

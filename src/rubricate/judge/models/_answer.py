@@ -27,7 +27,15 @@ class Answer(NamedTuple):
 
 
 class BrokenOff(Exception):
-    """The connection ended in the middle of an answer, or what came is too long or not HTTP."""
+    """The connection ended in the middle of an answer, or what came is too long or not HTTP.
+
+    Attributes:
+        body: what came of the body.
+    """
+
+    def __init__(self, message: str, body: bytes = b"") -> None:
+        super().__init__(message)
+        self.body = body
 
 
 class ProxyRefused(Exception):

@@ -318,8 +318,9 @@ class _Connection(asyncio.Protocol):
         if error is None and self._has_headers and self._ends_with_connection():
             self._end()
         elif self._came:
-            came = sum(len(part) for part in self._body)
-            self._fail(BrokenOff(f"the connection ended after {came} bytes of the body"))
+            body = b"".join(self._body)
+            said = f"the connection ended after {len(body)} bytes of the body"
+            self._fail(BrokenOff(said, body))
         else:
             self._fail(error or ConnectionResetError("the server closed the connection"))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -48,16 +49,13 @@ from rubricate.judge.models._forms import (
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
-from rubricate.judge.models._token_counts import (
-    reported_cost,
-    reported_tokens,
-    written_text,
-)
 from rubricate.judge.models._wire import (
+    COST_HEADER,
     completion_text,
     finish_reason,
     is_too_long,
     parse_body,
+    plain_tokens,
     quota,
     status_error,
     text_elsewhere,
@@ -316,7 +314,8 @@ class HTTPModel(Model):
                 usage=Usage(1) if isinstance(error, NotConnectedInTime) else None,
             ) from None
         except BrokenOff as error:
-            raise ModelError("truncated", self._clean(f"the answer broke off: {error}")) from None
+            broken = ModelError("truncated", self._clean(f"the answer broke off: {error}"))
+            raise self._billed(broken, error.body, {}) from None
         except ProxyRefused as error:
             raise self._refused_by_proxy(error.status) from None
         except UnicodeError as error:  # a name that cannot be one
@@ -339,14 +338,14 @@ class HTTPModel(Model):
             unread.usage = Usage(1, cost=None)
             raise unread from None
         if not 200 <= answer.status < 300:
-            raise self._billed(self._refusal(answer.status, raw, headers), raw)
+            raise self._billed(self._refusal(answer.status, raw, headers), raw, headers)
         try:
             body = parse_body(raw)
             text = self._without_keys(completion_text(body))
             elsewhere = self._without_keys(text_elsewhere(body, text))
         except ModelError as error:
-            raise self._billed(self._redacted(error), raw) from None
-        usage = self._reported(body, seconds)
+            raise self._billed(self._redacted(error), raw, headers) from None
+        usage = self._reported(body, raw, headers, seconds)
         probabilities, unusable = token_probabilities(body, text)
         model, reason = body.get("model"), finish_reason(body)
         return Completion(
@@ -361,22 +360,33 @@ class HTTPModel(Model):
             self._without_keys(model) if isinstance(model, str) else "",
             self._without_keys(reason),
             form,
-            written_text(body) if usage.cost is None and not usage.input_tokens else "",
+            "" if usage.input_tokens or usage.cost is not None else _written(body),
         )
 
-    def _reported(self, body: object, seconds: float = 0.0) -> Usage:
+    def _reported(
+        self, body: object, raw: bytes, headers: Mapping[str, str], seconds: float = 0.0
+    ) -> Usage:
         """What a body says that its request took; a cost of None where it does not say it.
 
         The endpoint's own word on the cost counts, unless it is 0: gateways that do not know a
         price write that.
         """
-        tokens, cost = reported_tokens(body), reported_cost(body)
+        plain = plain_tokens(body)
+        if plain is not None and b"cost" not in raw.lower() and COST_HEADER not in headers:
+            read, wrote = plain
+            return Usage(1, read, 0, wrote, self._price(read, 0, wrote, 0), seconds)
+        from rubricate.judge.models._token_counts import reported_cost, reported_tokens
+
+        tokens, said = reported_tokens(body), reported_cost(body, headers)
+        cost = said.dollars if said.is_whole else None
         if tokens is None:
             return Usage(1, cost=cost or self._free, seconds=seconds)
-        read, cached, written, output, reasoning = tokens
+        read, cached, written, output, reasoning, kept = tokens
         if not cost:
-            priced = self._price(read, cached, output, written)
-            cost = cost if priced is None else priced
+            # What is kept for an hour costs twice the input's price, and not 1.25 times.
+            priced = self._price(read + math.ceil(0.75 * kept), cached, output, written)
+            if priced is not None:
+                cost = priced if said.is_whole else priced + (said.dollars or 0.0)
         return Usage(1, read, cached, output, cost, seconds, reasoning)
 
     @property
@@ -385,12 +395,15 @@ class HTTPModel(Model):
         is_own = self._provider is not None and not self._provider.key_required
         return 0.0 if is_own and self._own_price is None else None
 
-    def _billed(self, error: ModelError, raw: bytes) -> ModelError:
+    def _billed(self, error: ModelError, raw: bytes, headers: Mapping[str, str]) -> ModelError:
         """The error with what its body says that the request took, if it says it."""
         try:
-            usage = self._reported(orjson.loads(raw))
+            body = orjson.loads(raw)
         except orjson.JSONDecodeError:
-            return error
+            from rubricate.judge.models._token_counts import unfinished
+
+            body = unfinished(raw)
+        usage = self._reported(body, raw, headers)
         if usage.cost is not None or usage.input_tokens:
             error.usage = usage
         return error
@@ -515,3 +528,9 @@ class HTTPModel(Model):
         """Let go of what belonged to loops that have ended."""
         for loop in [loop for loop in list(self._connections) if loop.is_closed()]:
             self._connections.pop(loop, None)
+
+
+def _written(body: object) -> str:
+    from rubricate.judge.models._token_counts import written_text
+
+    return written_text(body)

@@ -1,33 +1,67 @@
 """What an endpoint reports that a request took, in whatever names and sums it reports it.
 
-A count that is missing, or that cannot be right, is unknown: None, never 0.
+A count that is missing, or that cannot be right, is unknown: None, never 0. Where a report can mean
+two things, the higher one counts.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
-__all__ = ["TokenCounts", "reported_cost", "reported_tokens", "written_text"]
+import orjson
 
-MOST = 2**24
-"""Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
-At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
-in the summary."""
+from rubricate.judge.models._wire import COST_HEADER, MOST_TOKENS
+
+__all__ = [
+    "Cost",
+    "TokenCounts",
+    "reported_cost",
+    "reported_tokens",
+    "unfinished",
+    "written_text",
+]
+
 MOST_DOLLARS = 10_000.0
 """Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
 there has been, 600 dollars a million. At half, such a request would be unknown."""
-PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
-INPUT = ("prompt_tokens", "input_tokens")
-OUTPUT = ("completion_tokens", "output_tokens")
-CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
-WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
-COST = ("cost", "total_cost", "estimated_cost")
-"""As OpenRouter and Perplexity, other gateways, and DeepInfra call it."""
-REASONING = ("reasoning_tokens", "thinking_tokens")
-INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+_IGNORED = re.compile(r"\b(?:per|max|limit|remaining|details?|costs?|price|seconds?|time|ms)\b")
+_COUNTED = re.compile(r"\btokens?\b|\bcount\b")
+_FACTS = {
+    # A name means the first of these that its words have.
+    "tools": re.compile(r"\btool.*\bprompt"),  # beside the prompt (Gemini)
+    "fresh": re.compile(r"\bmiss|\buncached"),
+    "hour": re.compile(r"\b(?:ephemeral|writ\w*|creat\w*)\b.*\b1h"),
+    "minutes": re.compile(r"\bephemeral"),
+    "written": re.compile(r"\bcach.*\b(?:writ|creat)|\b(?:writ|creat).*\bcach"),
+    "cached": re.compile(r"\bcach"),
+    "reasoning": re.compile(r"\b(?:reason|think|thought)"),
+    "input": re.compile(r"\b(?:prompt|input)"),
+    "output": re.compile(r"\b(?:completion|output|generat|candidate|response|eval)"),
+    "total": re.compile(r"\btotal"),
+}
+_APART = re.compile(r"\bcach\w* (?:read|write|creation) input|\bephemeral")
+"""What Anthropic and Bedrock call tokens of the cache, which they do not count in the input."""
+_WRITTEN_BY_MODELS = {
+    *("content", "tool_calls", "function_call", "reasoning", "reasoning_content", "parsed"),
+    *("reasoning_details", "annotations", "logprobs", "text"),
+}
+"""Where a body has what the model wrote, which is not the endpoint's word."""
+_REPORT = re.compile(
+    r'(?<!\\)"(?P<name>usage|usage_?metadata|meta|x_groq|cost|total_cost)"\s*:\s*', re.IGNORECASE
+)
+"""The beginning of a report in a body's text; within a text of it, the quotes are escaped."""
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+MOST_REPORTS, LONGEST_REPORT = 16, 2**16
+"""Of a body that was cut off; real ones have one or two, of some hundred characters."""
+DEEPEST = 6
+"""Objects and lists in each other in which a report is looked for; seen were four. At half, that of
+a gateway's error is missed; at double, nothing more was found."""
 
 
 class TokenCounts(NamedTuple):
@@ -39,6 +73,7 @@ class TokenCounts(NamedTuple):
         written: those of `input` that it wrote into its cache.
         output: all that the model generated.
         reasoning: those of `output` that are its reasoning.
+        kept: those of `written` that its cache keeps for an hour, and not for minutes.
     """
 
     input: int
@@ -46,74 +81,273 @@ class TokenCounts(NamedTuple):
     written: int
     output: int
     reasoning: int
+    kept: int = 0
 
 
 def reported_tokens(body: object) -> TokenCounts | None:
     """The token counts of a body of any status; None where it has none that can be right.
 
+    They are in its usage, or else wherever in it. Of several reports the highest counts, as they
+    repeat each other; those in a list are of parts of a request (Anthropic's `iterations`).
+    """
+    usage = _object(body).get("usage")
+    found = _counts(_parsed("usage", usage)) or _counts(body)
+    if found is None or max(found) > MOST_TOKENS or (not found.output and written_text(body)):
+        return None
+    return found
+
+
+def _counts(value: object, depth: int = 0) -> TokenCounts | None:
+    """The counts in a value, at whatever depth."""
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, list):
+        parts = [found for one in value if (found := _counts(one, depth + 1)) is not None]
+        sums = [sum(column) for column in zip(*parts, strict=True)]
+        return TokenCounts(*sums) if sums else None
+    if not isinstance(value, dict):
+        return None
+    if billed := _counts(value.get("billed_units"), depth + 1):  # Cohere
+        return billed
+    reports = [_own_counts(value), *[_counts(one, depth + 1) for one in _inner(value)]]
+    known = [one for one in reports if one is not None]
+    return max(known, key=lambda one: one.input + one.output, default=None)
+
+
+def _inner(value: Mapping[str, Any]) -> Iterator[object]:
+    """The objects and lists in an object that may have a report of the endpoint."""
+    for name, one in value.items():
+        inner = _parsed(name, one)
+        is_other = name in _WRITTEN_BY_MODELS or _name(name).says_more
+        if isinstance(inner, dict | list) and not is_other:
+            yield inner
+
+
+def _parsed(name: str, value: object) -> object:
+    """A value of this name; that of its JSON where it is a usage as text."""
+    if isinstance(value, str) and "usage" in name.lower():
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return None
+    return value
+
+
+def _own_counts(usage: Mapping[str, Any]) -> TokenCounts | None:
+    """The counts that an object itself has, and those that say more of them.
+
     Endpoints disagree on what a count includes, so that the total decides, if there is one:
 
-    - Reasoning is beside `completion_tokens` (Gemini, Grok) where the total is larger without it.
-    - Cached tokens are beside `prompt_tokens` where there are more of them, where the total is
+    - Reasoning is beside the output (Gemini, Grok) where the total is larger without it.
+    - Tokens of the cache are beside the input where there are more of them, where the total is
       their sum, or where they have Anthropic's names.
     """
-    usage = _usage_of(body)
-    if usage.keys() == PLAIN:  # as most servers report it
-        read, wrote = usage["prompt_tokens"], usage["completion_tokens"]
-        is_plain = type(read) is type(wrote) is int and usage["total_tokens"] == read + wrote
-        if is_plain and 0 < read <= MOST and 0 < wrote <= MOST:
-            return TokenCounts(read, 0, 0, wrote, 0)
-    prompt = _largest([usage], INPUT)
+    found: dict[str, int | None] = {}
+    names = _read(usage, found)
+    prompt, output, total = found.get("input"), found.get("output"), found.get("total")
+    cached, reasoning = found.get("cached") or 0, found.get("reasoning") or 0
+    kept = found.get("hour") or 0
+    written = max(found.get("written") or 0, kept + (found.get("minutes") or 0))
+    if fresh := found.get("fresh"):
+        prompt = max(prompt or 0, fresh + cached)
     if prompt is None:
         return None
-    output, total = _largest([usage], OUTPUT), _count(usage.get("total_tokens"))
-    inputs = [usage, *[_object(usage[name]) for name in INPUT_DETAILS if name in usage]]
-    outputs = [usage, *[_object(usage[name]) for name in OUTPUT_DETAILS if name in usage]]
-    cached, written = _largest(inputs, CACHED) or 0, _largest(inputs, WRITTEN) or 0
-    reasoning = _largest(outputs, REASONING) or 0
-    kept, known = cached + written, prompt + (output or 0)
-    if kept > prompt or (kept and _are_beside(usage, total, known, kept, reasoning)):
-        prompt += kept
+    prompt += found.get("tools") or 0
+    known = prompt + (output or 0)
+    if total is not None and total < known:
+        total = None
+    of_cache = cached + written
+    beside = of_cache > prompt
+    if of_cache and not beside:
+        is_apart = any(map(_APART.search, names))
+        if total is None or not any("prompt" in name for name in names):
+            beside = is_apart
+        if not beside and total is not None:
+            rest = total - known
+            beside = rest in (of_cache, of_cache + reasoning) and rest != reasoning
+    if beside:
+        prompt += of_cache
     if output is None and total is not None and total > prompt:
         output = 0
     if output is None or not prompt:
         return None
     if total is not None:
         output = max(output, total - prompt)
-    if reasoning > output:
+    elif None in (found | {"total": 0}).values():  # what cannot be read may be beside the rest
+        return None
+    is_included = total is not None or any("output" in name for name in names)
+    if reasoning > output or not is_included:
         output += reasoning
-    if not output and written_text(body):
-        return None
-    return TokenCounts(prompt, cached, written, output, reasoning)
+    return TokenCounts(prompt, cached, written, output, reasoning, kept)
 
 
-def _are_beside(
-    usage: Mapping[str, Any], total: int | None, known: int, kept: int, reasoning: int
-) -> bool:
-    """Whether tokens of the cache are not among those of the prompt."""
-    is_anthropic = any(name in usage for name in (CACHED[-1], WRITTEN[-1]))
-    if is_anthropic and (total is None or "prompt_tokens" not in usage):
-        return True
-    if total is None:
-        return False
-    return total - known in (kept, kept + reasoning) and total - known != reasoning
+def _read(
+    usage: Mapping[str, Any], found: dict[str, int | None], *, more: bool = False
+) -> list[str]:
+    """Put the largest count of each fact into `found`, None where it cannot be read.
 
+    Args:
+        usage: has them; gateways repeat them under other names, or leave one at 0.
+        found: takes them.
+        more: whether the object says more of a count, as its parts: it has no sums.
 
-def reported_cost(body: object) -> float | None:
-    """US dollars that a body says its request cost (OpenRouter, Perplexity); None for nothing.
-
-    Where the user's own key at a provider is used, what the provider bills comes on top.
+    Returns:
+        The words of the names that were read.
     """
-    usage = _usage_of(body)
-    names = [name for name in COST if name in usage]
-    if not names and "is_byok" not in usage:
-        return None
-    cost = usage[names[0]] if names else None
-    found = _number(cost.get("total_cost") if isinstance(cost, dict) else cost)
-    if usage.get("is_byok") is True:
-        upstream = _number(_object(usage.get("cost_details")).get("upstream_inference_cost"))
-        found = found if upstream is None else (found or 0.0) + upstream
-    return found if found is not None and found <= MOST_DOLLARS else None
+    names = []
+    for name, value in usage.items():
+        words, fact, says_more = _name(name)
+        if says_more and not more and isinstance(value, dict):
+            names += _read(value, found, more=True)
+        if fact is None or value is None or isinstance(value, dict | list):
+            continue
+        if more and fact in ("input", "output", "total"):
+            continue
+        names.append(words)
+        count = _count(value)
+        known = found.setdefault(fact, count)
+        if count is not None and (known is None or count > known):
+            found[fact] = count
+    return names
+
+
+class _Name(NamedTuple):
+    """What a name in a report means.
+
+    Attributes:
+        words: its words in lower case.
+        fact: what its number counts; None where it is no count.
+        says_more: whether its object says more of a count beside it, such as how much is cached.
+    """
+
+    words: str
+    fact: str | None
+    says_more: bool
+
+
+def _name(name: str) -> _Name:
+    return _short_name(name[:LONGEST_NAME])
+
+
+LONGEST_NAME = 64
+"""Letters of a name that are looked at; the longest known has 35."""
+
+
+@lru_cache(maxsize=1024)
+def _short_name(name: str) -> _Name:
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", name)
+    words = apart.strip().lower()
+    says_more = "details" in words or _FACTS["written"].search(words) is not None
+    is_count = _COUNTED.search(words) and not _IGNORED.search(words)
+    facts = (fact for fact, pattern in _FACTS.items() if pattern.search(words))
+    return _Name(words, next(facts, None) if is_count else None, says_more)
+
+
+class Cost(NamedTuple):
+    """US dollars that an endpoint says a request cost.
+
+    Attributes:
+        dollars: them; None where it does not say it.
+        is_whole: whether that is all; else the tokens cost something, too.
+    """
+
+    dollars: float | None
+    is_whole: bool = True
+
+
+_COST = re.compile(r"\bcosts?\b")
+_UNITS = {"ticks": 1e-10, "nanos": 1e-9, "micros": 1e-6, "cents": 0.01}
+"""What a name calls parts of a dollar; xAI's `cost_in_usd_ticks` are of 10 to the power of -10."""
+_WHOLE = {
+    *("cost", "costs", "total", "estimated", "in", "usd", "dollars", "response", "inference"),
+    *("details", "upstream", "amount", "value", *_UNITS),
+}
+"""The words of names that mean a whole cost; others mean a part, such as that of the prompt."""
+
+
+def reported_cost(body: object, headers: Mapping[str, str] = {}) -> Cost:
+    """The cost that a body says, or LiteLLM's header: of several, the highest.
+
+    Where the user's own key at a provider is used (OpenRouter), what the provider bills comes on
+    top.
+    """
+    found = [_cost(body), Cost(_number(headers.get(COST_HEADER)))]
+    known = [one for one in found if one.dollars is not None and one.dollars <= MOST_DOLLARS]
+    return max(known, key=lambda one: one.dollars or 0.0, default=Cost(None))
+
+
+def _cost(value: object, depth: int = 0) -> Cost:
+    """The cost in a value, at whatever depth; that of a list is the sum."""
+    if depth > DEEPEST:
+        return Cost(None)
+    if isinstance(value, list):
+        parts = [found for one in value if (found := _cost(one, depth + 1)).dollars is not None]
+        whole = all(one.is_whole for one in parts)
+        return Cost(sum(one.dollars or 0.0 for one in parts) if parts else None, whole)
+    if not isinstance(value, dict):
+        return Cost(None)
+    costs = _costs(value)
+    cost = _sum_of({words: one for words, one in costs.items() if "upstream" not in words})
+    theirs = _sum_of({words: one for words, one in costs.items() if "upstream" in words})
+    is_more = (theirs.dollars or 0.0) > (cost.dollars or 0.0)
+    byok = value.get("is_byok")
+    if byok is True or (byok is None and is_more):
+        both = [one.dollars for one in (cost, theirs) if one.dollars is not None]
+        cost = Cost(sum(both) if both else None, theirs.dollars is not None and theirs.is_whole)
+    elif is_more:
+        cost = theirs
+    inner = [_cost(one, depth + 1) for one in _inner(value)]
+    return max([cost, *inner], key=lambda one: -1.0 if one.dollars is None else one.dollars)
+
+
+def _costs(value: Mapping[str, Any], *, is_cost: bool = False) -> dict[str, float]:
+    """The dollars that an object says, by the words of their names.
+
+    Args:
+        value: the object.
+        is_cost: whether all that it has is about a cost.
+    """
+    costs: dict[str, float] = {}
+    if str(value.get("currency") or "USD").upper() not in ("USD", "US$", "$"):
+        return costs
+    for name, one in value.items():
+        words = _name(name).words
+        is_named = _COST.search(words) is not None
+        said: dict[str, float] = {}
+        if isinstance(one, dict) and is_named and not is_cost:
+            said = _costs(one, is_cost=True)
+        elif is_named or (is_cost and ({*words.split()} <= _WHOLE or _name(f"{name} tokens").fact)):
+            number = _number(one)
+            if number is not None:
+                unit = next((_UNITS[part] for part in words.split() if part in _UNITS), 1.0)
+                said = {words: number * unit}
+        for part, dollars in said.items():
+            costs[part] = max(dollars, costs.get(part, 0.0))
+    return costs
+
+
+def _sum_of(costs: Mapping[str, float]) -> Cost:
+    """The higher of a whole cost and the sum of its parts, which may lack some."""
+    wholes = [dollars for words, dollars in costs.items() if {*words.split()} <= _WHOLE]
+    parts = [dollars for words, dollars in costs.items() if not {*words.split()} <= _WHOLE]
+    has_both = all(any(map(_FACTS[side].search, costs)) for side in ("input", "output"))
+    dollars = max([*wholes, sum(parts)]) if costs else None
+    return Cost(dollars, bool(wholes) or has_both)
+
+
+def unfinished(raw: bytes) -> dict[str, Any]:
+    """What a body that was cut off says of its usage before that."""
+    text = raw.decode("utf-8", "replace")
+    found: dict[str, Any] = {}
+    for place in islice(_REPORT.finditer(text), MOST_REPORTS):
+        report = text[place.end() : place.end() + LONGEST_REPORT]
+        try:
+            value, end = json.JSONDecoder().raw_decode(report)
+        except (ValueError, RecursionError):
+            continue
+        if report[end : end + 1] in (",", "}", "]", " ", "\n", "\r"):  # else digits may be missing
+            found[str(len(found))] = {place["name"]: value}
+    return found
 
 
 def written_text(body: object) -> str:
@@ -140,43 +374,26 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(one)
 
 
-def _usage_of(body: object) -> Mapping[str, Any]:
-    """The object that a body calls its usage, which may be in its error; empty for none."""
-    if isinstance(body, list) and body:  # Gemini's errors are in a list
-        body = body[0]
-    if isinstance(body, dict) and isinstance(usage := body.get("usage"), dict) and usage:
-        return usage
-    found = _object(body)
-    return _object(found.get("usage")) or _object(_object(found.get("error")).get("usage"))
-
-
 def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _largest(objects: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> int | None:
-    """The largest count under any of these names; gateways repeat them, or leave one at 0."""
-    found: int | None = None
-    for one in objects:
-        for name in names:
-            if name in one and (count := _count(one[name])) is not None:
-                found = count if found is None or count > found else found
-    return found
-
-
 def _count(value: object) -> int | None:
     if type(value) is int:  # as nearly always
-        return value if 0 <= value <= MOST else None
+        return value if 0 <= value <= MOST_TOKENS else None
     number = _number(value)
-    return None if number is None or number > MOST else math.ceil(number)
+    return None if number is None or number > MOST_TOKENS else math.ceil(number)
 
 
 def _number(value: object) -> float | None:
     """A number that is finite and not negative, also as text; None for anything else."""
+    if isinstance(value, str):
+        value = value.strip().removeprefix("$").removesuffix("USD").strip()
+        value = value.replace(",", "") if _GROUPED.fullmatch(value) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = float(value.removeprefix("$") if isinstance(value, str) else value)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
     return number if 0.0 <= number < math.inf else None

@@ -18,11 +18,14 @@ from rubricate.judge.models._model import Quota
 from rubricate.judge.models._tokens import token_text
 
 __all__ = [
+    "COST_HEADER",
+    "MOST_TOKENS",
     "TAGGED_INSTRUCTION",
     "completion_text",
     "finish_reason",
     "is_too_long",
     "parse_body",
+    "plain_tokens",
     "quota",
     "retry_after",
     "status_error",
@@ -36,6 +39,7 @@ TAGGED_INSTRUCTION = (
     "<evidence>one quote</evidence> (repeat the tag for each quote; none if there is none)\n"
     "<verdict>...</verdict>"
 )
+COST_HEADER = "x-litellm-response-cost"
 _CONTEXT_WORDS = (
     "context_length",
     "context length",
@@ -60,6 +64,11 @@ _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled")
 _PASSING = frozenset({409, 421, 423, 425, 499})
 """Statuses below 500 of what may pass: a conflict, another connection is wanted, a lock, too early,
 and a gateway that gave up."""
+MOST_TOKENS = 2**24
+"""Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
+At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
+in the summary."""
+_PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 _KEY_WORDS = ("api key not valid", "api_key_invalid")
 """What Gemini says of a wrong key, with status 400."""
 
@@ -274,6 +283,20 @@ def _probability(entry: Mapping[str, Any]) -> float:
     if logprob > _ROUNDING:
         raise _Unusable(f"that of {reprlib.repr(entry.get('token'))} is {logprob:g}, more than 0")
     return math.exp(min(0.0, logprob))
+
+
+def plain_tokens(body: object) -> tuple[int, int] | None:
+    """The tokens of prompt and reply, of a body that reports these and their sum; else None.
+
+    Most servers do. What others report, `reported_tokens` reads.
+    """
+    usage = body.get("usage") if isinstance(body, dict) else None
+    if isinstance(usage, dict) and usage.keys() == _PLAIN:
+        read, wrote = usage["prompt_tokens"], usage["completion_tokens"]
+        is_sum = type(read) is type(wrote) is int and usage["total_tokens"] == read + wrote
+        if is_sum and 0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS:
+            return read, wrote
+    return None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
