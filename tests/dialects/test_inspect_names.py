@@ -1,4 +1,4 @@
-"""inspect_ai's names: what its readers take beyond the core's, and what is said of the rest."""
+"""inspect_ai's names: what its readers take beyond the core's, and what they refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from rubricate.dialects.inspect_ai.dataset import json_dataset
-from rubricate.errors import InputError, MissingNameError
+from rubricate.errors import InputError
 
 RECORD = '{"input": "x", "metadata": {"n": 1.10, "odd": NaN}}'
 
@@ -43,19 +43,3 @@ def test_what_a_given_reader_refuses_is_an_error_with_its_place(path):
 def test_an_option_that_no_reader_has_is_refused_by_name(path):
     with pytest.raises(InputError, match="json_dataset takes no skip_empty"):
         json_dataset(str(path), skip_empty=True)
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("from rubricate.dialects.inspect_ai import eval", "import it from inspect_ai"),
-        ("from rubricate.dialects.inspect_ai.solver import generate", "import it from inspect_ai"),
-        ("from rubricate.dialects.inspect_ai.dataset import example_dataset", "file_dataset"),
-        ("from rubricate.dialects.inspect_ai.dataset import FieldSpecs", "did you mean FieldSpec"),
-        ("from rubricate.dialects.inspect_ai.model import get_model", "a judge is named by"),
-        ("from rubricate.dialects.inspect_ai.tool import bash", "docs/coming-from.md"),
-    ],
-)
-def test_a_name_of_inspect_that_is_not_here_is_answered_with_the_way(line, says):
-    with pytest.raises(MissingNameError, match=says):
-        exec(line)

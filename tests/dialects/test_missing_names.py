@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from rubricate.dialects._missing import missing, refuse_arguments
+from rubricate.dialects import _missing
+from rubricate.dialects._missing import PAGE, missing, refuse_arguments
 from rubricate.errors import InputError, MissingNameError, RubricateError
 
 DOOR = "rubricate.dialects.elsewhere"
-WAYS = {"Sampler": "items are drawn with split_train_test", "llms": "name models: openai/gpt-4.1"}
+WAYS = {"Sampl": "items are drawn with split_train_test", "^llms": "name models: openai/gpt-4.1"}
+HERE = Path(__file__).parent
+RECORDED = {
+    **json.loads((HERE / "data" / "ragas" / "names.json").read_text("utf-8")),
+    "autorubric": [
+        *json.loads((HERE / "autorubric" / "names.json").read_text("utf-8")),
+        *("escalation", "meta", "metrics", "prompts", "utils"),
+    ],
+    "karenina": ["cli", "domain", "infrastructure", "ports", "scenario", "storage", "utils"],
+    "karenina.adapters": ["claude_agent_sdk", "langchain", "openrouter"],
+    "karenina.benchmark": ["core", "task_eval", "verification"],
+    "karenina.schemas": ["AllOf", "BaseAnswer", "DynamicRubric", "FewShotConfig", "PromptConfig"],
+    "karenina.schemas.config": ["ModelRetryConfig", "PromptCachingConfig", "ToolRetryConfig"],
+    "karenina.schemas.entities": ["AgenticRubricTrait", "VerifiedField", "composition"],
+    "karenina.schemas.verification": ["ModelIdentity", "VerificationResultRubric"],
+    "inspect_ai": ["eval", "log", "solver", "Task"],
+    "inspect_ai.dataset": ["example_dataset"],
+    "inspect_ai.model": ["GenerateConfig", "get_model"],
+    "researchrubrics": ["calculate_metrics", "evaluate_rubrics", "prompts"],
+}
+"""Public names of the systems by module; of AutoRubric and Ragas, all that their releases have."""
 
 
 @pytest.fixture
@@ -21,7 +44,8 @@ def door(monkeypatch):
     module.__all__ = ["Grader"]
     module.Grader = object
     monkeypatch.setitem(sys.modules, DOOR, module)
-    module.__getattr__ = missing(DOOR, "elsewhere", WAYS)
+    monkeypatch.setitem(_missing.WAYS, "elsewhere", ("elsewhere", WAYS))
+    module.__getattr__ = missing(DOOR)
     return module
 
 
@@ -77,7 +101,7 @@ def test_modules_of_others_stay_unfound_as_ever(door):
 
 def test_one_finder_serves_all_doors(door):
     before = len(sys.meta_path)
-    missing(DOOR, "elsewhere", {})
+    missing(DOOR)
     assert len(sys.meta_path) == before
 
 
@@ -86,3 +110,56 @@ def test_an_argument_that_is_not_here_is_refused_in_one_line():
         refuse_arguments("grade()", ["callbacks"], {"callbacks": "use on_result="})
     assert str(caught.value) == "grade() takes no callbacks: use on_result="
     refuse_arguments("grade()", [], {})
+
+
+@pytest.mark.parametrize(
+    "system", ["autorubric", "inspect_ai", "karenina", "ragas", "researchrubrics"]
+)
+def test_every_public_name_of_a_system_is_here_or_says_in_one_line_what_to_use(system):
+    for module, names in RECORDED.items():
+        door = f"rubricate.dialects.{module}"
+        here = vars(importlib.import_module(door)) if module.startswith(system) else {}
+        for name in names if here else ():
+            if name in here:
+                continue
+            with pytest.raises(MissingNameError) as caught:
+                exec(f"from {door} import {name}")
+            said = str(caught.value)
+            assert said.startswith(f"{_missing.WAYS[system][0]}'s {name} is not in {door}: ")
+            assert "\n" not in said
+            assert PAGE not in said, f"{name}: what to use instead is better than the page"
+            assert "did you mean" not in said
+
+
+def test_what_is_wanted_most_has_a_way_of_its_own():
+    for line, says in {
+        "autorubric import EscalationConfig": "ask a cheap judge first with rubricate.Cascade",
+        "inspect_ai.dataset import FieldSpecs": "did you mean FieldSpec?",
+        "inspect_ai.solver import generate": "import it from inspect_ai",
+        "inspect_ai.tool import bash": PAGE,
+        "karenina.schemas import LLMRubricTrai": "did you mean LLMRubricTrait?",
+        "karenina.schemas.entities.rubric import AgenticRubricTrait": "no agent runs here",
+        "karenina.storage import DBConfig": "give run_verification a run_dir",
+        "ragas.embeddings import LangchainEmbeddingsWrapper": "no metric here uses embeddings",
+        "ragas.metrics import Faithfulness": "write what it measures as a rubric",
+        "ragas.testset import TestsetGenerator": "EvaluationDataset.from_jsonl",
+    }.items():
+        with pytest.raises(MissingNameError) as caught:
+            exec(f"from rubricate.dialects.{line}")
+        assert says in str(caught.value)
+
+
+def test_what_is_used_most_is_here():
+    from rubricate.dialects import autorubric, ragas
+    from rubricate.dialects.ragas import dataset_schema, metrics
+    from rubricate.dialects.ragas.metrics import collections
+
+    every = {*ragas.__all__, *dataset_schema.__all__, *metrics.__all__, *collections.__all__}
+    assert every > {
+        "DomainSpecificRubrics", "EvaluationDataset", "InstanceRubrics", "InstanceSpecificRubrics",
+        "MetricOutputType", "MetricType", "MultiTurnSample", "PydanticPrompt", "RubricsScore",
+        "RubricsScoreWithReference", "RubricsScoreWithoutReference", "RunConfig", "Sample",
+        "SingleTurnSample", "aevaluate", "evaluate",
+    }  # fmt: skip
+    beside = {"CriterionGrader", "JudgeSpec"}  # in autorubric.graders
+    assert set(autorubric.__all__) - beside <= set(RECORDED["autorubric"])

@@ -1,10 +1,9 @@
 """What a dialect says of a name that its system has and it has not: one line, with the way here.
 
     if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-        __getattr__ = missing(__name__, "ragas", {"TestsetGenerator": "write items to a file ..."})
+        __getattr__ = missing(__name__)
 
-The keys are names and modules of the system at this place; a module that is named covers all that
-programs import from it. A name that nobody listed gets a line too, with the nearest that is here.
+`_ways` has what to use instead.
 
     from rubricate.dialects.ragas import TestsetGenerator       ImportError
     import rubricate.dialects.ragas.testset                     ImportError
@@ -13,6 +12,7 @@ programs import from it. A name that nobody listed gets a line too, with the nea
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -20,20 +20,32 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import NoReturn
 
+from rubricate.dialects._ways import WAYS
 from rubricate.errors import InputError, MissingNameError
 
-__all__ = ["Missing", "missing", "refuse_arguments"]
+__all__ = ["Missing", "missing", "refuse_arguments", "way"]
 
 PAGE = "docs/coming-from.md says what is here"
+
+
+def way(system: str, path: str) -> str | None:
+    """What to use instead of a system's name.
+
+    Args:
+        system: the dialect's name.
+        path: where the system has the name, below its own package: `metrics.Faithfulness`.
+    """
+    rules = WAYS[system][1]
+    found = (way for rule, way in rules.items() if re.search(rule, path, re.IGNORECASE))
+    return next(found, None) or None
 
 
 class Missing:
     """A dialect module's `__getattr__`: see `missing`."""
 
-    def __init__(self, module: ModuleType, system: str, ways: Mapping[str, str]) -> None:
+    def __init__(self, module: ModuleType) -> None:
         self.module = module
-        self.system = system
-        self.ways = dict(ways)
+        self.system, _, self.path = module.__name__.split(".", 2)[2].partition(".")
 
     def __call__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -41,15 +53,24 @@ class Missing:
         raise AttributeError(self.line(name))
 
     def line(self, name: str) -> str:
-        """What to say of a name."""
-        way = self.ways.get(name)
-        if way is None:
-            near = get_close_matches(name, getattr(self.module, "__all__", ()), n=1)
-            way = f"did you mean {near[0]}?" if near else PAGE
-        return f"{self.system}'s {name} is not in {self.module.__name__}: {way}"
+        """What to say of a name: the spelling that is here, what to use instead, or the page."""
+        instead = (
+            # At 0.85 a name of the system passes for a misspelt one: AgenticRubricTrait for
+            # MetricRubricTrait. At 0.95 Gradr is not Grader.
+            self._nearest(name, 0.9)
+            or way(self.system, f"{self.path}.{name}".lstrip("."))
+            or self._nearest(name, 0.6)
+            or PAGE
+        )
+        return f"{WAYS[self.system][0]}'s {name} is not in {self.module.__name__}: {instead}"
+
+    def _nearest(self, name: str, cutoff: float) -> str | None:
+        names = getattr(self.module, "__all__", ())
+        near = get_close_matches(name, names, n=1, cutoff=cutoff)
+        return f"did you mean {near[0]}?" if near else None
 
 
-def missing(door: str, system: str, ways: Mapping[str, str]) -> Missing:
+def missing(door: str) -> Missing:
     """The `__getattr__` of a dialect's module.
 
     The module becomes a package if it is none: Python looks for a name that a package does not have
@@ -57,16 +78,13 @@ def missing(door: str, system: str, ways: Mapping[str, str]) -> Missing:
 
     Args:
         door: the module's `__name__`.
-        system: whose names these are, for the message.
-        ways: for each name or module of the system that is not here, what to do instead: a half
-            sentence without a full stop.
     """
     module = sys.modules[door]
     if not hasattr(module, "__path__"):
         module.__path__ = []
     if not any(isinstance(finder, MissingFinder) for finder in sys.meta_path):
         sys.meta_path.append(MissingFinder())
-    return Missing(module, system, ways)
+    return Missing(module)
 
 
 class MissingFinder:

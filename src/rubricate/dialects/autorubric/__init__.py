@@ -8,7 +8,6 @@ failures are as everywhere in rubricate.
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.autorubric._missing_names import NAMES
 from rubricate.dialects.autorubric._reports import (
     AggregatedMultiChoiceVerdict,
     EnsembleCriterionReport,
@@ -63,4 +62,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", NAMES)
+    __getattr__ = missing(__name__)

@@ -70,4 +70,4 @@ def _with_their_rubric(data: dict[str, Any]) -> dict[str, Any]:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", {})
+    __getattr__ = missing(__name__)

@@ -13,7 +13,6 @@ from rubricate import dataset as core
 from rubricate.dataset import DataItem
 from rubricate.dialects._missing import missing
 from rubricate.dialects._progress import ProgressLine
-from rubricate.dialects.autorubric._missing_names import EVAL_NAMES
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage, usage_of
 from rubricate.dialects.autorubric.graders import CriterionGrader, GraderOptions
 from rubricate.errors import InputError, RunStopped, shown
@@ -233,4 +232,4 @@ def _failed_fast(result: Any) -> RunStopped:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", EVAL_NAMES)
+    __getattr__ = missing(__name__)

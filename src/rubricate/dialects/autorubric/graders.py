@@ -13,7 +13,6 @@ from rubricate import rubric as core
 from rubricate.dataset import DataItem
 from rubricate.dialects._missing import missing
 from rubricate.dialects._options import DialectOptions, graded
-from rubricate.dialects.autorubric._missing_names import GRADER_NAMES
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters, report_of
 from rubricate.dialects.autorubric.llm import LLMConfig
 from rubricate.dialects.autorubric.rubric import Rubric
@@ -308,4 +307,4 @@ class CriterionGrader(Settings):
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", GRADER_NAMES)
+    __getattr__ = missing(__name__)

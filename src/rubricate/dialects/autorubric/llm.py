@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.autorubric._missing_names import LLM_NAMES
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.settings import Settings
@@ -166,4 +165,4 @@ def _level(thinking: ThinkingLevel | ThinkingConfig | str | int | None) -> tuple
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", LLM_NAMES)
+    __getattr__ = missing(__name__)

@@ -158,4 +158,4 @@ def _of_any_format(path: Path, text: str) -> Any:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", {})
+    __getattr__ = missing(__name__)

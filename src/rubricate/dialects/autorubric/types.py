@@ -16,7 +16,6 @@ from rubricate.dialects.autorubric._documents import (
     criterion_document,
     option_document,
 )
-from rubricate.dialects.autorubric._missing_names import TYPE_NAMES
 from rubricate.rubric import CriterionVerdict
 
 __all__ = ["Criterion", "CriterionOption", "CriterionVerdict", "LengthPenalty"]
@@ -85,4 +84,4 @@ class LengthPenalty(core.LengthPenalty):
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "autorubric", TYPE_NAMES)
+    __getattr__ = missing(__name__)

@@ -33,11 +33,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(
-        __name__,
-        "inspect_ai",
-        {"example_dataset": "its examples come with inspect_ai; read files with file_dataset"},
-    )
+    __getattr__ = missing(__name__)
 
 _OF_JSON = (
     *("cls", "object_hook", "object_pairs_hook"),

@@ -40,7 +40,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    _JUDGE = "a judge is named by grade(judge=...) or by the scorer: openai/gpt-4.1-mini"
-    __getattr__ = missing(
-        __name__, "inspect_ai", dict.fromkeys(("GenerateConfig", "Model", "get_model"), _JUDGE)
-    )
+    __getattr__ = missing(__name__)

@@ -47,18 +47,7 @@ except ImportError as error:
 __all__ = ["WHOLE", "rubric"]
 
 if not TYPE_CHECKING:
-    _THEIRS = (
-        "accuracy",
-        "exact",
-        "f1",
-        "includes",
-        "match",
-        "model_graded_fact",
-        "model_graded_qa",
-    )
-    __getattr__ = missing(
-        __name__, "inspect_ai", dict.fromkeys(_THEIRS, "import it from inspect_ai.scorer")
-    )
+    __getattr__ = missing(__name__)
 
 WHOLE = "score"
 """What the score of all criteria together is called among them."""

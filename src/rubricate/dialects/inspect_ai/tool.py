@@ -8,4 +8,4 @@ from rubricate.dialects._missing import missing
 __all__ = ["ToolCall", "ToolCallError"]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "inspect_ai", {})
+    __getattr__ = missing(__name__)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rubricate._documents import read_document
 from rubricate._files import Replacement
 from rubricate._sync import run_sync
+from rubricate.dialects._missing import way
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._callable import CallableRubricTrait
-from rubricate.dialects.karenina._missing_names import METHODS
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
@@ -97,8 +97,10 @@ class Benchmark:
     if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
 
         def __getattr__(self, name: str) -> NoReturn:
-            way = METHODS.get(name)
-            said = f"Karenina's {name} is not here: {way}" if way else f"no attribute {name!r}"
+            instead = way("karenina", f"Benchmark.{name}")
+            said = f"no attribute {name!r}"
+            if instead:
+                said = f"Karenina's {name} is not here: {instead}"
             raise AttributeError(f"Benchmark: {said}")
 
     def __len__(self) -> int:

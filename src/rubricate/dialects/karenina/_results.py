@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic import TypeAdapter
 
 from rubricate._files import user_path
+from rubricate.dialects._missing import way
 from rubricate.dialects.karenina._callable import outcome_of
-from rubricate.dialects.karenina._missing_names import RESULTS
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.dialects.karenina._traits import TraitKind
@@ -69,8 +69,10 @@ class VerificationResult:
     if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
 
         def __getattr__(self, name: str) -> NoReturn:
-            way = RESULTS.get(name)
-            said = f"Karenina's {name} is not here: {way}" if way else f"no attribute {name!r}"
+            instead = way("karenina", f"VerificationResult.{name}")
+            said = f"no attribute {name!r}"
+            if instead:
+                said = f"Karenina's {name} is not here: {instead}"
             raise AttributeError(f"VerificationResult: {said}")
 
     @property

@@ -8,12 +8,12 @@ from typing import Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects._missing import refuse_arguments
-from rubricate.dialects.karenina._missing_names import LOGGING
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, Trait, union
 from rubricate.dialects.karenina._verification import (
+    LOGGING,
     Answered,
     VerificationCall,
     check_config,

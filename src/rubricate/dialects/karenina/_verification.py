@@ -19,7 +19,6 @@ from rubricate.analysis import Result
 from rubricate.dataset import DataItem, RubricDataset
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.karenina._judging import QUOTES, ParsingJudge
-from rubricate.dialects.karenina._missing_names import LOGGING
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig, hash_of
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
@@ -67,6 +66,18 @@ class Answered:
     model: str
     verdict: Verdict
     replicate: int = 1
+
+
+LOGGING = {
+    "step_id": "make a TaskEval for each step",
+    "target": "make a TaskEval for each step",
+    "level": "log what is to be judged, and no more",
+    "tags": "log what is to be judged, and no more",
+    "metadata": "name the TaskEval, and give log an id",
+    "merge_strategy": "each output is judged by itself; join the texts to judge them together",
+    "callable_registry": "give the functions in Rubric(callable_traits=[...])",
+}
+"""Arguments of `TaskEval` and its methods that are not here."""
 
 
 class TemplatesCall(DialectOptions, kw_only=False):

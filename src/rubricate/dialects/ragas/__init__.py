@@ -7,7 +7,6 @@ in rubricate.
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import NAMES
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset,
     MultiTurnSample,
@@ -35,4 +34,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", NAMES)
+    __getattr__ = missing(__name__)

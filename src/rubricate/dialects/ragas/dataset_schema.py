@@ -11,7 +11,6 @@ from pydantic import Field, field_validator, model_validator
 from rubricate._documents import Document, validate
 from rubricate.dialects._missing import missing
 from rubricate.dialects.ragas._files import read_samples, write_csv, write_jsonl
-from rubricate.dialects.ragas._missing_names import SCHEMA_NAMES
 from rubricate.dialects.ragas._rubrics import check_rubrics
 from rubricate.dialects.ragas._types import MetricType
 from rubricate.dialects.ragas.messages import (
@@ -359,4 +358,4 @@ def _given(row: dict[str, Any]) -> dict[str, Any]:
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", SCHEMA_NAMES)
+    __getattr__ = missing(__name__)

@@ -15,7 +15,6 @@ from rubricate.dialects._missing import missing
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects._progress import ProgressLine
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
-from rubricate.dialects.ragas._missing_names import NAMES
 from rubricate.dialects.ragas._types import Llm, MetricOutputType
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset,
@@ -385,4 +384,4 @@ def _documents(title: str, texts: Sequence[str] | None) -> list[ContextDocument]
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", NAMES)
+    __getattr__ = missing(__name__)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import LLM_NAMES
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Completion, HTTPModel, Message, Model, Request, status_error
 from rubricate.rubric import Usage
@@ -263,4 +262,4 @@ def _plain(value: Any) -> Any:
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", LLM_NAMES)
+    __getattr__ = missing(__name__)

@@ -10,7 +10,6 @@ from pydantic import Discriminator, Field
 from rubricate._documents import Document
 from rubricate.dataset import Turn, render_turns
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import MESSAGE_NAMES
 
 __all__ = ["AIMessage", "AnyMessage", "HumanMessage", "ToolCall", "ToolMessage", "pretty_repr"]
 
@@ -74,4 +73,4 @@ def _turn(message: HumanMessage | AIMessage | ToolMessage) -> Turn:
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", MESSAGE_NAMES)
+    __getattr__ = missing(__name__)

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 
 from rubricate._documents import input_error
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import PROMPT_NAMES
 from rubricate.dialects.ragas._rubrics import rubric_lines
 from rubricate.errors import InputError
 
@@ -158,4 +157,4 @@ def _text(value: Any) -> str:
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", PROMPT_NAMES)
+    __getattr__ = missing(__name__)

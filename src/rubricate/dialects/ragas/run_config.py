@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import RUN_NAMES
 from rubricate.errors import InputError
 
 __all__ = ["RunConfig"]
@@ -43,4 +42,4 @@ class RunConfig:
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", RUN_NAMES)
+    __getattr__ = missing(__name__)

@@ -97,13 +97,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(
-        __name__,
-        "ResearchRubrics",
-        {
-            "calculate_metrics": "import calculate_compliance_score from here, or from the shell: "
-            "rubricate researchrubrics --rescore FILE",
-            "evaluate_rubrics": "import its modules and functions from here",
-            "prompts": "prompts are rubricate's; rubricate show RUN --prompt prints them",
-        },
-    )
+    __getattr__ = missing(__name__)

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = missing(__name__, "ResearchRubrics", {})
+    __getattr__ = missing(__name__)
 
 DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
 MAX_CONCURRENT = 20

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
 from rubricate.dialects.karenina._callable import CallableRubricTrait
-from rubricate.dialects.karenina._missing_names import SCHEMA_NAMES
 from rubricate.dialects.karenina._models import ModelConfig, VerificationConfig
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResult, VerificationResults
@@ -45,4 +44,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Karenina", SCHEMA_NAMES)
+    __getattr__ = missing(__name__)

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import METRIC_NAMES
 from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     DEFAULT_REFERENCE_FREE_RUBRICS,
     DEFAULT_WITH_REFERENCE_RUBRICS,
@@ -35,4 +34,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", METRIC_NAMES)
+    __getattr__ = missing(__name__)

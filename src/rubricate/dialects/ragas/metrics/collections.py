@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rubricate._sync import run_sync
 from rubricate.dialects._missing import missing
-from rubricate.dialects.ragas._missing_names import COLLECTION_NAMES
 from rubricate.dialects.ragas._types import Llm, MetricType
 from rubricate.dialects.ragas.dataset_schema import sample_of
 from rubricate.dialects.ragas.evaluation import closing_llms
@@ -144,4 +143,4 @@ class InstanceSpecificRubrics(_Metric):
 
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Ragas", COLLECTION_NAMES)
+    __getattr__ = missing(__name__)

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina._missing_names import CONFIG_NAMES
 from rubricate.dialects.karenina.schemas import ModelConfig
 
 __all__ = ["ModelConfig"]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Karenina", CONFIG_NAMES)
+    __getattr__ = missing(__name__)

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina._missing_names import ENTITY_NAMES
 from rubricate.dialects.karenina.schemas import (
     CallableRubricTrait,
     CallableTrait,
@@ -29,4 +28,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Karenina", ENTITY_NAMES)
+    __getattr__ = missing(__name__)

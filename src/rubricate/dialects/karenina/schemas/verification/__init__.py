@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina._missing_names import VERIFICATION_NAMES
 from rubricate.dialects.karenina.schemas import (
     VerificationConfig,
     VerificationResult,
@@ -13,4 +12,4 @@ from rubricate.dialects.karenina.schemas import (
 __all__ = ["VerificationConfig", "VerificationResult", "VerificationResultSet"]
 
 if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__, "Karenina", VERIFICATION_NAMES)
+    __getattr__ = missing(__name__)
