@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sqlite3
 import threading
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ import rubricate
 from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Item
 from rubricate.errors import JournalError, MissingExtraError
+from rubricate.judge import Endpoint, named_judge
+from rubricate.options import GradingOptions
+from rubricate.run.journal import open_journal
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet, resources_of
@@ -29,15 +34,20 @@ POISON = "poison"
 
 
 class LocalMember:
-    """A worker in this process; it dies of items that have the word in their text."""
+    """A worker in this process; it dies of items that have the word in their text.
+
+    The first to be given an item that is in `freezing` answers nothing more until it is ended.
+    """
 
     begun = 0
+    freezing = ""
 
     def __init__(self, job: Job, deadly: str) -> None:
         self._job = job
         self._deadly = deadly
         self._worker: Worker | None = None
         self._under_way: set[asyncio.Task[Report]] = set()
+        self._frozen: asyncio.Event | None = None
 
     async def ready(self) -> Facts:
         if self._worker is None:
@@ -48,6 +58,11 @@ class LocalMember:
     async def grade(self, items: list[Item]) -> Report:
         if self._worker is None:
             raise WorkerDied("it is dead")
+        if LocalMember.freezing and any(LocalMember.freezing in one.submission for one in items):
+            LocalMember.freezing = ""
+            await asyncio.sleep(0.05)  # it has answered before
+            self._frozen = asyncio.Event()
+        await self._answering()
         task = asyncio.ensure_future(self._worker.grade(items))
         self._under_way.add(task)
         if any(self._deadly in one.submission for one in items):
@@ -61,14 +76,27 @@ class LocalMember:
         finally:
             self._under_way.discard(task)
 
+    async def _answering(self) -> None:
+        if self._frozen is not None:
+            await self._frozen.wait()
+            raise WorkerDied("it was ended")
+
     async def state(self) -> State:
+        await self._answering()
         if self._worker is None:
             raise WorkerDied("it is dead")
         return self._worker.state()
 
     async def stop(self) -> None:
+        await self._answering()
         if self._worker is not None:
             self._worker.stop()
+
+    def end(self, cause: str) -> None:
+        assert cause.startswith("no sign of life for")
+        assert self._frozen is not None
+        self._frozen.set()
+        self._frozen = self._worker = None
 
 
 class LocalCrew:
@@ -93,6 +121,7 @@ class LocalCrew:
 def _local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ray, "Crew", LocalCrew)
     monkeypatch.setattr(LocalMember, "begun", 0)
+    monkeypatch.setattr(LocalMember, "freezing", "")
     monkeypatch.setattr(_driving, "block_size", lambda items, workers: 4)
     monkeypatch.setattr(_worker, "find_spec", lambda name: object())
 
@@ -204,6 +233,88 @@ def test_an_item_of_which_every_worker_dies_is_failed_and_no_other(tmp_path):
     assert error is not None
     assert error.kind == "worker"
     assert "every worker that judged this item died: killed" in error.message
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_worker_without_a_sign_of_life_is_ended_and_its_blocks_are_judged(
+    tmp_path, monkeypatch, workers
+):
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+    monkeypatch.setattr(_driving, "SILENCE", 0.1)
+    monkeypatch.setattr(LocalMember, "freezing", "text 7")
+    lost = []
+    with ScriptedEndpoint() as endpoint:
+        result = rubricate.grade(
+            dataset_of([f"text {n}" for n in range(20)]),
+            "m",
+            base_url=endpoint.url,
+            run_dir=tmp_path,
+            workers=workers,
+            on_progress=lambda now: lost.append(now.workers_lost),
+        )
+    assert (result.calls, result.failed, lost[-1]) == (40, 0, 1)
+    assert LocalMember.begun == workers + 1
+
+
+def test_a_run_that_is_stopped_waits_for_no_silent_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+    monkeypatch.setattr(LocalMember, "freezing", "text")
+
+    async def stopped() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.call_later(0.5, stop.set)
+        run = {"base_url": "http://127.0.0.1:9/v1", "run_dir": tmp_path, "workers": 1}
+        with pytest.raises(RunStopped) as error:
+            await rubricate.agrade(dataset_of(["text"]), "m", stop=stop, **run)
+        assert error.value.interrupted
+
+    monkeypatch.setattr(_driving, "PATIENCE", 3600.0)
+    asyncio.run(asyncio.wait_for(stopped(), 60))
+
+
+def test_a_worker_whose_driver_is_silent_sends_nothing_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(_worker, "LOOK", 0.01)
+    options: Any = GradingOptions(concurrency=2)
+    items = [*dataset_of([f"text {n}" for n in range(9)]).to_grade()]
+
+    async def judged() -> tuple[Report, int]:
+        worker = Worker(Job(judge, options, tmp_path / "journal.sqlite"))
+        grading = asyncio.ensure_future(worker.grade(items))
+        while len(endpoint.requests) < 2:  # noqa: ASYNC110 (the endpoint tells no event)
+            await asyncio.sleep(0.01)
+        monkeypatch.setattr(_worker, "SILENCE", 0.0)
+        before = len(endpoint.requests)
+        worker.state()  # the driver is there again, and may have given the items to others
+        report = await grading
+        await worker.aclose()
+        return report, len(endpoint.requests) - before
+
+    with ScriptedEndpoint([Rule(delay=0.2)]) as endpoint:
+        judge = named_judge("m", Endpoint(base_url=endpoint.url))
+        with closing(open_journal(tmp_path / "journal.sqlite", access="driver")):
+            report, more = asyncio.run(judged())
+    assert (report.is_cut, report.stopped) == (True, None)
+    assert more <= 2  # those that were on their way
+
+
+def test_a_journal_that_has_lost_the_answers_of_a_block_fails_none_of_them(tmp_path, monkeypatch):
+    """As where a database goes on from a copy that lags behind."""
+
+    async def grade(self: LocalMember, items: list[Item]) -> Report:
+        report = await judge(self, items)
+        if any("text 7" in one.submission for one in items) and not lost:
+            with sqlite3.connect(tmp_path / "journal.sqlite") as journal:
+                lost.append(journal.execute("DELETE FROM records").rowcount)
+        return report
+
+    lost: list[int] = []
+    judge = LocalMember.grade
+    monkeypatch.setattr(LocalMember, "grade", grade)
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
+        result = rubricate.grade(dataset_of([f"text {n}" for n in range(20)]), "m", **run)
+    assert lost[0] >= 8
+    assert not result.failed
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,39 @@ def test_a_cluster_that_refuses_says_what_to_do_about_its_token(monkeypatch, mod
     assert ("set RAY_AUTH_MODE=token" in str(raised.value)) == (not mode)
 
 
+FREEZE = """
+import signal
+import rubricate
+from rubricate.run.workers import _driving
+
+_driving.SILENCE = 4.0
+FOLDER, died = os.getcwd(), set()
+
+def freeze():
+    try:
+        os.close(os.open(FOLDER + "/frozen", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.parametrize("trouble", ["freeze()", "import time; time.sleep(8)"])
+def test_a_frozen_worker_is_replaced_and_one_whose_judge_blocks_its_loop_is_not(
+    ray_cluster, tmp_path, trouble
+):
+    script = SCRIPT.replace("import rubricate\n", FREEZE, 1).replace("os._exit(1)", trouble)
+    script = script.replace(
+        "run_dir=", "on_progress=lambda now: died.add(now.workers_lost), run_dir="
+    )
+    (tmp_path / "script.py").write_text(script + "print(max(died))\n")
+    command: Any = [sys.executable, "script.py", f"2@{ray_cluster.client}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == f"[]\n{int(trouble == 'freeze()')}\n", done.stderr
+
+
 class Slow:
     """An actor whose answers come when they are told to."""
 
@@ -183,7 +216,7 @@ def test_an_answer_that_nobody_waits_for_any_more_may_still_come(answer, caplog)
     """Ray's client sets it in a thread of its own: of a cancelled one that is a traceback."""
 
     async def leave(actor: Slow) -> None:
-        waiting = asyncio.create_task(_ray.Member(actor, None).stop())
+        waiting = asyncio.create_task(_ray.Member(actor, None, print).state())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait([waiting])

@@ -7,7 +7,7 @@ import contextvars
 import logging
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from rubricate.run.journal import Answers
 from rubricate.run.sending import Sender
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet
-from rubricate.run.workers._worker import Job, Report, State, WorkerDied
+from rubricate.run.workers._worker import SILENCE, Job, Report, State, WorkerDied
 
 if TYPE_CHECKING:
     from rubricate.run.workers._ray import Crew, Member
@@ -37,8 +37,14 @@ ROOM = 10.0
 """Seconds after which it is said that workers are not there yet."""
 TICK = 1.0
 """Seconds between looks at how far the workers are."""
+SHORT = 3
+"""Looks that a worker may leave unanswered and still be waited for when the run ends."""
 SOME = 16
 """How many workers a cluster is thought to have room for before it is asked."""
+LOSSES = 3
+"""How often a block is judged anew whose answers are not in the journal afterwards, as where a
+database continues from a copy that lags behind. Failovers are minutes apart, so that one is enough;
+where answers are lost each time, three more blocks of requests are enough to pay."""
 PATIENCE = 10.0
 """Seconds that blocks have to end in when the run does."""
 DEATHS = 10
@@ -53,10 +59,12 @@ class Block:
     Attributes:
         items: with the calls of each that are not known.
         alone: whether the worker is given no other block beside it.
+        lost: how often it was judged to its end without all answers being in the journal.
     """
 
     items: list[tuple[JudgedItem, list[Call]]]
     alone: bool = False
+    lost: int = 0
 
 
 Source = Callable[[], Block | None]
@@ -103,6 +111,8 @@ class Driving(Execution):
         self._load: Counter[Member] = Counter()
         self._joining: dict[asyncio.Task[None], Member] = {}
         self._states: dict[Member, State] = {}
+        self._asking: dict[Member, asyncio.Task[None]] = {}
+        self._missed: dict[Member, int] = {}  # looks unanswered, of those that have answered before
         self._suspects: deque[Block] = deque()
         self._deaths = 0
         self._ends = False
@@ -352,9 +362,24 @@ class Driving(Execution):
         yield from self._settled(block)
         if report.stopped is not None:
             self._end(report.stopped)
+        elif block.items:
+            yield from self._hand_out_again(block, report)
+
+    def _hand_out_again(self, block: Block, report: Report) -> Iterator[JudgedItem]:
+        """Have what is left of a block judged anew, whose worker was cut off or whose answers were
+        lost; items that are failed for it."""
+        block.lost += not report.is_cut
+        if block.lost <= LOSSES:
+            self._suspects.append(block)
+            return
+        lost = Failure("worker", f"judged {block.lost} times, and the answers were lost each time")
+        for item, _ in block.items:
+            self._fail_rest(item, lost)
+            self._calls.pop(item.index, None)
+            yield self._close(item)
 
     def _suspected(self) -> Block | None:
-        """A block whose worker has died."""
+        """A block whose worker has died, or whose answers were lost."""
         return self._suspects.popleft() if self._suspects else None
 
     def _suspect(self, block: Block, died: WorkerDied) -> None:
@@ -366,12 +391,12 @@ class Driving(Execution):
             self._suspects += (Block(block.items[:half], True), Block(block.items[half:], True))
         else:
             ((item, _),) = block.items
-            self._fail_of_death(item, died)
+            failure = Failure("worker", f"every worker that judged this item died: {died}")
+            self._fail_rest(item, failure)
             self._calls[item.index] = []
             self._suspects.append(Block([(item, [])], alone=True))  # is given when it comes
 
-    def _fail_of_death(self, item: JudgedItem, died: WorkerDied) -> None:
-        failure = Failure("worker", f"every worker that judged this item died: {died}")
+    def _fail_rest(self, item: JudgedItem, failure: Failure) -> None:
         for name in item.item.rubric.names:
             if name not in item.verdicts:
                 item.verdicts[name] = Verdict(name, "failed", error=failure)
@@ -407,10 +432,12 @@ class Driving(Execution):
             )
 
     async def _end_joining(self) -> None:
-        """Wait for no worker any more, nor for one that has died and is started again."""
-        for task in self._joining:
+        """Wait for no worker any more, nor for one that is silent or is started again."""
+        self._end_silent(SHORT)
+        left = [*self._joining, *self._asking.values()]
+        for task in left:
             task.cancel()
-        await asyncio.gather(*self._joining, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _joins(self, member: Member) -> None:
         self._joining[asyncio.create_task(_is_ready(member))] = member
@@ -431,6 +458,7 @@ class Driving(Execution):
             self._warn(f"a worker cannot work: {told}")
         else:
             self._at_work[member] = None
+            self._missed[member] = 0
             self._progress.workers = len(self._at_work)
 
     def _lost(self, member: Member, died: WorkerDied) -> None:
@@ -475,6 +503,7 @@ class Driving(Execution):
 
     async def _wind_up(self, under_way: UnderWay) -> None:
         """Have the workers end what they are at. What they have judged is in the journal then."""
+        self._end_silent(SHORT)
         stops = [asyncio.create_task(member.stop()) for member in self._at_work]
         await asyncio.wait({*under_way, *stops}, timeout=PATIENCE)
         for task in (*under_way, *stops):
@@ -487,13 +516,39 @@ class Driving(Execution):
     # How far they are
 
     async def _watch(self) -> None:
+        """Ask all workers how far they are, each second, and end those that are silent.
+
+        Silence is counted in looks, not by a clock: a driver that was itself stopped blames nobody.
+        A worker that never answered yet waits for room, or for its process to start.
+        """
+        assert self._crew is not None
         while True:
             await asyncio.sleep(TICK)
-            for member in list(self._at_work):
-                with suppress(RubricateError, WorkerDied):
-                    self._states[member] = state = await member.state()
-                    self._progress.trouble = state.trouble or self._progress.trouble
+            for member in self._crew.members:
+                if member not in self._asking:
+                    self._asking[member] = asyncio.create_task(self._ask_state(member))
+                elif member in self._missed:
+                    self._missed[member] += 1
+            self._end_silent(SILENCE / TICK)
             self._tell_progress()
+
+    async def _ask_state(self, member: Member) -> None:
+        try:
+            self._states[member] = state = await member.state()
+            self._missed[member] = 0
+            self._progress.trouble = state.trouble or self._progress.trouble
+        except (RubricateError, WorkerDied):
+            self._missed.pop(member, None)
+        finally:
+            del self._asking[member]
+
+    def _end_silent(self, looks: float) -> None:
+        """End the workers that have left so many looks unanswered."""
+        for member in [one for one, missed in self._missed.items() if missed >= looks]:
+            died = WorkerDied(f"no sign of life for {self._missed.pop(member) * TICK:g} s")
+            member.end(str(died))
+            if not self._load[member]:  # else what it was at says so
+                self._lost(member, died)
 
     def _tell_progress(self) -> None:
         """Tell how far the run is: the items that are done, and what workers are at."""

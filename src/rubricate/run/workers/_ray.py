@@ -7,17 +7,17 @@ import contextlib
 import logging
 import math
 import os
-import pickle
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from rubricate.dataset import Item
-from rubricate.errors import InputError, MissingExtraError, RubricateError
+from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.workers._options import Fleet, resources_of
-from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
+from rubricate.run.workers._worker import Facts, Job, Report, State, WorkerDied
 
 __all__ = ["Crew", "Member"]
 
@@ -51,50 +51,6 @@ def _ray() -> Any:
     except ImportError:
         raise MissingExtraError("workers", "ray") from None
     return ray
-
-
-class Actor:
-    """A worker in an actor's process. It is opened in the loop of all calls, and anew where Ray has
-    started the process again."""
-
-    def __init__(self) -> None:
-        self._worker: Worker | None = None
-
-    async def open(self, job: bytes) -> Facts:
-        if self._worker is None:
-            self._worker = Worker(_loaded(job))
-        return self._worker.facts()
-
-    def _opened(self) -> Worker:
-        if self._worker is None:
-            raise WorkerDied("its process was started again")
-        return self._worker
-
-    async def grade(self, items: Sequence[Item]) -> Report:
-        return await self._opened().grade(items)
-
-    async def state(self) -> State:
-        return self._opened().state()
-
-    async def stop(self) -> None:
-        self._opened().stop()
-
-    async def aclose(self) -> None:
-        if self._worker is not None:
-            await self._worker.aclose()
-
-
-def _loaded(job: bytes) -> Job:
-    """The job of a driver, which may have been written with other modules than are here."""
-    try:
-        found: Job = pickle.loads(job)
-    except RubricateError as error:  # such as a key that is not in this node's environment
-        raise InputError(f"on {socket.gethostname()}: {error}") from None
-    except Exception as error:
-        raise InputError(
-            f"the judge cannot be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
-        ) from None
-    return found
 
 
 def _dumped(job: Job) -> bytes:
@@ -131,16 +87,20 @@ def _dumped(job: Job) -> bytes:
 
 
 class Member:
-    """One worker, wherever Ray has placed it.
+    """One worker, wherever Ray has placed it; to be made in the loop in which it is asked.
 
     Args:
         actor: Ray's handle.
         job: what it is given, as a reference of Ray's.
+        kill: ends the actor's process; Ray starts it again.
     """
 
-    def __init__(self, actor: Any, job: Any) -> None:
+    def __init__(self, actor: Any, job: Any, kill: Callable[[Any], None]) -> None:
         self._actor = actor
         self._job = job
+        self._kill = kill
+        self._is_open = False
+        self._ends: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def ready(self) -> Facts:
         """Where it is, once it is there; to be asked anew after it has died.
@@ -150,6 +110,7 @@ class Member:
             WorkerDied: it has died before it was there.
         """
         found: Facts = await self._asked("open", self._job, again=True)
+        self._is_open = True
         return found
 
     async def grade(self, items: Sequence[Item]) -> Report:
@@ -162,17 +123,31 @@ class Member:
         return found
 
     async def state(self) -> State:
-        """How far it is."""
+        """How far it is. A process that runs answers at once, whatever its judge does."""
         found: State = await self._asked("state")
         return found
 
     async def stop(self) -> None:
         """Have it end what it is at."""
-        await self._asked("stop")
+        if self._is_open:
+            await self._asked("stop")
 
     async def aclose(self) -> None:
         """Have it write what waits, and let go of its connections."""
-        await self._asked("aclose")
+        if self._is_open:
+            await self._asked("aclose")
+
+    def end(self, cause: str) -> None:
+        """End a process that does not answer. What it was asked for raises `WorkerDied` at once.
+
+        Ray asks the process to leave, kills it 5 s later, and starts it again. Where Ray cannot
+        reach it, that waits until its node is lost, or there again.
+        """
+        self._is_open = False
+        ends, self._ends = self._ends, asyncio.get_running_loop().create_future()
+        ends.set_result(cause)
+        # In a thread that nobody waits for: through `ray://` this waits for the cluster's head.
+        threading.Thread(target=self._kill, args=(self._actor,), daemon=True).start()
 
     async def _asked(self, name: str, *args: object, again: bool = False) -> Any:
         from ray.exceptions import RayError, RayTaskError
@@ -184,7 +159,11 @@ class Member:
             # A future of Ray's that is cancelled is a traceback when its answer comes.
             answer = asyncio.wrap_future(method.remote(*args).future())
             answer.add_done_callback(_seen)
-            return await asyncio.shield(answer)
+            ends = self._ends
+            await asyncio.wait({answer, ends}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise WorkerDied(ends.result())
+            return answer.result()
         except RayTaskError as error:
             cause: BaseException = error.cause or error
             raise cause from None
@@ -316,6 +295,8 @@ class Crew:
         return count or rooms
 
     def _begin(self, count: int) -> None:
+        from rubricate.run.workers._actor import WATCH, Actor
+
         ray = self._ray
         own = dict(self._resources)
         known = {name: own.pop(name) for name in ("num_cpus", "num_gpus", "memory") if name in own}
@@ -323,12 +304,17 @@ class Crew:
             max_restarts=-1,
             max_task_retries=0,
             max_concurrency=16,
+            concurrency_groups={WATCH: 1},
             scheduling_strategy="SPREAD",
             resources=own,
             **known,
         )(Actor)
         job = ray.put(self._job)
-        self.members = [Member(kind.remote(), job) for _ in range(count)]
+        self.members = [Member(kind.remote(), job, self._restart) for _ in range(count)]
+
+    def _restart(self, actor: Any) -> None:
+        with contextlib.suppress(Exception):
+            self._ray.kill(actor, no_restart=False)
 
     async def __aexit__(
         self,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
@@ -27,7 +28,15 @@ from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
-__all__ = ["Facts", "Job", "Report", "State", "Worker", "WorkerDied", "job_of"]
+__all__ = ["SILENCE", "Facts", "Job", "Report", "State", "Worker", "WorkerDied", "job_of"]
+
+SILENCE = 30.0
+"""Seconds without a sign of life after which a driver gives up a worker, and a worker its driver.
+
+A worker answers in a thread beside its event loop, so that a judge that blocks the loop for minutes
+is not silent; on two cores with a load of 20 the answer took less than a second. Swapping takes
+some 10 s. At half, such a pause costs the requests in flight, which are paid twice; at double, the
+blocks of a worker that is stopped for good wait for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +108,14 @@ class Report:
     Attributes:
         progress: what it took.
         stopped: why the worker does not go on, in words; None where it does.
+        is_cut: whether it ended the block because its driver was silent.
         note: the judge's line to be shown beside the results.
         warnings: what the worker warned of since its last report.
     """
 
     progress: Progress
     stopped: str | None
+    is_cut: bool
     note: str | None
     warnings: tuple[str, ...]
 
@@ -118,16 +129,50 @@ class State:
         trouble: the last request that had to be sent again, in words.
     """
 
-    under_way: tuple[Progress, ...]
-    trouble: str | None
+    under_way: tuple[Progress, ...] = ()
+    trouble: str | None = None
 
 
+LOOK = 1.0
+"""Seconds between looks at whether the driver is silent. Nothing more is sent in any case: this is
+how long requests in flight may go on beyond that."""
 NOBODY = Listeners(lambda: None, lambda item: None, lambda outcome: None)
 """Who is told of a block by its worker."""
 
 
 class WorkerDied(Exception):
-    """A worker has ended on the way, in words: was killed, ran out of memory, lost its node."""
+    """A worker has ended, in words: it was killed, ran out of memory, lost its node, is silent."""
+
+
+class _Stop(asyncio.Event):
+    """Is set when a block is to end: the driver says so, or has been silent for too long.
+
+    Once it has been too long, the driver may have given the block to others: that it is heard again
+    changes nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._heard = time.monotonic()
+
+    def note_driver(self) -> None:
+        """Note a sign of life of the driver; may be called in any thread."""
+        if not self.is_cut:
+            self._heard = time.monotonic()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the driver has been silent for too long."""
+        return time.monotonic() - self._heard > SILENCE
+
+    def is_set(self) -> bool:
+        return super().is_set() or self.is_cut
+
+    async def watch(self) -> None:
+        """Set it when the driver is silent, so that what waits for it is woken."""
+        while not self.is_cut:  # noqa: ASYNC110 (that time has passed is no event)
+            await asyncio.sleep(LOOK)
+        self.set()
 
 
 class Worker:
@@ -147,8 +192,7 @@ class Worker:
         self._job = job
         self._check()
         self._trouble: str | None = None
-        self._stop = asyncio.Event()
-        self._under_way: dict[int, Progress] = {}
+        self._under_way: dict[_Stop, Progress] = {}
         self._warnings = _Warnings()
         self._open = ExitStack()
         with ExitStack() as stack:
@@ -203,37 +247,44 @@ class Worker:
         return Facts(socket.gethostname(), os.getpid())
 
     def state(self) -> State:
-        """How far it is."""
+        """How far it is; asked for by a driver that is alive. May be called in any thread."""
+        under_way = list(self._under_way.items())
+        for stop, _ in under_way:
+            stop.note_driver()
         trouble, self._trouble = self._trouble, None
-        return State(tuple(map(replace, self._under_way.values())), trouble)
+        return State(tuple(replace(progress) for _, progress in under_way), trouble)
 
     async def grade(self, items: Sequence[Item]) -> Report:
         """Judge a block, as far as its answers are not known."""
         job = self._job
         plan = Plan(_Block(items), allow_code=True)  # the driver has asked
         stages = Stages(job.judge, plan, job.calibrate)
-        progress = Progress(total=stages.judgements(plan))
+        progress, stop = Progress(total=stages.judgements(plan)), _Stop()
         execution = Execution(
-            plan, stages, self._answers, self._sender, job.options, progress, NOBODY, self._stop
+            plan, stages, self._answers, self._sender, job.options, progress, NOBODY, stop
         )
-        self._under_way[id(progress)] = progress
+        self._under_way[stop] = progress
+        watching = asyncio.create_task(stop.watch())
         try:
             async with aclosing(execution.judged()) as judged:
                 async for _ in judged:
                     pass
         finally:
-            del self._under_way[id(progress)]
+            watching.cancel()
+            del self._under_way[stop]
         stopped = self._sender.stopped_by or execution.over_budget
         return Report(
             progress,
             None if stopped is None else str(stopped),
+            stop.is_cut,
             stages.note,
             self._warnings.taken(),
         )
 
     def stop(self) -> None:
         """End the blocks that it is at; what is in flight is broken off."""
-        self._stop.set()
+        for stop in self._under_way:
+            stop.set()
 
     async def aclose(self) -> None:
         """Let go of journal and connections."""
