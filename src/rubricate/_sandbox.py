@@ -147,7 +147,7 @@ class _Counting(NodeTransformer):
         return _filtered(node, "(made)") if node.ctx == "load" else node
 
 
-def _filtered(node: nodes.Expr, name: str) -> nodes.Expr:
+def _filtered(node: nodes.Node, name: str) -> nodes.Expr:
     """An expression behind a filter, whose name no template can write."""
     made = nodes.Filter(node, name, [], [], None, None)
     made.lineno, made.environment = node.lineno, node.environment

@@ -8,6 +8,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,7 +63,7 @@ RAISED: dict[str, Callable[[], Any]] = {
         for kind in (
             *(ValueError, KeyError, MemoryError, AssertionError, TimeoutError, OSError),
             *(StopIteration, StopAsyncIteration, GeneratorExit, asyncio.CancelledError, Odd),
-            *(rubricate.InputError, RunStopped, Unprintable, Wordless),
+            *(rubricate.InputError, RunStopped, SystemExit, Unprintable, Wordless),
         )
     },
 }
@@ -251,6 +252,11 @@ GIVEN: dict[str, Any] = {
             "a detail that is no JSON": {"detail": {"x": object()}},
             "a detail in itself": {"detail": {"x": CIRCLE}},
             "another answer than its label": {"answer": "UNMET"},
+            "another criterion": {"criterion": "zzz"},
+            "no criterion": {"criterion": None},
+            "the value of another label": {"value": 0.0},
+            "a value between the labels": {"value": 0.7},
+            "the value of another answer": {"value": 0.0, "answer": "MET"},
             "votes that are none": {"votes": (1,)},
         }.items()
     },
@@ -267,6 +273,8 @@ def test_what_is_no_verdict_fails_alone(given: str, tmp_path: Path) -> None:
                 return await super().judge(item, criterion, send)
             if isinstance(wrong, float):
                 return Verdict(criterion.name, "judged", "MET", wrong)
+            if isinstance(wrong, Verdict) and wrong.criterion == "a":
+                return replace(wrong, criterion=criterion.name)
             return wrong
 
     for _ in range(2):
@@ -276,10 +284,22 @@ def test_what_is_no_verdict_fails_alone(given: str, tmp_path: Path) -> None:
             json.loads(line, parse_constant=pytest.fail)
 
 
+async def _soon(verdict: Verdict) -> Verdict:
+    return verdict
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
         ({"judge": lambda self, *_: Verdict("a", "judged", "MET", 1.0)}, "Own.judge is not async"),
+        (
+            {"judge": lambda self, *_: _soon(Verdict("b", "judged", "MET", 1.0))},
+            'Own.judge gave a verdict on "b" for the criterion "a"',
+        ),
+        (
+            {"judge": lambda self, *_: _soon(Verdict("a", "judged", "MET", 0.0))},
+            "Own.judge gave MET with the value 0; by the criterion it is 1: leave the value out",
+        ),
         ({"key": lambda self, item, criterion: None}, "Own.key gave null: write def key"),
         ({"groups": lambda self, criteria: [[0, 1]], "judge_group": None}, "gave 1 for 2"),
     ],

@@ -190,6 +190,10 @@ class Judge:
             return None
 
 
+ROUNDING = 1e-6
+"""How far a judge's own arithmetic may be from a criterion's value: a third in seven digits. With
+half, or double, the same mistakes are found, because labels are far more apart.
+"""
 _GIVEN = frozenset(get_args(Status)) - {"skipped"}
 """What a judge's verdict may be; what is skipped is asked of no judge."""
 KEY = "def key(self, item, criterion), a text that changes with all that could change the verdict"
@@ -264,10 +268,14 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
     A label has the criterion's value where the verdict has none.
 
     Raises:
-        InputError: it is none.
+        InputError: it is none, or that on another criterion, or its value is not its label's.
     """
-    if type(one) is Verdict and _is_plain(one):
-        criterion.value(one.label or "")  # raises for a label that it does not have
+    if (
+        type(one) is Verdict
+        and _is_plain(one)
+        and one.criterion == criterion.name
+        and one.value == criterion.value(one.label or "")  # raises for a label that it has not
+    ):
         return one
     who = type(judge).__name__
     if not isinstance(one, Verdict):
@@ -276,17 +284,31 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
         known = ", ".join(sorted(_GIVEN))
         raise InputError(f"{who}.judge gave the status {shown(one.status)} (known: {known})")
     _check_fields(who, one)
+    if one.criterion != criterion.name:
+        raise InputError(
+            f"{who}.judge gave a verdict on {shown(one.criterion)} for the criterion "
+            f"{shown(criterion.name)}"
+        )
     if one.status == "failed" and one.error is None:
         return replace(one, error=Failure("failed", "the judge gives no reason"))
     if one.status != "judged":
         return one
+    value = None
     if one.answer is not None:
-        label = read_kept(criterion, one.answer).label
+        reading = read_kept(criterion, one.answer)
+        label, value = reading.label, reading.value
         if label != one.label:
             raise InputError(f"{who}.judge gave the label {one.label}, and the answer says {label}")
-        return one
-    value = criterion.value(one.label or "")
-    return one if one.value is not None else replace(one, value=value)
+    if value is None:
+        value = criterion.value(one.label or "")
+    if one.value is None:
+        return replace(one, value=value)
+    if value is None or abs(one.value - value) > ROUNDING:
+        raise InputError(
+            f"{who}.judge gave {one.label} with the value {one.value:g}; by the criterion it is "
+            f"{'none' if value is None else f'{value:g}'}: leave the value out"
+        )
+    return one
 
 
 def _is_plain(one: Verdict) -> bool:

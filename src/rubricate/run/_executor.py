@@ -607,12 +607,7 @@ class Execution:
             verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
         if (left := context.left(usage)) is not NO_USAGE:
             progress.usage += left
-        for one, judged in zip(call.asked, verdicts, strict=True):
-            verdict = judged
-            if (
-                verdict.criterion != one.criterion.name
-            ):  # a judge of one's own may call it otherwise
-                verdict = replace(judged, criterion=one.criterion.name)
+        for one, verdict in zip(call.asked, verdicts, strict=True):
             self._take(item, call.voter, one, verdict)
             self._answers.put(
                 one.key,

@@ -46,7 +46,7 @@ def _is_of_the_run(error: BaseException) -> bool:
         except RuntimeError:  # no loop is running: the coroutine is thrown away
             return True
         return task is None or task.cancelling() > 0
-    return isinstance(error, RunEnds | JournalError | KeyboardInterrupt | SystemExit)
+    return isinstance(error, RunEnds | JournalError | KeyboardInterrupt)
 
 
 class Raises(Judge):

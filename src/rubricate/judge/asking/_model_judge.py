@@ -286,7 +286,7 @@ class ModelJudge(Judge):
                         raise reply
                     reading = criterion.read(reply.answer)
                     found = self._verdict(item, criterion, reply, reading, group.spent[index])
-                except Exception as error:  # also of a criterion's own code: the others are read
+                except (Exception, SystemExit) as error:  # also of a criterion: the others are read
                     group.unreadable(index, wrong_with(error))
                 else:
                     required = prompting.require_evidence
