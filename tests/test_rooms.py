@@ -6,9 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import rubricate
 
@@ -47,10 +46,16 @@ FOUNDATION = {
 """Modules that belong to no room: every room may use them."""
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[str]:
     """The modules of this package that a file imports: at its top, inside functions, for types."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom):
             found.append(node.module or "")
         elif isinstance(node, ast.Import):
@@ -68,17 +73,16 @@ def files() -> list[Path]:
     )
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_a_room_imports_only_rooms_above_it_and_by_their_door(path):
-    inside = path.relative_to(SOURCE)
-    room = room_of(inside.parts[0].removesuffix(".py"))
-    for module in imports(path):
-        parts = module.split(".")[1:]
-        if not parts or parts[0] in FOUNDATION or room_of(parts[0]) == room:
-            continue
+def test_a_room_imports_only_rooms_above_it_and_by_their_door():
+    for path in files():
+        room = room_of(path.relative_to(SOURCE).parts[0].removesuffix(".py"))
         above = ORDER[: ORDER.index(room)] if room in ORDER else ()
-        assert room_of(parts[0]) in above, f"{path} imports {module}"
-        assert not any(part.startswith("_") for part in parts), f"{path} goes past {module}'s door"
+        for module in imports(path):
+            parts = module.split(".")[1:]
+            if not parts or parts[0] in FOUNDATION or room_of(parts[0]) == room:
+                continue
+            assert room_of(parts[0]) in above, f"{path} imports {module}"
+            assert not re.search(r"\._", module), f"{path} goes past {module}'s door"
 
 
 def test_a_sub_room_is_entered_by_its_door():
@@ -98,15 +102,14 @@ KINDS_OF_JUDGES = {
 out by `judge` (`given_judge`, `language_model`, `is_given`)."""
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda p: p.relative_to(SOURCE).as_posix())
-def test_nobody_outside_its_room_asks_which_judge_it_has(path):
-    if path.relative_to(SOURCE).parts[0] == "judge":
-        return
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+def test_nobody_outside_its_room_asks_which_judge_it_has():
+    outside = [path for path in files() if path.relative_to(SOURCE).parts[0] != "judge"]
+    for path, node in [(file, part) for file in outside for part in ast.walk(tree(file))]:
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called in ("isinstance", "issubclass"):
             asked = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
             assert not asked & KINDS_OF_JUDGES, f"{path}:{node.lineno}: {ast.unparse(node)}"
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr"):
+        elif called in ("getattr", "hasattr"):
             assert ast.unparse(node.args[0]) not in ("judge", "model"), f"{path}:{node.lineno}"
 
 

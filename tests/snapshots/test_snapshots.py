@@ -187,6 +187,8 @@ def views(rubricate: Command, folder: Path, commands: dict[str, tuple[str, ...]]
     found["summary.json.txt"] = equal.json(
         json.loads((folder / "run" / "summary.json").read_text())
     )
+    shown = equal.json(json.loads(rubricate("show", "run", "--json").stdout))
+    assert shown == found["summary.json.txt"]
     for name, arguments in commands.items():
         done = rubricate(*arguments)
         assert "Traceback" not in done.stderr
@@ -216,7 +218,6 @@ def asked(rubricate: Command, endpoint: ScriptedEndpoint, *arguments: str | Path
 
 FORMS = {
     "show": ("show", "run"),
-    "show-json": ("show", "run", "--json"),
     "agree": ("trust", "agree", "run"),
     "agree-json": ("trust", "agree", "run", "--json", "--resamples", "200"),
     "prompts": ("show", "run", "--disagreements", "--prompt"),
