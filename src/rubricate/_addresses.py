@@ -5,8 +5,6 @@ from __future__ import annotations
 import ipaddress
 from typing import TypeGuard
 
-__all__ = ["is_address", "is_this_machine", "shown_address"]
-
 SCHEMES = ("postgresql://", "postgres://")
 NOT_SHOWN = ("password=", "sslpassword=", "run=", "connect_timeout=", "tcp_user_timeout=")
 """What of an address's query is not shown, is not part of the address, or matters to nobody."""

@@ -23,23 +23,6 @@ from rubricate.errors import InputError, MissingFileError, shown
 if TYPE_CHECKING:
     import yaml
 
-__all__ = [
-    "Document",
-    "PythonDocument",
-    "check_keys",
-    "check_writable",
-    "format_yaml",
-    "input_error",
-    "parse_json",
-    "parse_json_lines",
-    "parse_pairs",
-    "parse_yaml",
-    "read_document",
-    "read_text",
-    "validate",
-    "with_one_line_errors",
-]
-
 MOST_VALUES, VALUES_FOR_ONE = 100_000, 100
 """How many values a YAML document may have once its aliases are followed: the first, and the second
 for each that is written. Where all items name one rubric of 50 criteria, there are 70 for each that

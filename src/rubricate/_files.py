@@ -11,17 +11,6 @@ from typing import BinaryIO
 
 from rubricate.errors import InputError
 
-__all__ = [
-    "Replacement",
-    "check_no_links",
-    "leads_out",
-    "not_written",
-    "open_file",
-    "set_mode",
-    "user_path",
-    "write_text",
-]
-
 PIPE_SECONDS = 1.0
 """How long a pipe may take to its first byte. A planted one has nobody who writes to it, and
 opening it would wait for ever. At half of it, slow commands in `<(...)` are cut off; at double,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-__all__ = ["quickly_made"]
-
 _T = TypeVar("_T")
 
 

@@ -20,8 +20,6 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
-__all__ = ["lazy_door"]
-
 
 def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """A module's `__getattr__` and `__dir__`.

@@ -13,8 +13,6 @@ from typing import Any
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["Repeated", "model_json", "refuse_repeats"]
-
 
 class Repeated(dict[str, Any]):
     """An object in which keys stand twice; it has the last value of each.

@@ -23,8 +23,6 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-__all__ = ["Sandbox", "rendered"]
-
 LONGEST = 1 << 25
 """Characters that one rendering may make in all. A prompt for a context of a million tokens has
 some 4 million, so there is room for eight copies of it on the way; half would leave four. At double

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
-__all__ = ["common_prefix", "did_you_mean", "suggestion"]
-
 _NEAR = 0.75
 """Similarity (difflib ratio, 0 to 1) from which an unknown word counts as a misspelling."""
 

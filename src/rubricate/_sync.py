@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from rubricate.errors import RubricateError
 
-__all__ = ["BackgroundLoop", "run_sync", "running_loop"]
-
 _T = TypeVar("_T")
 
 

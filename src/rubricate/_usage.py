@@ -8,8 +8,6 @@ from typing import Any
 
 from rubricate._frozen import quickly_made
 
-__all__ = ["NO_USAGE", "Usage"]
-
 
 @quickly_made
 @dataclass(frozen=True, slots=True)

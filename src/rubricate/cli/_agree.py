@@ -11,8 +11,6 @@ from rubricate._terminal import console
 from rubricate.cli._options import Groups, JsonFigures, Output, Undecided, undecided_policy
 from rubricate.cli._printing import print_json, write_report
 
-__all__ = ["agree"]
-
 
 def agree(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],

@@ -16,9 +16,6 @@ from rubricate.cli._commands import CommandGroup
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.errors import RubricateError
 
-__all__ = ["main"]
-
-
 app = typer.Typer(
     cls=CommandGroup,
     help="Grade texts against rubrics with judges, and know how far to believe the grades.",

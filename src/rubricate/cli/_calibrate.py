@@ -12,8 +12,6 @@ from rubricate.cli._options import Groups
 if TYPE_CHECKING:
     from rubricate.stats import CalibrationMethod
 
-__all__ = ["calibrate"]
-
 
 def calibrate(
     run: Annotated[Path, typer.Argument(help="A judge's run with probabilities and human labels.")],

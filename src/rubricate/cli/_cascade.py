@@ -10,8 +10,6 @@ import typer
 from rubricate.cli._options import Groups, JsonFigures, Output
 from rubricate.cli._printing import print_report
 
-__all__ = ["cascade"]
-
 
 def cascade(
     run: Annotated[Path, typer.Argument(help="The first judge's run, with human labels.")],

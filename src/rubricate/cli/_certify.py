@@ -9,8 +9,6 @@ import typer
 
 from rubricate.cli._options import Groups, Undecided, undecided_policy
 
-__all__ = ["certify"]
-
 
 def certify(
     run: Annotated[Path, typer.Argument(help="A run folder with human labels.")],

@@ -21,8 +21,6 @@ from rubricate.cli._grouped_help import GroupedCommand
 from rubricate.cli._logging import with_verbose
 from rubricate.errors import InputError
 
-__all__ = ["CommandGroup", "all_names", "named_command"]
-
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "grade": "Judge every item of a dataset by every criterion. What is known is not asked again.",
     "show": "Show a run's summary again, or some of its verdicts.",

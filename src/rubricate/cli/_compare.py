@@ -13,8 +13,6 @@ from rubricate.cli._options import Groups, JsonFigures, Output
 from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
-__all__ = ["compare"]
-
 EXIT_CODES = {
     "passed": ExitCode.FINE,
     "worse": ExitCode.WORSE,

@@ -24,8 +24,6 @@ from rubricate.judge import SAMPLING
 from rubricate.rubric import Rubric
 from rubricate.settings import by_name, option, part
 
-__all__ = ["compare_pair"]
-
 TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
 """What files of one text end in; others are datasets or tables."""
 

@@ -7,8 +7,6 @@ from rubricate.dataset import RubricDataset
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
-__all__ = ["check_kind", "rubric_dataset"]
-
 
 def check_kind(data: str) -> None:
     """Raise `InputError` for a file of a kind that holds no dataset, with the way around."""

@@ -11,8 +11,6 @@ from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
 
-__all__ = ["export"]
-
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 
 

@@ -19,8 +19,6 @@ from rubricate.cli._judging import parsed_weights
 from rubricate.errors import InputError
 from rubricate.settings import Option, Settings, option, options_of
 
-__all__ = ["Shell", "checked", "command_of", "read", "written_options"]
-
 _T = TypeVar("_T")
 Written = Mapping[str, Any]
 """Options by name, as they were given; those that were not have their defaults."""

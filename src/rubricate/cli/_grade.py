@@ -27,8 +27,6 @@ from rubricate.errors import InputError
 from rubricate.options import GradingOptions
 from rubricate.settings import option, options_of
 
-__all__ = ["GradeSettings", "grade", "load_settings"]
-
 OWN_WORD = {
     "allow_code": "code",
     "follow_links": "links to be followed",

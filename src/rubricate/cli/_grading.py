@@ -59,9 +59,6 @@ if TYPE_CHECKING:
 
     from rubricate.analysis import Certificate
 
-__all__ = ["graded"]
-
-
 ASKED = (
     *(one.name for one in options_of(Asking).values() if not one.is_path),
     "base_url",

@@ -11,8 +11,6 @@ from typer.core import TyperCommand
 from rubricate.errors import InputError
 from rubricate.settings import GROUPS
 
-__all__ = ["GroupedCommand"]
-
 OUTPUT = "Output"
 """Where options stand that say nothing of what they are about."""
 ALL = "help_all"

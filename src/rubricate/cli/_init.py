@@ -13,8 +13,6 @@ from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
 
-__all__ = ["init"]
-
 FILES = ("dataset.json", "rubric.yaml", "run.yaml")
 
 

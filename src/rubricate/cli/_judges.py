@@ -6,8 +6,6 @@ from rubricate._terminal import console
 from rubricate.cli._options import JsonOutput
 from rubricate.cli._printing import print_json
 
-__all__ = ["judges"]
-
 
 def judges(json_output: JsonOutput = False) -> int:
     """List the judges: addresses, keys, and installed extras."""

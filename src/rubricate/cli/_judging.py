@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from rubricate.judge import Weights
     from rubricate.run import RunEstimate
 
-__all__ = [
-    "NO_JUDGE",
-    "exit_code",
-    "parsed_weights",
-    "print_estimate",
-    "print_judged",
-    "shared_places",
-]
-
 NO_JUDGE = (
     "No --judge given: using the built-in judge (builtin), a baseline. For a language model, set "
     "its key and name it: --judge openai/gpt-4.1-mini (rubricate judges lists them)."

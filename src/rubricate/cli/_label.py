@@ -13,8 +13,6 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.labelling import LabelSession
 
-__all__ = ["label"]
-
 
 def label(
     data: Annotated[

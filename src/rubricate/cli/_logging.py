@@ -10,8 +10,6 @@ import typer
 
 from rubricate._terminal import one_line
 
-__all__ = ["with_verbose"]
-
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

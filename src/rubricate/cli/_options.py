@@ -12,17 +12,6 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.stats import Undecided as UndecidedPolicy
 
-__all__ = [
-    "Groups",
-    "Journal",
-    "JsonFigures",
-    "JsonOutput",
-    "Output",
-    "Undecided",
-    "has_a_form",
-    "undecided_policy",
-]
-
 JsonOutput = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 JsonFigures = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 

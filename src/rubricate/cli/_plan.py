@@ -11,8 +11,6 @@ from rubricate.cli._options import has_a_form
 from rubricate.cli._printing import print_report
 from rubricate.settings import by_name, option, part
 
-__all__ = ["plan"]
-
 FIGURES = ", ".join(get_args(PlannedFigure))
 
 

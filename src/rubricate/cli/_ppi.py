@@ -11,8 +11,6 @@ from rubricate.cli._options import Groups, JsonFigures, Output
 from rubricate.cli._printing import print_report
 from rubricate.errors import InputError
 
-__all__ = ["ppi"]
-
 
 def ppi(
     run: Annotated[Path, typer.Argument(help="A run folder; some of its items may have labels.")],

@@ -7,8 +7,6 @@ from typing import Any
 
 from rubricate._terminal import console
 
-__all__ = ["print_json", "print_report", "write_report"]
-
 
 def print_report(
     report: Any, json_output: bool, output: Path | None = None, *, least: int | None = None

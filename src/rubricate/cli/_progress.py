@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rich.progress import BarColumn
     from rich.progress import Progress as Bar
 
-__all__ = ["ProgressView"]
-
 LINE_INTERVAL = 5.0
 """Seconds between plain lines."""
 LONGEST = 50

@@ -18,8 +18,6 @@ from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam, estima
 from rubricate.rubric import Rubric
 from rubricate.settings import by_name, option, part
 
-__all__ = ["redteam"]
-
 
 class RedTeamSettings(RedTeamOptions, Shell):
     """Everything that `rubricate redteam` can be told."""

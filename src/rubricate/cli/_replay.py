@@ -14,8 +14,6 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.judge import RecordedJudge
 
-__all__ = ["replay"]
-
 
 def replay(
     data: Annotated[

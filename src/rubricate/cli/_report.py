@@ -12,8 +12,6 @@ from rubricate._terminal import one_line
 from rubricate.cli._options import Journal, JsonOutput
 from rubricate.cli._printing import print_json
 
-__all__ = ["report"]
-
 LARGE = 100_000_000
 """Bytes from which a browser takes a while to open a page."""
 

@@ -42,8 +42,6 @@ from rubricate.run.results import Summary
 from rubricate.settings import again, by_name, option, options_of, part
 from rubricate.views import cost_text
 
-__all__ = ["researchrubrics"]
-
 FOLDER = "agent_responses"
 KEY = "LITELLM_API_KEY"
 MOST_LISTED = 10

@@ -26,8 +26,6 @@ from rubricate.rubric import Rubric
 from rubricate.run import Progress, Storage, has_journal
 from rubricate.run.results import OtherRunError, has_answers, note_run, noted_run
 
-__all__ = ["Named", "RunDir", "criteria_of", "place_of", "run_dir_for"]
-
 COMMAND, CRITERIA, ESCALATION, JUDGES = "command", "criteria", "escalation", "judges"
 TOLD = "told"
 OnProgress = Callable[[Progress], None]

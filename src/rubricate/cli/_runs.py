@@ -10,8 +10,6 @@ import typer
 from rubricate.cli._options import JsonFigures, Output
 from rubricate.cli._printing import print_report
 
-__all__ = ["runs"]
-
 WIDTH = 116
 """Columns of a terminal that the table gets at least."""
 

@@ -10,8 +10,6 @@ import typer
 from rubricate.cli._printing import print_json
 from rubricate.errors import InputError
 
-__all__ = ["schema"]
-
 
 def schema(
     name: Annotated[str | None, typer.Argument(help="Which one. [list all]")] = None,

@@ -55,8 +55,6 @@ from rubricate.run.results import (
 )
 from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
-__all__ = ["SCHEMAS", "schema_of"]
-
 Schema = dict[str, Any]
 TEXT: Schema = {"type": ["string", "null"]}
 NAMES: Schema = {"type": "array", "items": {"type": "string"}}

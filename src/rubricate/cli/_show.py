@@ -15,8 +15,6 @@ from rubricate.cli._thresholds import ThresholdOptions, code_of_thresholds, thre
 from rubricate.errors import InputError
 from rubricate.settings import options_of
 
-__all__ = ["show"]
-
 THRESHOLDS = options_of(ThresholdOptions)
 
 

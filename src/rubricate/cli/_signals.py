@@ -8,8 +8,6 @@ from typing import Any
 
 from rubricate.errors import RubricateError
 
-__all__ = ["stop_on_signals"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
 """The terminal is gone, such as an ssh connection; None on Windows."""

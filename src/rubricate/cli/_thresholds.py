@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rubricate.rubric import Criterion
     from rubricate.run.results import Summary, ThresholdOutcome, Thresholds
 
-__all__ = ["ThresholdOptions", "check_criteria", "code_of_thresholds", "thresholds_of"]
-
 
 class ThresholdOptions(Settings):
     """Thresholds that a run must reach."""

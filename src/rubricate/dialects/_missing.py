@@ -23,8 +23,6 @@ from typing import NoReturn
 from rubricate.dialects._ways import WAYS
 from rubricate.errors import InputError, MissingNameError
 
-__all__ = ["Missing", "missing", "refuse_arguments", "way"]
-
 PAGE = "docs/coming-from.md says what is here"
 
 

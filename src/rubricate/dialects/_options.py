@@ -13,8 +13,6 @@ from rubricate.settings import part
 if TYPE_CHECKING:
     from rubricate.analysis import Result
 
-__all__ = ["DialectOptions", "graded"]
-
 
 class DialectOptions(Retries, Limits, Budget, Storage, Listening):
     """The options of `rubricate.agrade` that concern the run alone.

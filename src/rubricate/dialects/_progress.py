@@ -9,8 +9,6 @@ from types import TracebackType
 
 from rubricate.run import Progress
 
-__all__ = ["ProgressLine"]
-
 INTERVAL = 0.1
 """Seconds between changes of the line."""
 

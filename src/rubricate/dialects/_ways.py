@@ -7,8 +7,6 @@ sentence; "" where there is nothing to say.
 
 from __future__ import annotations
 
-__all__ = ["WAYS"]
-
 _CASCADE = "ask a cheap judge first with rubricate.Cascade (docs/trust.md)"
 _FIGURES = "result.compute_metrics(dataset).report and rubricate trust agree have the figures"
 _WEAK = "look at a rubric's weak criteria with rubricate trust agree"

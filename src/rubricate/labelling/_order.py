@@ -10,8 +10,6 @@ from rubricate.dataset import Item
 from rubricate.rubric import ABSTENTION
 from rubricate.stats import next_to_label
 
-__all__ = ["Order", "label_order", "open_questions"]
-
 Order = Literal["random", "uncertainty"]
 
 

@@ -21,8 +21,6 @@ from rubricate.errors import InputError
 from rubricate.labelling._session import LabelSession
 from rubricate.views import page_part, page_policy, page_templates
 
-__all__ = ["LabelServer"]
-
 LOOPBACK = "127.0.0.1"
 LARGEST = 64 * 1024
 """Bytes of a request's body."""

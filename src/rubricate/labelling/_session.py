@@ -15,8 +15,6 @@ from rubricate.labelling._order import Order, label_order, open_questions
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.views import opening, tell_apart
 
-__all__ = ["LabelSession"]
-
 LONGEST_NAME = 60
 """Letters of an annotator's name."""
 DIGITS = "0123456789"

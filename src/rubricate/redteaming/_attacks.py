@@ -21,15 +21,6 @@ from rubricate.rubric import CriterionVerdict
 if TYPE_CHECKING:
     from rubricate._sandbox import Sandbox
 
-__all__ = [
-    "AttackFamily",
-    "AttackSuite",
-    "AttackedQuestion",
-    "load_attacks",
-    "load_families",
-    "questions_of",
-]
-
 SUITE = Path(__file__).with_name("suite.yaml")
 VARIABLES = ("answer", "requirement", "prompt", "verdict", "translations")
 """What a family's texts may use."""

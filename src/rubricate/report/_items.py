@@ -26,8 +26,6 @@ from rubricate.rubric import Criterion, Rubric
 from rubricate.run.results import differs_from_label
 from rubricate.views import opening, tell_apart
 
-__all__ = ["PageItems", "packed", "tone"]
-
 CHUNK = 256 * 1024
 """Bytes of items in a chunk before they are packed, about."""
 FAILED, ABSTAINED, NOT_APPLICABLE, DIFFERS, UNSURE, FLIPPED, LABELLED = (1 << n for n in range(7))

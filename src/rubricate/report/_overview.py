@@ -29,8 +29,6 @@ from rubricate.views import (
     value_bar,
 )
 
-__all__ = ["CriterionLine", "Overview", "overview_of"]
-
 MOST_LINES = 200
 """Criteria in the table; items with rubrics of their own have many more."""
 NOTHING = Estimate(None)

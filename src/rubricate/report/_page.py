@@ -33,8 +33,6 @@ from rubricate.run.results import Conversations, has_journal
 from rubricate.stats import Bootstrap
 from rubricate.views import as_html, page_part, page_policy, page_templates
 
-__all__ = ["ReportPage", "write_report"]
-
 ROOM = "rubricate.report"
 FLIPS = 100
 """Changes in a chunk."""

@@ -10,8 +10,6 @@ from rubricate._spelling import common_prefix
 from rubricate.run import Exchange
 from rubricate.run.results import Conversations
 
-__all__ = ["PageSent", "wide"]
-
 MOST = 32 * 1024 * 1024
 """Characters of messages and replies that a page holds at most, before they are packed."""
 LEAST = 64 * 1024

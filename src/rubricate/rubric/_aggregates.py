@@ -16,8 +16,6 @@ from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._ratio import least_ratio
 
-__all__ = ["AGGREGATES", "Aggregate", "Aggregated", "Scored", "aggregate_named"]
-
 
 class Scored(NamedTuple):
     """What an aggregate is made of: an item's score, or its part under a tag.

@@ -18,8 +18,6 @@ from rubricate.rubric._criterion import BINARY_LABELS, Measurement
 from rubricate.rubric._fingerprint import fingerprint
 from rubricate.rubric._question import ABSTENTION, Reading, read_label, read_share
 
-__all__ = ["NOT_APPLICABLE", "CodeCriterion", "source_of"]
-
 NOT_APPLICABLE = "NOT_APPLICABLE"
 """The label of what a callable says does not apply."""
 

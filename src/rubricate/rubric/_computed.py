@@ -12,8 +12,6 @@ from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._question import Question, label_question
 from rubricate.rubric._verdict import Evidence, Verdict
 
-__all__ = ["Computed", "ComputedCriterion", "check_time_limit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Computed:

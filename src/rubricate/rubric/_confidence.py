@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from rubricate.rubric._verdict import Status, Verdict
 
-__all__ = ["confidence", "confidence_of"]
-
 
 def confidence(verdict: Verdict) -> float | None:
     """How sure a verdict is, from 0 to 1; None where nothing was decided or nothing tells.

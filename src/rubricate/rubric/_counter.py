@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["COUNTERS", "CounterCriterion", "document_counts"]
-
 COUNTERS = {
     "words": "words of visible text",
     "characters": "characters of the text as it stands",

@@ -32,19 +32,6 @@ from rubricate.rubric._question import (
 from rubricate.rubric._tags import read_tags
 from rubricate.rubric._verdict import CriterionVerdict, Status, Verdict
 
-__all__ = [
-    "BINARY_LABELS",
-    "STRATEGIES",
-    "Criterion",
-    "CriterionOption",
-    "Measurement",
-    "binary_reading",
-    "binary_value",
-    "build_criterion",
-    "check_strategy",
-    "checked_name",
-]
-
 _WHOLE = re.compile(r"-?[0-9]+\Z")
 _BINARY_VALUES = {"MET": 1.0, "UNMET": 0.0}
 BINARY_LABELS = tuple(verdict.value for verdict in CriterionVerdict)

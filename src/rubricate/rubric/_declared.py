@@ -13,16 +13,6 @@ from rubricate.errors import InputError
 from rubricate.rubric._aggregates import Aggregate, aggregate_named
 from rubricate.rubric._tags import split_tag
 
-__all__ = [
-    "CLAMPED",
-    "CannotAssess",
-    "DeclaredScoring",
-    "ItemScoring",
-    "Skipped",
-    "agreed",
-    "check_cannot_assess",
-]
-
 CannotAssess = Literal["skip", "zero", "partial", "fail"]
 """What an abstention or a not-applicable answer does to the score.
 

@@ -15,8 +15,6 @@ from rubricate.rubric._criterion import Criterion
 from rubricate.rubric._question import ABSTENTION, Reading
 from rubricate.rubric._verdict import Status
 
-__all__ = ["Obtained", "read_distribution", "read_kept"]
-
 Obtained = Literal["logprobs", "replicates", "model"]
 """How probabilities were obtained: from the model's own for the verdict's token, as frequencies of
 sampled answers, or as what a judge with probabilities of its own says."""

@@ -7,8 +7,6 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["fingerprint"]
-
 PLAIN = (bool, int, float, complex, str, bytes, type(None), types.EllipsisType)
 
 

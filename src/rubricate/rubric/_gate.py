@@ -10,8 +10,6 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from rubricate._documents import PythonDocument
 from rubricate.errors import InputError
 
-__all__ = ["Gate", "Requires", "written_gates"]
-
 
 class Gate(PythonDocument):
     """What another criterion must have come to.

@@ -16,8 +16,6 @@ from rubricate.rubric._question import ABSTENTION
 from rubricate.rubric._scoring import Score, score
 from rubricate.rubric._verdict import Failure, Status, Verdict
 
-__all__ = ["GATE", "Gates", "Waiting"]
-
 GATE = "gate"
 """The kind of a failure whose cause is that of a gate."""
 SHOWN = 3

@@ -20,18 +20,6 @@ from rubricate.errors import InputError
 from rubricate.rubric._criterion import Criterion, build_criterion, checked_name
 from rubricate.rubric._gate import Requires, written_gates
 
-__all__ = [
-    "MOST_LEVELS",
-    "AnyNode",
-    "Group",
-    "Node",
-    "build_node",
-    "flat_weights",
-    "paths",
-    "placed",
-    "restricted",
-]
-
 MOST_LEVELS = 100
 """How deep the groups of a tree may be, in files and in Python."""
 _OF_LEAVES = ("kind", "options", "scale_type", "note", "tags")

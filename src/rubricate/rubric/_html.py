@@ -11,8 +11,6 @@ from rubricate.rubric._group import Group, Node
 if TYPE_CHECKING:
     from rubricate.rubric._rubric import Rubric
 
-__all__ = ["rubric_html"]
-
 _LEFT = ' style="text-align: left"'
 
 

@@ -23,8 +23,6 @@ from rubricate.rubric._question import (
     read_share,
 )
 
-__all__ = ["ConfusionCounts", "MetricCriterion"]
-
 METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
 NEED_NEGATIVES = ("accuracy", "specificity")
 CLASSES = ("positive", "negative", "unmentioned")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from rubricate.rubric._penalty import LengthPenalty
     from rubricate.rubric._rules import ScoringRules
 
-__all__ = ["Scoring"]
-
 _T = TypeVar("_T")
 
 

@@ -14,15 +14,6 @@ from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
 from rubricate.rubric._scoring import Score
 
-__all__ = [
-    "LengthPenalty",
-    "Parts",
-    "PenaltyType",
-    "SpokenParts",
-    "count_words",
-    "split_thinking",
-]
-
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
 """Which text counts: all of it, what it says, or what it thinks."""
 

@@ -17,19 +17,6 @@ from rubricate._spelling import suggestion
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._verdict import CriterionVerdict, Status
 
-__all__ = [
-    "ABSTENTION",
-    "Answer",
-    "Question",
-    "Reading",
-    "label_question",
-    "listed",
-    "read_label",
-    "read_object",
-    "read_share",
-    "unknown_label",
-]
-
 ABSTENTION = CriterionVerdict.CANNOT_ASSESS.value
 ONE_OF_THE_LABELS = "The verdict is one of the labels above, letter for letter."
 

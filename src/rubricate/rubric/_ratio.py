@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["least_ratio"]
-
 
 def least_ratio(raw: float, total: float, optional: Sequence[tuple[float, float]]) -> float | None:
     """The least `(raw + sum(w v)) / (total + sum(w))` over all subsets of (w, v), all w > 0.

@@ -17,8 +17,6 @@ from rubricate.rubric._verdict import CriterionVerdict, Evidence
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["RegexCriterion"]
-
 MOMENT = 0.005
 """Seconds that matching may hold up everything else; a longer search goes to a thread."""
 SHOWN = 80

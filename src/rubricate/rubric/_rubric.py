@@ -30,8 +30,6 @@ from rubricate.rubric._declared import DeclaredScoring
 from rubricate.rubric._gates import Gates
 from rubricate.rubric._group import Group, Node, build_node, paths, placed
 
-__all__ = ["Rubric"]
-
 logger = logging.getLogger("rubricate")
 
 _SHAPES = (

@@ -12,8 +12,6 @@ from rubricate.rubric._penalty import LengthPenalty
 from rubricate.rubric._scoring import Score, score_with_groups
 from rubricate.rubric._verdict import Verdict
 
-__all__ = ["ScoringRules"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoringRules:

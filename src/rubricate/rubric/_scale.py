@@ -15,8 +15,6 @@ from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric._criterion import Criterion, Measurement
 from rubricate.rubric._question import ABSTENTION, Answer, Question, Reading
 
-__all__ = ["ScaleCriterion"]
-
 LISTED = 21
 """The most levels of which each is shown to the judge; of longer scales only described ones."""
 WIDEST = 10**9 - 1

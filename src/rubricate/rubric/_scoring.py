@@ -23,14 +23,6 @@ from rubricate.rubric._group import Group, Node, placed
 from rubricate.rubric._ratio import least_ratio
 from rubricate.rubric._verdict import Status, Verdict
 
-__all__ = [
-    "Score",
-    "Tally",
-    "score",
-    "score_with_groups",
-    "tally",
-]
-
 
 @quickly_made
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from typing import Any
 
 from rubricate.errors import InputError
 
-__all__ = ["TAGS", "grouped_tags", "read_tags", "split_tag", "tags_by", "values_of"]
-
 TAGS = "tags"
 """The field that is all tags, whatever they say."""
 

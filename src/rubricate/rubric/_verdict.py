@@ -10,15 +10,6 @@ from typing import Any, Literal
 from rubricate._frozen import quickly_made
 from rubricate._usage import NO_USAGE, Usage
 
-__all__ = [
-    "CriterionVerdict",
-    "Evidence",
-    "Failure",
-    "Paraphrase",
-    "Status",
-    "Verdict",
-]
-
 Status = Literal["judged", "abstained", "not_applicable", "failed", "skipped"]
 
 

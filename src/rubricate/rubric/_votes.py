@@ -18,8 +18,6 @@ from rubricate.rubric._criterion import STRATEGIES, Criterion, check_strategy
 from rubricate.rubric._question import ABSTENTION
 from rubricate.rubric._verdict import Failure, Verdict
 
-__all__ = ["Aggregation", "aggregate", "check_weights"]
-
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:

@@ -29,8 +29,6 @@ from rubricate.streaming import ResultStream, shared_sender
 from rubricate.testing._given_up import GivenUp
 from rubricate.views import figure
 
-__all__ = ["aassert_rubric", "assert_rubric"]
-
 Require = Iterable[str] | Mapping[str, float]
 
 

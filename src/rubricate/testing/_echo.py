@@ -7,8 +7,6 @@ from typing import Any
 
 from rubricate.testing._rules import JudgeRequest
 
-__all__ = ["echo"]
-
 
 def echo(messages: Sequence[Mapping[str, Any]]) -> str:
     """A judge that repeats the submission and says nothing of its own.

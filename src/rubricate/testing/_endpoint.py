@@ -21,8 +21,6 @@ from aiohttp import web
 from rubricate.judge.models import forget_forms
 from rubricate.testing._rules import JudgeRequest, Rule
 
-__all__ = ["ScriptedEndpoint"]
-
 FORMATS = ("json_schema", "json_object", "text")
 Logprobs = Literal["given", "ignored", "refused"]
 SURE = 0.9

@@ -8,8 +8,6 @@ from __future__ import annotations
 from rubricate.errors import ModelError
 from rubricate.run import ModelKey, Sender
 
-__all__ = ["GivenUp"]
-
 AT_ONCE = ("connection", "timeout", "deadline", "auth", "not_found")
 """What no text can be the cause of. All else must befall two texts in a row."""
 Patience = tuple[int, float, float, float]

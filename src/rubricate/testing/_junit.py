@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from xml.etree import ElementTree
 
-__all__ = ["mark_errors"]
-
 NOT_JUDGED = ("rubricate.errors.JudgementError:", "rubricate.errors.MissingKeyError:")
 """How the message of a test begins whose text could not be judged."""
 

@@ -13,8 +13,6 @@ from rubricate._documents import read_document, validate
 from rubricate.errors import InputError
 from rubricate.judge import NOTE, as_written
 
-__all__ = ["Fault", "JudgeRequest", "Rule", "load_rules"]
-
 Fault = Literal["reset", "hang", "drip", "truncate", "not_json"]
 """`reset`: the connection breaks before an answer. `hang`: no answer ever comes. `drip`: the body
 comes byte by byte and never ends. `truncate`: the body ends before it should. `not_json`: status

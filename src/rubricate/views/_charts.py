@@ -12,18 +12,6 @@ from markupsafe import escape
 
 from rubricate.stats import Calibration, Estimate
 
-__all__ = [
-    "Drawing",
-    "answers_bar",
-    "bars",
-    "confusion_grid",
-    "histogram",
-    "pairs_plot",
-    "reliability_plot",
-    "score_range",
-    "value_bar",
-]
-
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 36.0, 12.0, 12.0, 34.0
 

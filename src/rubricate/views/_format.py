@@ -13,22 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
-__all__ = [
-    "NONE",
-    "Costs",
-    "cost_text",
-    "dollars",
-    "ends",
-    "estimate_text",
-    "figure",
-    "opening",
-    "p_text",
-    "percent",
-    "stratified_text",
-    "tell_apart",
-    "weight_text",
-]
-
 NONE = "–"
 """In place of a figure that there is not."""
 NOTHING = 1e-9

@@ -20,8 +20,6 @@ from rubricate.views._sections import (
     Words,
 )
 
-__all__ = ["as_html", "as_page"]
-
 
 def as_html(sections: Iterable[Section]) -> str:
     """The sections, changes last, without a page around them."""

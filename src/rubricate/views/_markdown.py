@@ -20,8 +20,6 @@ from rubricate.views._sections import (
     Words,
 )
 
-__all__ = ["as_markdown"]
-
 STRONG = ("strong", "alarm")
 FENCE = "    "
 """Before each line of other people's text: in a block of code nothing is markup."""

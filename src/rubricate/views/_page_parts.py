@@ -22,8 +22,6 @@ from rubricate.views._format import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["page_part", "page_policy", "page_templates"]
-
 
 @cache
 def page_part(name: str, room: str = "rubricate.views") -> str:

@@ -17,8 +17,6 @@ from rubricate.errors import InputError, MissingExtraError
 from rubricate.views._charts import Drawing
 from rubricate.views._page_parts import page_part
 
-__all__ = ["Picture", "Plot"]
-
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = (
     "Helvetica Neue, Helvetica, Arial, Segoe UI, Roboto, Noto Sans, Liberation Sans, DejaVu Sans, "

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rubricate.views._sections import Paragraph, Section
 
-__all__ = ["Report"]
-
 
 class Report:
     """Data with `sections()`, from which all its forms are made.

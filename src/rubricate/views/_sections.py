@@ -9,26 +9,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from rubricate.stats import Estimate
 
-__all__ = [
-    "GAP",
-    "Apart",
-    "Cell",
-    "Change",
-    "Changes",
-    "Column",
-    "Facts",
-    "Paragraph",
-    "Passage",
-    "Row",
-    "Section",
-    "Table",
-    "Tone",
-    "Words",
-    "notes",
-    "numbers",
-    "say",
-]
-
 Tone: TypeAlias = Literal[
     "", "strong", "good", "quiet", "warning", "error", "alarm", "quote", "code"
 ]

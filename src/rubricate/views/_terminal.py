@@ -27,8 +27,6 @@ from rubricate.views._sections import (
     Words,
 )
 
-__all__ = ["OnTerminal", "as_text"]
-
 GAP = 2
 """Spaces beside each column."""
 LONGEST_WORD = 24

@@ -23,8 +23,6 @@ from rubricate.dataset.benchmarks._task import (
 from rubricate.errors import InputError
 from rubricate.rubric import DeclaredScoring
 
-__all__ = ["HEALTHBENCH"]
-
 
 def fits(record: Mapping[str, Any]) -> bool:
     entries = record.get("rubrics")

@@ -38,8 +38,6 @@ from rubricate.dataset.samples import (
 )
 from rubricate.errors import InputError
 
-__all__ = ["FORMATS", "format_of", "open_benchmark"]
-
 FORMATS = {one.name: one for one in (HEALTHBENCH, PAPERBENCH, RACE, PROFBENCH, RECORDS)}
 """The formats by name; a file is of the first that its records fit."""
 TEXTS = (*ANSWERS, "article", "report", "model_output", "text")

@@ -15,8 +15,6 @@ from rubricate.dataset.items import GroundTruth
 from rubricate.errors import InputError, shown
 from rubricate.rubric import DeclaredScoring
 
-__all__ = ["PAPERBENCH"]
-
 
 def fits(record: Mapping[str, Any]) -> bool:
     node = record.get("tree", record)

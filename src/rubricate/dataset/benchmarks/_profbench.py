@@ -26,8 +26,6 @@ from rubricate.dataset.items import GroundTruth
 from rubricate.errors import InputError, shown
 from rubricate.rubric import DeclaredScoring
 
-__all__ = ["PROFBENCH"]
-
 WEIGHTS = {"Critical": 4.0, "Major": 3.0, "Minor": 2.0, "Additional": 1.0}
 RESPONSE, FULFILMENT = "_response", "_fulfilment"
 

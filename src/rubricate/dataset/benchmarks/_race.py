@@ -24,8 +24,6 @@ from rubricate.dataset.benchmarks._task import (
 from rubricate.errors import InputError, shown
 from rubricate.rubric import DeclaredScoring
 
-__all__ = ["RACE"]
-
 LOW, HIGH = 0, 10
 
 

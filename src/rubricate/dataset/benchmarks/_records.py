@@ -22,8 +22,6 @@ from rubricate.dataset.benchmarks._task import (
 )
 from rubricate.errors import InputError, shown
 
-__all__ = ["RECORDS"]
-
 PROMPTS = ("prompt", "question", "instruction", "input", "problem", "query")
 RUBRICS = ("rubrics", "criteria", "rubric", "rubric_list")
 IDS = ("id", "task_id", "prompt_id", "sample_id", "question_id", "uid", "uuid")

@@ -12,18 +12,6 @@ from rubricate.dataset.items import GroundTruth, text_of_chat
 from rubricate.errors import InputError, shown
 from rubricate.rubric import DeclaredScoring, Rubric
 
-__all__ = [
-    "Answer",
-    "Benchmark",
-    "Task",
-    "criterion_of",
-    "each",
-    "prompt_of",
-    "rubric_of",
-    "text_in",
-    "unique_name",
-]
-
 LONGEST_NAME = 80
 TEXTS = (
     *("requirement", "criterion", "criterion_description", "description", "rubric"),

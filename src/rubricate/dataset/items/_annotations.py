@@ -9,8 +9,6 @@ from rubricate._spelling import suggestion
 from rubricate.errors import InputError
 from rubricate.rubric import Aggregation, CriterionVerdict, Rubric, Verdict, aggregate
 
-__all__ = ["Annotations", "consensus", "parse_annotations"]
-
 Annotations = dict[str, dict[str, CriterionVerdict | str | int | float | None]]
 """Each annotator's labels by criterion name; a criterion that one did not label is missing."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from rubricate.errors import InputError
 
-__all__ = ["ContextDocument", "read_context"]
-
 KEYS = {"text", "title"}
 
 

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 from rubricate.errors import InputError
 
-__all__ = ["CONVERTERS", "Converted", "Converter", "serve"]
-
 SECONDS = 60.0
 """How long one document may take."""
 MEMORY = 2 * 2**30

@@ -25,8 +25,6 @@ from rubricate.rubric import (
     split_thinking,
 )
 
-__all__ = ["DataItem", "GroundTruth", "parse_ground_truth"]
-
 GroundTruth = list[CriterionVerdict | str | int | float | None]
 """One label per criterion: a `CriterionVerdict`, an option's label, a score, or None where
 unlabelled."""

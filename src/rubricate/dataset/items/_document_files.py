@@ -15,8 +15,6 @@ from rubricate._files import leads_out, open_file, user_path
 from rubricate.dataset.items._conversion import CONVERTERS, Converted, Converter
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-__all__ = ["DOCUMENT_SUFFIXES", "documents_in", "read_document", "read_document_file"]
-
 PLAIN = (".md", ".markdown", ".txt")
 MOST_BYTES = 200 * 2**20
 """Bytes that a document's file may have."""

@@ -16,9 +16,6 @@ from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, DeclaredScoring, Rubric, Verdict, agreed
 
-__all__ = ["Gradable", "Item", "ItemIds", "Survey", "survey_of"]
-
-
 ONE_SCORING = "all items of a run are scored alike; declare it once, in the dataset's 'scoring'"
 NO_RUBRIC = Rubric.model_construct(criteria=(), name=None, guidelines=None)
 """The rubric of an item that a judge is asked about by itself."""

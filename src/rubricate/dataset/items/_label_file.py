@@ -28,8 +28,6 @@ from rubricate.dataset.samples import table_name
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
-__all__ = ["Adjudication", "LabelFile", "NewLabel", "open_label_file"]
-
 LOCK_SECONDS = 30.0
 """How long a change waits for another process to end its own."""
 COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)

@@ -28,8 +28,6 @@ from rubricate.dataset.samples import ChatMessage, Dataset, Sample, is_missing, 
 from rubricate.errors import InputError
 from rubricate.rubric import Criterion, CriterionVerdict, Rubric
 
-__all__ = ["RowReader", "TableColumns", "TargetUse", "items_of"]
-
 LABEL = "label."
 OWN_NAMES = {
     "submission": ("submission",),

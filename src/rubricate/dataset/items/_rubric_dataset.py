@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from rubricate.dataset.samples import Sample
     from rubricate.views import Section
 
-__all__ = ["RubricDataset"]
-
 SHOWN = 10
 """Items that a notebook shows."""
 

@@ -22,14 +22,6 @@ from rubricate.dataset.items._data_item import DataItem
 from rubricate.errors import InputError
 from rubricate.rubric import DeclaredScoring, Rubric
 
-__all__ = [
-    "arguments_from",
-    "document_text",
-    "read_arguments",
-    "read_whole",
-    "write_document",
-]
-
 LINES_SUFFIX = ".jsonl"
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 FIELDS = ("prompt", "rubric", "items", "name", "reference_submission", "metadata", "scoring")

@@ -28,8 +28,6 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.rubric import Rubric
 
-__all__ = ["labels_by_criterion", "stratified_split"]
-
 Criterion = TypeVar("Criterion", bound=Hashable)
 
 # Rounds of exchanges in the last halving. An earlier one moves the split half as much as the one

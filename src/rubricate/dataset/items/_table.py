@@ -25,8 +25,6 @@ from rubricate.dataset.samples import (
 from rubricate.errors import InputError
 from rubricate.rubric import Rubric
 
-__all__ = ["ItemTable", "is_table", "open_items"]
-
 
 def is_table(data: str) -> bool:
     """Whether a file has a row for each item, and not a `RubricDataset`.

@@ -15,16 +15,6 @@ from rubricate.rubric import SpokenParts, split_thinking
 if TYPE_CHECKING:
     from rubricate.dataset.samples import ChatMessage, Content
 
-__all__ = [
-    "PromptText",
-    "Transcript",
-    "Turn",
-    "is_conversation",
-    "render_turns",
-    "text_of_chat",
-    "turn_of",
-]
-
 TEXTS = ("text", "reasoning")
 """Types of a message's parts that need no mention."""
 MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id", "reasoning_content")

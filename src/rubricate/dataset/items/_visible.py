@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-__all__ = ["leave_out_hidden"]
-
 NEVER_SHOWN = [
     "head", "title", "script", "style", "noscript", "datalist", "iframe", "noframes", "noembed",
     "canvas", "audio", "video", "defs", "metadata", "desc",

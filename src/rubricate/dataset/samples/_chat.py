@@ -11,26 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue
 
-__all__ = [
-    "ChatMessage",
-    "ChatMessageAssistant",
-    "ChatMessageBase",
-    "ChatMessageSystem",
-    "ChatMessageTool",
-    "ChatMessageUser",
-    "Content",
-    "ContentAudio",
-    "ContentData",
-    "ContentDocument",
-    "ContentImage",
-    "ContentReasoning",
-    "ContentText",
-    "ContentToolUse",
-    "ContentVideo",
-    "ToolCall",
-    "ToolCallError",
-]
-
 
 class _Model(BaseModel):
     """A model whose validator is built when it is first used: most datasets have no messages."""

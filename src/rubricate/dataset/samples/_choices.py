@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from rubricate.dataset.samples._sample import Sample
 from rubricate.errors import InputError
 
-__all__ = ["choice_label", "shuffle_choices"]
-
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POSITIONS = {
     label: position for position, letter in enumerate(LETTERS) for label in (letter, letter.lower())

@@ -32,8 +32,6 @@ from rubricate.dataset.samples._opening import Source, not_in_encoding, text_of
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError
 
-__all__ = ["csv_dataset", "csv_records", "numbered_rows"]
-
 QUOTE = '"'
 Rows = Iterator[tuple[int | None, list[str]]]
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rubricate.dataset.samples._skipping import SkippedRecord
 
-__all__ = ["Dataset", "MemoryDataset", "SampleStore"]
-
 SHOWN = 10
 """Samples that a notebook shows."""
 

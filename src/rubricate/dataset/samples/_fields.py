@@ -26,16 +26,6 @@ from rubricate.dataset.samples._values import (
 )
 from rubricate.errors import InputError
 
-__all__ = [
-    "DatasetRecord",
-    "FieldSpec",
-    "Record",
-    "RecordToSample",
-    "Resolve",
-    "decoded",
-    "sample_mapper",
-]
-
 DatasetRecord = dict[str, Any]
 """A record as the data source has it: values by field name."""
 

@@ -17,8 +17,6 @@ from rubricate.dataset.samples._parquet import parquet_dataset, parquet_records
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, MissingFileError
 
-__all__ = ["HF", "READERS", "Records", "file_dataset", "table_name"]
-
 HF = "hf:"
 
 

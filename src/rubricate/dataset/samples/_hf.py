@@ -20,8 +20,6 @@ from rubricate.dataset.samples._sample import Sample
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["hf_dataset", "hf_records"]
-
 WAITS = (1.0, 2.0, 4.0)
 """Seconds before the Hub is asked again."""
 BATCH = 1024

@@ -26,8 +26,6 @@ from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding,
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, shown
 
-__all__ = ["json_dataset", "json_records"]
-
 HEAD = 1 << 16
 """Bytes of a document that are read first where a few records are wanted."""
 _BEFORE_OBJECT = (re.compile(r"\s*\[\s*(?=\{)"), re.compile(r"\s*,\s*(?=\{)"))

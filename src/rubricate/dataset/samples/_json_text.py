@@ -16,8 +16,6 @@ from pydantic_core import from_json
 
 from rubricate.errors import InputError
 
-__all__ = ["parse_json_bytes", "parse_object", "without_nan"]
-
 _parse = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 # Only keys are cached: texts seldom repeat, and a cache that holds them costs more than it saves.
 

@@ -14,8 +14,6 @@ from itertools import accumulate, islice
 from operator import itemgetter
 from typing import BinaryIO
 
-__all__ = ["BOM", "HeldLines"]
-
 FIRST_BLOCK = 1 << 20
 BLOCK = 1 << 22
 """Bytes in a block: the first, and the others (more where a line is longer)."""

@@ -30,8 +30,6 @@ from rubricate.dataset.samples._sample import Sample
 from rubricate.dataset.samples._skipping import OnError, SkippedRecord, check_on_error
 from rubricate.errors import InputError
 
-__all__ = ["Loading", "located"]
-
 CHECKED = 10_000
 """Records of a JSON Lines file that are read when it is opened; the others, when looked at."""
 

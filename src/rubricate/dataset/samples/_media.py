@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["kind_of", "kinds_in"]
-
 NAMES = {"image": "an image", "audio": "audio", "video": "a video", "document": "a file"}
 _FILES = ("document", "file", "pdf")
 _PAYLOADS = ("image", "audio", "video", "document", "inline", "file", "blob")

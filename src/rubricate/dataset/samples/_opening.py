@@ -14,8 +14,6 @@ from urllib.parse import unquote, urlsplit
 from rubricate._files import open_file, user_path
 from rubricate.errors import InputError, MissingExtraError, MissingFileError
 
-__all__ = ["Source", "is_utf8", "not_in_encoding", "text_of"]
-
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 CHUNK = 1 << 20
 """Bytes that are read at a time."""

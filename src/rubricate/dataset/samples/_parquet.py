@@ -15,8 +15,6 @@ from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, MissingExtraError
 
-__all__ = ["parquet_dataset", "parquet_records"]
-
 BATCH = 1024
 """Rows that are read at a time."""
 

@@ -26,8 +26,6 @@ from rubricate.dataset.samples._chat import (
 from rubricate.dataset.samples._opening import Source
 from rubricate.dataset.samples._sample import Sample, SandboxEnvironmentSpec
 
-__all__ = ["RelativeFiles"]
-
 _PATH = re.compile(r"(?:\.{1,2}/)*[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*/?|\.{1,2}", re.ASCII)
 _LONGEST = 512
 """Characters that a value may have to count as a remote path."""

@@ -13,16 +13,6 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_va
 from rubricate.dataset.samples._chat import ChatMessage
 from rubricate.errors import InputError
 
-__all__ = [
-    "Sample",
-    "SandboxEnvironmentSpec",
-    "SandboxEnvironmentType",
-    "metadata_model",
-    "plain_sample",
-    "plain_samples",
-    "sample_input_len",
-]
-
 
 class SandboxEnvironmentSpec(BaseModel):
     """A sandbox: its type and, optionally, its configuration (mostly a file).

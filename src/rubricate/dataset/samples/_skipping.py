@@ -11,8 +11,6 @@ from typing import Literal
 from rubricate._files import user_path, write_text
 from rubricate.errors import InputError
 
-__all__ = ["OnError", "SkippedRecord", "check_on_error", "write_skipped"]
-
 OnError = Literal["raise", "skip"]
 """What a reader does about a record that does not fit: raise an error, or leave it out."""
 

@@ -21,19 +21,6 @@ from rubricate.dataset.samples._sample import (
 )
 from rubricate.errors import InputError, shown
 
-__all__ = [
-    "is_missing",
-    "read_choices",
-    "read_files",
-    "read_id",
-    "read_input",
-    "read_messages",
-    "read_metadata",
-    "read_sandbox",
-    "read_setup",
-    "read_target",
-]
-
 ROLES = ("system", "user", "assistant", "tool")
 
 

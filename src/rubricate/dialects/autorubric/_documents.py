@@ -16,16 +16,6 @@ from rubricate._terminal import one_line
 from rubricate.errors import InputError, shown
 from rubricate.rubric import ABSTENTION, STRATEGIES, Criterion
 
-__all__ = [
-    "ABSTENTION_OPTION",
-    "DEFAULT_WEIGHT",
-    "criteria_of",
-    "criterion_document",
-    "names_apart",
-    "option_document",
-    "their_rubric",
-]
-
 DEFAULT_WEIGHT = 10.0
 ABSTENTION_OPTION = "cannot_assess_option"
 """Where a criterion keeps an option called CANNOT_ASSESS, to be written back."""

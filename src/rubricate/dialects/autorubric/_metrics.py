@@ -10,8 +10,6 @@ from rubricate.analysis import AgreementReport, CriterionAgreement
 from rubricate.rubric import CriterionVerdict, Rubric
 from rubricate.stats import Estimate, LabelAgreement
 
-__all__ = ["Correlation", "CriterionFigures", "Metrics"]
-
 MET = CriterionVerdict.MET.value
 
 

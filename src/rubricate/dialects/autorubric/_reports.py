@@ -10,18 +10,6 @@ from rubricate import rubric as core
 from rubricate.rubric import CriterionVerdict, Score, Usage, Verdict
 from rubricate.run import ItemResult
 
-__all__ = [
-    "AggregatedMultiChoiceVerdict",
-    "EnsembleCriterionReport",
-    "EnsembleEvaluationReport",
-    "JudgeVote",
-    "MultiChoiceJudgeVote",
-    "TokenUsage",
-    "Voters",
-    "report_of",
-    "usage_of",
-]
-
 Voters = Mapping[str, tuple[str, float]]
 """Of each judge, by the name that the core calls it, its `judge_id` and weight."""
 

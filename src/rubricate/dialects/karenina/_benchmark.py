@@ -33,8 +33,6 @@ from rubricate.errors import InputError
 from rubricate.rubric import Failure
 from rubricate.settings import takes_as_method
 
-__all__ = ["Benchmark"]
-
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -18,8 +18,6 @@ from rubricate.dialects.karenina._traits import (
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import CodeCriterion, Criterion, Reading
 
-__all__ = ["CallableRubricTrait", "outcome_of"]
-
 
 class CallableRubricTrait(Trait):
     """What a function finds in the answer's text; no model is asked.

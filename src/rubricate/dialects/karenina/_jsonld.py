@@ -34,8 +34,6 @@ from rubricate.rubric import Failure
 if TYPE_CHECKING:
     from rubricate.dialects.karenina._benchmark import Benchmark
 
-__all__ = ["from_document", "text_of", "to_document"]
-
 CONTEXT = {
     "@version": 1.1,
     "@vocab": "https://schema.org/",

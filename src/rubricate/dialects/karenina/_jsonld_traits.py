@@ -21,17 +21,6 @@ from rubricate.dialects.karenina._traits import (
 )
 from rubricate.errors import InputError
 
-__all__ = [
-    "NO_CODE",
-    "Code",
-    "listed",
-    "properties",
-    "property_node",
-    "rating",
-    "required",
-    "trait_of",
-]
-
 Path = tuple[str | int, ...]
 Code = Mapping[str, Callable[[str], Any]]
 NO_CODE: Code = {}

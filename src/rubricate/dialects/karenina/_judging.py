@@ -7,8 +7,6 @@ from rubricate.dialects.karenina._writing import replicate_of
 from rubricate.judge import Explained, Model, ModelJudge, Send
 from rubricate.rubric import Criterion, Verdict
 
-__all__ = ["QUOTES", "ParsingJudge"]
-
 QUOTES = "quotes"
 """Where an item's metadata say of which criteria verdicts need quotes, with how often these are
 asked for again."""

@@ -16,8 +16,6 @@ from rubricate.errors import InputError, shown
 from rubricate.judge import HTTPModel
 from rubricate.judge.models import GENERIC_KEY, PROVIDERS
 
-__all__ = ["ModelConfig", "Traces", "VerificationConfig", "hash_of"]
-
 INTERFACES = ("langchain", "openrouter", "openai_endpoint", "manual")
 _ALIASES = {"google_genai": "gemini", "google": "gemini", "mistralai": "mistral"}
 """Other names of providers that the engine knows."""

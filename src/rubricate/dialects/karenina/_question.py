@@ -9,8 +9,6 @@ from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric
 from rubricate.rubric import Failure
 
-__all__ = ["Question"]
-
 
 @dataclass
 class Question:

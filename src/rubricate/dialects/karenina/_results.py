@@ -26,8 +26,6 @@ from rubricate.rubric import Evidence, Failure, Score, Usage, Verdict
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["VerificationResult", "VerificationResults"]
-
 METRICS = ("precision", "recall", "f1", "accuracy", "specificity")
 
 

@@ -10,8 +10,6 @@ from pydantic import ValidationError, model_validator
 from rubricate._documents import Document, check_keys, input_error
 from rubricate.errors import InputError
 
-__all__ = ["SettingsDocument"]
-
 
 class SettingsDocument(Document):
     """Named settings. One that is not known must be off (False, None, empty): it is kept, and has

@@ -23,8 +23,6 @@ from rubricate.errors import InputError
 from rubricate.rubric import Verdict
 from rubricate.settings import takes_as_method
 
-__all__ = ["TaskEval"]
-
 LOGGED = "logged"
 """What results call the model that a logged output is of, where nothing else is said."""
 

@@ -18,8 +18,6 @@ from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.errors import InputError, UnreadableReply
 from rubricate.rubric import ABSTENTION, Criterion, Question, Reading, read_object
 
-__all__ = ["CORRECTNESS", "Correctness", "Template", "TemplateField"]
-
 CORRECTNESS = "answer template"
 """What a template's criterion is called among the criteria of an answer."""
 Comparison = Literal["exact", "normalized", "number", "boolean", "set"]

@@ -29,18 +29,6 @@ from rubricate.rubric import (
     Verdict,
 )
 
-__all__ = [
-    "ManualRubricTrait",
-    "MetricRubricTrait",
-    "RegexRubricTrait",
-    "Rubric",
-    "RubricTrait",
-    "StoredTrait",
-    "Trait",
-    "TraitKind",
-    "union",
-]
-
 TraitKind = Literal["score", "binary", "literal", "regex", "callable", "metric", "stored"]
 """How a trait's outcome reads: a score, yes or no, a class, a pattern's yes or no, what code says,
 metrics, or none."""

@@ -36,16 +36,6 @@ from rubricate.judge import Judge, ModelJudge
 from rubricate.rubric import Failure, Rubric, Verdict, score
 from rubricate.run import ItemResult
 
-__all__ = [
-    "Answered",
-    "TemplatesCall",
-    "VerificationCall",
-    "answers",
-    "check_config",
-    "judgements",
-    "templates",
-]
-
 _CODE = Failure(
     "template_is_code",
     "the file's template is Python code, which is not run; generate_all_templates writes one that "

@@ -27,15 +27,6 @@ from rubricate.judge import (
 )
 from rubricate.rubric import Criterion, Reading
 
-__all__ = [
-    "REPLICATE",
-    "AnswerPrompt",
-    "TemplatePrompt",
-    "WrittenAnswer",
-    "WrittenTemplate",
-    "replicate_of",
-]
-
 
 class WrittenAnswer(Criterion):
     """An answer to a question."""

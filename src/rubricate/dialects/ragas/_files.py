@@ -16,8 +16,6 @@ from rubricate._files import user_path
 from rubricate.dataset import Sample, csv_dataset, json_dataset
 from rubricate.errors import InputError
 
-__all__ = ["read_samples", "write_csv", "write_jsonl"]
-
 _T = TypeVar("_T")
 JSON_FIELDS = (
     "retrieved_contexts",

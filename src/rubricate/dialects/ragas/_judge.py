@@ -31,8 +31,6 @@ from rubricate.judge import (
 )
 from rubricate.rubric import Criterion, ScaleCriterion, Verdict
 
-__all__ = ["FIELDS", "RUBRICS", "MetricPrompt", "MetricsJudge"]
-
 FIELDS = "fields"
 RUBRICS = "rubrics"
 """Where an item's metadata have what the judge is shown, and the sample's own rubric."""

@@ -11,14 +11,6 @@ from rubricate._documents import validate
 from rubricate.errors import InputError
 from rubricate.rubric import ScaleCriterion
 
-__all__ = [
-    "DEFAULT_REFERENCE_FREE_RUBRICS",
-    "DEFAULT_WITH_REFERENCE_RUBRICS",
-    "check_rubrics",
-    "rubric_lines",
-    "scale_of",
-]
-
 DEFAULT_REFERENCE_FREE_RUBRICS: dict[str, str] = {
     "score1_description": "The response is entirely incorrect, or has nothing to do with what "
     "the user asked.",

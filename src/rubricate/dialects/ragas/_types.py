@@ -7,8 +7,6 @@ from typing import Any
 
 from rubricate.judge import JudgeLike
 
-__all__ = ["Llm", "MetricOutputType", "MetricType"]
-
 Llm = JudgeLike | Any
 """Who judges: what `JudgeLike` says, or a LangChain chat model."""
 

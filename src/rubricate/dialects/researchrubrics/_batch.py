@@ -18,8 +18,6 @@ from rubricate.dialects.researchrubrics.evaluate_single_report import (
 )
 from rubricate.settings import takes
 
-__all__ = ["DEFAULT_REPORTS", "aevaluate_reports_batch", "evaluate_reports_batch"]
-
 DEFAULT_REPORTS = "agent_responses/"
 
 

@@ -41,21 +41,6 @@ from rubricate.views import (
 if TYPE_CHECKING:
     from rubricate.stats import Estimate, LabelAgreement, PairedComparison
 
-__all__ = [
-    "SCORING",
-    "AxisFailures",
-    "Compliance",
-    "Figures",
-    "HumanAgreement",
-    "Line",
-    "ReportFigures",
-    "SystemDifference",
-    "agreement_figures",
-    "compliance",
-    "figures",
-    "lines_of",
-]
-
 _T = TypeVar("_T")
 SCORING = DeclaredScoring(
     items="raw", penalties_only="avoided", by=("axis", "domain", "system"), pairs="sample_id"

@@ -22,8 +22,6 @@ from rubricate.dialects.researchrubrics._tasks import Task, label_of
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.rubric import DeclaredScoring
 
-__all__ = ["ResearchReport", "ResearchReports", "find_reports"]
-
 
 @dataclass(frozen=True, slots=True)
 class ResearchReport:

@@ -29,18 +29,6 @@ from rubricate.rubric import Verdict, confidence
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "UNKNOWN_COST",
-    "ResultLines",
-    "UnknownCost",
-    "calculate_compliance_score",
-    "compliance_by_report",
-    "figures_of_results",
-    "read_results",
-    "result_line",
-    "results_path",
-]
-
 FOLDER = "results"
 
 

@@ -14,20 +14,6 @@ from rubricate.dataset import unique_name
 from rubricate.errors import InputError, MissingFileError
 from rubricate.rubric import CounterCriterion, Criterion, CriterionOption, Rubric
 
-__all__ = [
-    "DEFAULT_TASKS",
-    "NOT_SATISFIED",
-    "PARTIALLY",
-    "SATISFIED",
-    "Grading",
-    "Task",
-    "TaskCriterion",
-    "axis_tag",
-    "check_grading",
-    "read_tasks",
-    "verdict_of_label",
-]
-
 DEFAULT_TASKS = "data/researchrubrics/processed_data.jsonl"
 SATISFIED, PARTIALLY, NOT_SATISFIED = "Satisfied", "Partially Satisfied", "Not Satisfied"
 Grading = Literal["binary", "ternary"]

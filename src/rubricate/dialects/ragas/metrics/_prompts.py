@@ -6,14 +6,6 @@ from pydantic import BaseModel, Field
 
 from rubricate.dialects.ragas.prompt import PydanticPrompt
 
-__all__ = [
-    "MultiTurnInputWithoutRubric",
-    "MultiTurnPrompt",
-    "ScoreFeedback",
-    "SingleTurnInputWithoutRubric",
-    "SingleTurnPrompt",
-]
-
 
 class ScoreFeedback(BaseModel):
     """What a judge answers."""
