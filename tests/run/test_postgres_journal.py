@@ -287,7 +287,8 @@ def test_no_right_to_make_tables_says_who_may(make_dataset, tmp_path, postgres_s
     with pytest.raises(JournalError, match="may not write there; let somebody GRANT SELECT, "):
         PostgresJournal(Database(address, "r"))
     query(postgres, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}")
-    query(postgres, f"GRANT DELETE ON rubricate_limits, rubricate_claims TO {role}")
+    tables = "rubricate_limits, rubricate_claims, rubricate_leases"
+    query(postgres, f"GRANT DELETE ON {tables} TO {role}")
     with closing(PostgresJournal(Database(address, "r"))) as journal:
         journal.put("a", RECORD)
 

@@ -195,23 +195,6 @@ def test_tables_that_are_dropped_in_mid_run_stop_it_in_one_line(
     assert len(str(error).splitlines()) == 1
 
 
-def test_a_run_that_another_took_over_while_the_server_was_away_is_not_taken_back(
-    make_dataset, tmp_path: Path, slow, own_postgres, monkeypatch
-):
-    from rubricate.run.journal import Database, open_journal
-    from rubricate.run.journal import _server as server_module
-
-    server = own_postgres()
-    monkeypatch.setattr(server_module, "_FIRST_WAIT", 2.0)  # the other is there first
-    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=server.address())
-    grading.after(30)
-    server.restart()
-    other = open_journal(Database(server.address(), "run"))
-    error = grading.end()
-    other.close()
-    assert "another process is grading into this run" in str(error)
-
-
 def test_a_killed_process_loses_no_more_than_is_said(
     make_dataset: Callable[..., Any], tmp_path: Path, postgres
 ):

@@ -15,7 +15,7 @@ from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
 from rubricate.run._kept import Kept
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
-from rubricate.run.sending import Judgement, Locks, RunEnds, SendFor, Spending
+from rubricate.run.sending import Claim, Judgement, Locks, RunEnds, SendFor, Spending
 
 __all__ = ["Context", "RunContext"]
 
@@ -32,6 +32,7 @@ class RunContext:
         send: how requests reach models.
         kept: the same for requests whose completions are kept.
         spending: what the run spends; None where it has no greatest cost.
+        claim: as of a `Judgement`.
         answers: what is known, and where answers are kept.
         progress: is kept up to date.
         on_progress: told of every part.
@@ -45,6 +46,7 @@ class RunContext:
     send: SendFor
     kept: Kept
     spending: Spending | None
+    claim: Claim | None
     answers: Answers
     progress: Progress
     on_progress: Callable[[Progress], None]
@@ -77,7 +79,7 @@ class Context(Judgement):
         self.transcript = run.answers.transcript()
         self._run = run
         self._known = self.took = NO_USAGE  # the former is no part of the run's usage
-        self.claim = None if run.spending is None else run.spending.claim
+        self.claim = run.claim
 
     def takes(self, usage: Usage) -> None:
         self.took = usage if self.took is NO_USAGE else self.took + usage

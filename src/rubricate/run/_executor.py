@@ -47,7 +47,10 @@ from rubricate.run.sending import (
 )
 
 if TYPE_CHECKING:
+    from rubricate.judge import Model, Request
     from rubricate.run._turns import Turns
+    from rubricate.run.journal import Lease
+    from rubricate.run.sending import Claim
 
 __all__ = ["Execution", "Listeners", "OnVerdict"]
 
@@ -123,13 +126,17 @@ class Execution:
         self._sender = sender
         self._spending: Spending | None = None
         paid: SendFor = sender
+        claim: Claim | None = None
         if options.max_cost is not None:
             self._spending = Spending(options.max_cost, progress, answers.ledger)
-            paid = partial(self._spending.send, sender)
+            paid, claim = partial(self._spending.send, sender), self._spending.claim
+        if answers.lease is not None:
+            claim = partial(_held, answers.lease, claim)
         self._run = RunContext(
             send=paid,
             kept=Kept(paid, answers),
             spending=self._spending,
+            claim=claim,
             answers=answers,
             progress=progress,
             on_progress=on_progress,
@@ -623,6 +630,14 @@ class Execution:
             more = self._unknown(item, self._further(item))
             self._ready.extend((item, call) for call in more)
         self._on_progress(progress)
+
+
+async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> None:
+    """Wait until the run is known to be this process's; send nothing where it is another's."""
+    if not await lease.held():
+        raise RunEnds
+    if claim is not None:
+        await claim(model, request)
 
 
 def _turns(answers: Answers, flights: SingleFlight) -> Turns:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import replace
 
 from rubricate.dataset import Gradable
-from rubricate.errors import InputError
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
@@ -75,7 +74,7 @@ async def run(
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
-    people, on_verdict = _people(judge, options), listeners.on_verdict
+    people, on_verdict = judge.people, listeners.on_verdict
 
     def trouble(message: str) -> None:
         progress.trouble = message
@@ -118,24 +117,7 @@ async def run(
                     budget=options,
                 )
             )
-        journal = stack.enter_context(
-            closing(
-                open_journal(
-                    storage.journal,
-                    access=storage.access,
-                    fresh=options.fresh,
-                    patience=options.max_outage,
-                )
-            )
-        )
-        answers = stack.enter_context(
-            Answers(
-                journal,
-                None if storage.cache is None else journal_at(storage.cache, "cache"),
-                reads_cache=not options.fresh,
-                on_trouble=trouble,
-            )
-        )
+        answers = stack.enter_context(_opened(storage, options, stack, trouble))
         results = await _results(storage, stack, plan, dataset, judge, options)
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = make_execution(
@@ -150,22 +132,9 @@ async def run(
         )
 
         def rest() -> Iterator[JudgedItem]:
-            left = execution.left()
-            return left if held is None else held.given(left)
+            return execution.left() if held is None else held.given(execution.left())
 
-        try:
-            async with aclosing(execution.judged(span.context)) as judged:
-                async for item in judged:
-                    if held is None:
-                        yield result(item)
-                    else:
-                        held.add(item)
-            for item in rest():
-                yield result(item)
-            stopped = None
-            if sender.stopped_by is not None or execution.not_run:
-                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
-        finally:
+        def conclude(stopped: str | None) -> None:
             for item in rest():
                 result(item)
             _finish(results, people)
@@ -199,19 +168,40 @@ async def run(
                 )
             )
 
+        try:
+            async with aclosing(execution.judged(span.context)) as judged:
+                async for item in judged:
+                    if held is None:
+                        yield result(item)
+                    else:
+                        held.add(item)
+            for item in rest():
+                yield result(item)
+            stopped = None
+            if sender.stopped_by is not None or execution.not_run:
+                stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
+        finally:
+            if answers.lease is None or not answers.lease.is_lost:  # else its results are another's
+                conclude(stopped)
 
-def _people(judge: Judge, options: RunOptions) -> People | None:
-    """The people who judge, if there are any.
 
-    Raises:
-        InputError: several processes would write the file that they label.
-    """
-    if judge.people is not None and options.shard is not None:
-        raise InputError(
-            "shards cannot escalate to people, whose file they would all write: leave that file "
-            "out, and name it when the shards are put together"
-        )
-    return judge.people
+def _opened(
+    storage: OpenStorage, options: RunOptions, stack: ExitStack, trouble: Callable[[str], None]
+) -> Answers:
+    """What is known of the run, and where its answers are kept; closed with `stack`."""
+    journal = open_journal(
+        storage.journal,
+        access=storage.access,
+        fresh=options.fresh,
+        patience=options.max_outage,
+    )
+    stack.enter_context(closing(journal))
+    return Answers(
+        journal,
+        None if storage.cache is None else journal_at(storage.cache, "cache"),
+        reads_cache=not options.fresh,
+        on_trouble=trouble,
+    )
 
 
 async def _results(

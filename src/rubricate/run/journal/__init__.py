@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
     from rubricate.run.journal._journal import Journal, JournalReader
     from rubricate.run.journal._known_servers import remembered, vouched
+    from rubricate.run.journal._lease import Lease
     from rubricate.run.journal._ledger import Entry, Ledger
     from rubricate.run.journal._memory import MemoryJournal
     from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
@@ -47,6 +48,7 @@ __all__ = [
     "Exchange",
     "Journal",
     "JournalReader",
+    "Lease",
     "Ledger",
     "MemoryJournal",
     "Origin",

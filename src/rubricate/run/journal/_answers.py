@@ -44,6 +44,7 @@ class Answers:
 
     Attributes:
         ledger: what the run has cost, and what this process may spend of it.
+        lease: who has the run; None where no other process is to be kept off it.
         claims: the answers that this process asks for, while others that share the cache wait for
             them; None where there is no cache to wait for.
     """
@@ -58,6 +59,7 @@ class Answers:
     ) -> None:
         self._journal = journal
         self.ledger = journal.ledger
+        self.lease = journal.lease
         self._cache = cache
         self._reads_cache = reads_cache
         self._on_trouble = on_trouble

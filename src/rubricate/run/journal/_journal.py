@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rubricate.run.journal._claims import Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._ledger import Entry, Ledger
+
+if TYPE_CHECKING:
+    from rubricate.run.journal._lease import Lease
 
 __all__ = ["Journal", "JournalReader"]
 
@@ -38,6 +41,7 @@ class Journal(JournalReader, Protocol):
         has_a_past: whether it had records when it was opened.
         damaged: how many records were found damaged; they count as not there.
         keeps_exchanges: whether what was sent and received is kept beside the records.
+        lease: who has the run; None where no other process is to be kept off it.
         ledger: what the run has cost; this process's entry is written with each commit.
         claims: in a cache, the answers that this process is asking for; None elsewhere. They are
             renewed, and those that are released end, with each commit.
@@ -50,6 +54,7 @@ class Journal(JournalReader, Protocol):
     has_a_past: bool
     damaged: int
     keeps_exchanges: bool
+    lease: Lease | None
     ledger: Ledger
     claims: Claims | None
 

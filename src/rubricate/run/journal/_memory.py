@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -11,6 +11,9 @@ from rubricate.run.journal._claims import Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._ledger import Decide, Entry, Ledger
 from rubricate.run.journal._records import to_json
+
+if TYPE_CHECKING:
+    from rubricate.run.journal._lease import Lease
 
 __all__ = ["MemoryJournal"]
 
@@ -20,6 +23,7 @@ class MemoryJournal:
 
     has_a_past = keeps_exchanges = is_full = False
     trouble = None
+    lease: Lease | None = None
     claims: Claims | None = None
     damaged = 0
 

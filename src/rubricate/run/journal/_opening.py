@@ -59,6 +59,7 @@ def open_journal(
     access: Access = "alone",
     fresh: bool = False,
     patience: float = 120.0,
+    holder: str | None = None,
 ) -> Journal:
     """The journal of a run.
 
@@ -71,6 +72,7 @@ def open_journal(
         access: how this process has it.
         fresh: begin an empty one; one that is there is kept: a file is moved aside.
         patience: seconds to wait for a database that has gone away.
+        holder: of a worker: its driver's name in the run's lease.
 
     Raises:
         JournalError: it cannot be used, nothing in it can be read, or another process has it.
@@ -80,7 +82,7 @@ def open_journal(
     if isinstance(place, Database):
         from rubricate.run.journal._postgres import PostgresJournal
 
-        return PostgresJournal(place, access, fresh=fresh, patience=patience)
+        return PostgresJournal(place, access, fresh=fresh, patience=patience, holder=holder)
     if access == "worker":
         return SQLiteJournal(place, access)
     with _alone(place.parent):

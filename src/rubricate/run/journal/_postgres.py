@@ -25,6 +25,7 @@ from rubricate.run._shards import Shard
 from rubricate.run.journal._claims import LEASE, Claims
 from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
+from rubricate.run.journal._lease import Lease
 from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
 from rubricate.run.journal._lookups import Lookups, as_bytes, fetched, rows_of
 from rubricate.run.journal._places import Access, Database
@@ -68,8 +69,10 @@ class PostgresJournal:
         access: how this process has it.
         fresh: begin a new run of the name; the earlier one is kept.
         patience: seconds to wait for a server that has gone away.
+        holder: of a worker: its driver's name in the run's lease.
 
     Attributes:
+        lease: who has the run; None where nobody is to be kept off it.
         has_a_past: whether there may be records from before, or from others.
         damaged: how many records were found damaged.
         keeps_exchanges: it does.
@@ -87,6 +90,7 @@ class PostgresJournal:
         *,
         fresh: bool = False,
         patience: float = 120.0,
+        holder: str | None = None,
     ) -> None:
         self.damaged = 0
         self.ledger = Ledger(self._exchange)
@@ -95,6 +99,9 @@ class PostgresJournal:
         self.claims = Claims() if self._is_cache else None
         patience = min(patience, PATIENCE_FOR_CACHE) if self._is_cache else patience
         self._writing = Server(place, access, fresh=fresh, patience=patience)
+        self.lease: Lease | None = None
+        if (holder := self._writing.holder or holder) is not None:
+            self.lease = Lease(place, self._run, access, holder)
         keys = Keys()
         self.has_a_past = self._writing.do(lambda connection: self._add_earlier(connection, keys))
         # What others put is not known here; but nobody else has the items of a shard.
@@ -113,6 +120,8 @@ class PostgresJournal:
         self._confirmation = threading.Condition(self._lock)
         self._thread = threading.Thread(target=self._write_batches, name="journal", daemon=True)
         self._thread.start()
+        if self.lease is not None and access != "worker":
+            self.lease.keep(self._writing.opened, patience, self._end_batch)
 
     # Reading
 
@@ -266,12 +275,14 @@ class PostgresJournal:
     def is_full(self) -> bool:
         """Whether judging is to wait: many answers are unconfirmed, or the server is away."""
         unconfirmed = len(self._waiting) + len(self._written_now)
-        return unconfirmed >= MOST or (self._writing.trouble is not None) or self._error is not None
+        if unconfirmed >= MOST or self._error is not None:
+            return True
+        return self._writing.trouble is not None or not (self.lease is None or self.lease.holds)
 
     @property
     def trouble(self) -> str | None:
         """What is waited for, in words; None for nothing."""
-        return self._writing.trouble
+        return self._writing.trouble or (None if self.lease is None else self.lease.trouble)
 
     def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
         """Keep a record; it is durable once its batch is committed.
@@ -315,7 +326,7 @@ class PostgresJournal:
     def commit(self) -> None:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
         if self._error is not None:
-            raise JournalError(str(self._error))  # each with its own traceback
+            raise type(self._error)(str(self._error))  # each with its own traceback
         self._paid = self._paid or (None if self._is_cache else self.ledger.due_row())
         has_claims = self.claims is not None and self.claims.is_due
         if self._waiting or self._texts or self._paid or has_claims:
@@ -334,6 +345,8 @@ class PostgresJournal:
                 waiter = loop.create_future()
                 self._waiters.append((loop, waiter))
             await waiter
+        if self._error is None and self.lease is not None:
+            await self.lease.held()
         self.commit()
 
     def _flush(self) -> None:
@@ -343,7 +356,7 @@ class PostgresJournal:
             last = self._last_batch()
             self._confirmation.wait_for(lambda: self._confirmed >= last or self._error is not None)
         if self._error is not None:
-            raise JournalError(str(self._error))  # each with its own traceback
+            raise type(self._error)(str(self._error))  # each with its own traceback
 
     def _last_batch(self) -> int:
         """The number of the batch in which all is that was put."""
@@ -363,6 +376,8 @@ class PostgresJournal:
             self._due.set()
             self._writing.give_up()
             self._thread.join()
+            if self.lease is not None:
+                self.lease.end()
             self._writing.close()
             for name in ("_reader", "_accounting"):
                 if name in vars(self):
@@ -372,7 +387,8 @@ class PostgresJournal:
 
     def _write_batches(self) -> None:
         while True:
-            self._due.wait()
+            seen = self.lease if self._access == "worker" else None
+            self._due.wait(None if seen is None else seen.wait)
             with self._lock:
                 self._due.clear()
                 batch = self._written_now = self._waiting
@@ -381,11 +397,13 @@ class PostgresJournal:
                 released = self.claims.due() if self.claims and self.claims.is_due else None
                 has_work = bool(batch or texts or paid) or released is not None
                 self._begun += has_work
-            if not has_work:
-                if self._is_closing:
-                    return
-                continue
+            if not has_work and self._is_closing:
+                return
             try:
+                if seen is not None and not seen.wait:
+                    self._writing.do(seen.look)
+                if not has_work:
+                    continue
                 self._write(batch, texts, paid)
                 if released is not None:
                     self._end_claims(released)
@@ -443,9 +461,17 @@ class PostgresJournal:
             "process": None if paid is None else paid.process,
             "usage": b"" if paid is None else paid.usage,
             "may_have_sent": 0 if paid is None else paid.may_have_sent,
+            "holder": None if self.lease is None else self.lease.holder,
+            "part": None if self.lease is None else self.lease.part,
         }
         query = _REPLACE if self._is_cache else _ADD
-        self._writing.do(lambda connection: connection.execute(query, parameters))
+
+        def write(connection: Connection) -> None:
+            written = connection.execute(query, parameters).rowcount
+            if keys and not written and self.lease is not None:
+                self.lease.look(connection)
+
+        self._writing.do(write)
 
 
 class PostgresReader:
@@ -502,7 +528,10 @@ _ENTRIES = (
     " WHERE run = %s AND process != %s"
 )
 _INSERT = (
-    "WITH texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"
+    # Whoever takes over the run deletes the lease, and so waits for what is being written under it.
+    "WITH lease AS MATERIALIZED (SELECT FROM rubricate_leases WHERE run = %(run)b"
+    " AND part = %(part)b::text AND holder = %(holder)b::text FOR KEY SHARE),"
+    " texts AS (INSERT INTO rubricate_texts SELECT %(run)b, * FROM"
     " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING),"
     " spending AS (INSERT INTO rubricate_spending SELECT %(run)b, %(process)b::text,"
     f" %(usage)b::bytea, %(may_have_sent)b::bigint, {_CLOCK} WHERE %(process)b::text IS NOT NULL"
@@ -512,6 +541,7 @@ _INSERT = (
     " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
     " SELECT %(run)b, * FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
     " %(checksums)b::bigint[], %(exchanges)b::bytea[])"
+    " WHERE %(holder)b::text IS NULL OR EXISTS (SELECT FROM lease)"
     " ON CONFLICT (run, key) DO UPDATE SET record = excluded.record,"
     " checksum = excluded.checksum, finished = now(), exchanges = "
 )

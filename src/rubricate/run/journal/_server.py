@@ -1,4 +1,4 @@
-"""A PostgreSQL server: its tables, its locks, and what its errors mean."""
+"""A PostgreSQL server: its tables, its runs, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubricate.errors import JournalError
-from rubricate.run._shards import Shard
 from rubricate.run.journal._known_servers import parsed, psycopg_driver, remember, vouched
+from rubricate.run.journal._lease import LEASES, LOOK, Watch, acquired
 from rubricate.run.journal._places import Access, Database
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ _STEPS: tuple[str, ...] = (
         renewed timestamptz NOT NULL DEFAULT now()
     ) WITH (fillfactor = 50);
     """,
+    LEASES,
 )
 """What makes format n + 1 of format n; format 0 is a database without the tables."""
 _DEFAULTS = {
@@ -92,18 +93,17 @@ _BEGIN = (
 )
 _MAY_WRITE = (
     "SELECT bool_and(has_table_privilege('rubricate_' || name, privilege))"
-    " FROM unnest(ARRAY['runs', 'records', 'texts', 'limits', 'spending', 'claims']) AS name,"
+    " FROM unnest(ARRAY['runs', 'records', 'texts', 'spending', 'limits', 'claims', 'leases'])"
+    " AS name,"
     " unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege"
-    " WHERE privilege <> 'DELETE' OR name IN ('limits', 'claims')"
+    " WHERE privilege <> 'DELETE' OR name IN ('limits', 'claims', 'leases')"
 )
 _GRANTS = (
     "let somebody GRANT SELECT, INSERT, UPDATE on the tables rubricate_*, and DELETE on "
-    "rubricate_limits and rubricate_claims"
+    "rubricate_limits, rubricate_claims and rubricate_leases"
 )
 _LOOKS = 5
 """How often is looked whether a pooler gives a session's server to others."""
-_BUSY = 0.5
-"""Seconds to wait for another process that has the run."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
@@ -120,6 +120,7 @@ class Server:
 
     Attributes:
         run: the run's number; None where there is none and none is made.
+        holder: the name of this process in the run's lease; None where it takes none.
         trouble: what is waited for, in words; None for nothing.
 
     Raises:
@@ -133,15 +134,15 @@ class Server:
         self.place, self._access, self._patience = vouched(place), access, patience
         self.trouble: str | None = None
         self.run: int | None = CACHE
+        self.holder: str | None = None
         self._connection: Connection = None
-        self._backends: set[int] = set()
         self._given_up = threading.Event()
         try:
             connection = self._connected()
             if not self._set_up(connection):
                 self.run = None
             elif place.run is not None:
-                self.run = self._run_of(connection, fresh)
+                self.run, self.holder = self._run_of(connection, fresh)
         except BaseException as error:
             self.close()
             if isinstance(error, psycopg_driver().Error):
@@ -153,7 +154,7 @@ class Server:
         server = Server.__new__(Server)
         server.place, server.run, server.trouble = self.place, self.run, None
         server._access, server._patience = "reading", self._patience
-        server._connection, server._backends = None, set()
+        server.holder, server._connection = self.holder, None
         server._given_up = self._given_up
         return server
 
@@ -187,7 +188,7 @@ class Server:
         self._given_up.set()
 
     def close(self) -> None:
-        """Let go of the connection, and so of its locks."""
+        """Let go of the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
@@ -197,8 +198,8 @@ class Server:
         return self._connection is None or self._connection.closed
 
     def _connected(self, *, again: bool = False) -> Connection:
-        """A new connection, with the locks that this process has."""
-        connection = psycopg_driver().connect(**self._parameters(), autocommit=True)
+        """A new connection, which is used from now on."""
+        connection = self.opened()
         try:
             pid, is_read_only, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
@@ -208,11 +209,9 @@ class Server:
                 )
             if pid != connection.info.backend_pid:
                 self._check_pooler(connection)
-            self._lock(connection, again)
         except BaseException:
             connection.close()
             raise
-        self._backends.add(pid)
         self._connection = connection
         remember(self.place.address)
         return connection
@@ -224,7 +223,7 @@ class Server:
         another one from query to query.
         """
         seen = set()
-        with psycopg_driver().connect(**self._parameters(), autocommit=True) as other:
+        with self.opened() as other:
             for _ in range(_LOOKS):
                 seen.add(_pid(connection))
                 with other.transaction():
@@ -236,51 +235,10 @@ class Server:
                         "itself, or a pooler in session mode"
                     )
 
-    def _parameters(self) -> dict[str, Any]:
-        return {**_DEFAULTS, **parsed(self.place.address)}
-
-    # Locks
-
-    def _lock(self, connection: Connection, again: bool) -> None:
-        """Take the locks of this access; they are let go with the connection."""
-        access, name = self._access, self.place.run
-        if name is None or access in ("worker", "reading", "cache"):
-            return
-        if not isinstance(access, Shard):
-            self._take(connection, _number(connection, name), "is grading into", again=again)
-            return
-        run = _number(connection, name)
-        self._take(connection, run, "is grading all of", shared=True, again=again)
-        connection.execute(
-            "SELECT pg_advisory_lock_shared(%s)", (_number(connection, name, f"of {access.of}"),)
-        )
-        own = _number(connection, name, f"shard {access}")
-        self._take(connection, own, f"has shard {access} of", again=again)
-
-    def _take(
-        self, connection: Connection, number: int, what: str, *, shared: bool = False, again: bool
-    ) -> None:
-        how = "_shared" if shared else ""
-        deadline = time.monotonic() + _BUSY
-        while True:
-            (taken,) = connection.execute(
-                f"SELECT pg_try_advisory_lock{how}(%s)", (number,)
-            ).fetchone()
-            if taken:
-                return
-            if again:  # a server may not have seen yet that an earlier connection of ours is dead
-                connection.execute(
-                    f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {_HELD}"
-                    " AND pid = ANY(%s)",
-                    (*_halves(number), list(self._backends)),
-                )
-            if time.monotonic() >= deadline:
-                raise JournalError(
-                    f"{self.place}: another process {what} this run"
-                    f"{_holder(connection, number)}; wait for it, or choose another --run-dir or "
-                    "?run=NAME"
-                )
-            time.sleep(0.05)
+    def opened(self, **bounds: int) -> Connection:
+        """A new connection, for another purpose, with other time limits."""
+        told = {**_DEFAULTS, **bounds, **parsed(self.place.address)}
+        return psycopg_driver().connect(**told, autocommit=True)
 
     # Tables and runs
 
@@ -288,20 +246,18 @@ class Server:
         """Make the tables where they are not there; whether they are."""
         found = _format(connection)
         if found < len(_STEPS) and self._access != "reading":
-            number = _number(connection)
-            connection.execute("SELECT pg_advisory_lock(%s)", (number,))
-            found = _format(connection)  # another process may have made them meanwhile
-            if found < len(_STEPS):
-                with connection.transaction():
-                    connection.execute(
-                        "CREATE TABLE IF NOT EXISTS rubricate_meta (format integer NOT NULL)"
-                    )
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_number(connection),))
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS rubricate_meta (format integer NOT NULL)"
+                )
+                found = _format(connection)  # another process may have made them meanwhile
+                if found < len(_STEPS):
                     for step in _STEPS[found:]:
                         connection.execute(step)
                     connection.execute("DELETE FROM rubricate_meta")
                     connection.execute("INSERT INTO rubricate_meta VALUES (%s)", (len(_STEPS),))
-                found = len(_STEPS)
-            connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+                    found = len(_STEPS)
         if found > len(_STEPS):
             raise JournalError(
                 f"{self.place}: its tables are of a newer version of rubricate (format {found}, "
@@ -311,56 +267,39 @@ class Server:
             raise JournalError(f"{self.place}: this account may not write there; {_GRANTS}")
         return found == len(_STEPS)
 
-    def _run_of(self, connection: Connection, fresh: bool) -> int | None:
-        """The number of the run, which is begun where it is not there."""
-        name, access = self.place.run or "", self._access
-        with connection.transaction():
-            connection.execute(
-                "SELECT pg_advisory_xact_lock(%s)", (_number(connection, name, "opening"),)
-            )
-            row = connection.execute(
-                "SELECT id, shards FROM rubricate_runs WHERE name = %s ORDER BY id DESC LIMIT 1",
-                (name,),
-            ).fetchone()
-            if access == "reading":
-                return None if row is None else int(row[0])
-            if row is None or fresh:
+    def _run_of(self, connection: Connection, fresh: bool) -> tuple[int | None, str | None]:
+        """The run's number, which is begun where it is not there, and the name in its lease."""
+        name, access, watch = self.place.run or "", self._access, Watch(self.place)
+        while True:
+            with connection.transaction():
+                connection.execute(
+                    "SELECT pg_advisory_xact_lock(%s)", (_number(connection, name, "opening"),)
+                )
                 row = connection.execute(
-                    "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id, shards", (name,)
+                    "SELECT id FROM rubricate_runs WHERE name = %s ORDER BY id DESC LIMIT 1",
+                    (name,),
                 ).fetchone()
-            run, shards = row
-            if isinstance(access, Shard) and shards != access.of:
-                self._claim_shards(connection, run, shards, access.of)
-            return int(run)
-
-    def _claim_shards(
-        self, connection: Connection, run: int, shards: int | None, claimed: int
-    ) -> None:
-        """Say in how many shards a run is judged; refused while others have it in another number.
-
-        One item would be in two of them. Who has a shard has the lock of their number, too.
-        """
-        (others,) = connection.execute(
-            f"SELECT count(*) FROM pg_locks WHERE {_HELD} AND pid <> pg_backend_pid()",
-            _halves(_number(connection, self.place.run or "", f"of {shards}")),
-        ).fetchone()
-        if others:
-            raise JournalError(
-                f"{self.place}: other processes have this run in {shards} shards, not {claimed}: "
-                f"give --shard K/{shards}, or wait for them"
-            )
-        connection.execute("UPDATE rubricate_runs SET shards = %s WHERE id = %s", (claimed, run))
+                if access == "reading":
+                    return None if row is None else int(row[0]), None
+                begun = None if row is None else int(row[0])
+                if access == "worker" and begun is not None:
+                    return begun, None
+                found = begun is None or watch.is_free(connection, begun, access)
+                if found and (begun is None or fresh):
+                    (begun,) = connection.execute(
+                        "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id", (name,)
+                    ).fetchone()
+                if found:
+                    assert begun is not None
+                    holder = None if access == "worker" else acquired(connection, begun, access)
+                    return begun, holder
+            if self._given_up.wait(LOOK):
+                raise JournalError(f"{self.place}: another process's lease was waited for")
 
     # Errors
 
     def _problem(self, error: Exception, away: float = 0.0) -> JournalError:
         return JournalError(f"{self.place}: {_said(error, away)}")
-
-
-_HELD = (
-    "locktype = 'advisory' AND granted AND classid = %s AND objid = %s AND objsubid = 1"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-)
 
 
 def _pid(connection: Connection) -> int:
@@ -370,27 +309,10 @@ def _pid(connection: Connection) -> int:
 
 
 def _number(connection: Connection, *names: str) -> int:
-    """The number of an advisory lock: of the tables, a run, or a part of one."""
+    """The number of an advisory lock: of the tables, or of a run that is opened."""
     (schema,) = connection.execute("SELECT current_schema()").fetchone()
     digest = hashlib.blake2b(repr(("rubricate", schema, *names)).encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "big", signed=True)
-
-
-def _halves(number: int) -> tuple[int, int]:
-    """The number of a lock as `pg_locks` shows it."""
-    return (number >> 32) & 0xFFFFFFFF, number & 0xFFFFFFFF
-
-
-def _holder(connection: Connection, number: int) -> str:
-    """Since when, and from where, another process has a lock, in words."""
-    row = connection.execute(
-        "SELECT coalesce(host(client_addr), ''), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')"
-        f" FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE {_HELD} LIMIT 1",
-        _halves(number),
-    ).fetchone()
-    if row is None or row[1] is None:
-        return ""
-    return f" (since {row[1]}{f', from {row[0]}' if row[0] else ''})"
 
 
 def _format(connection: Connection) -> int:

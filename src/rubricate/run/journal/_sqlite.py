@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -29,6 +29,9 @@ from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_ro
 from rubricate.run.journal._places import Access
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
+
+if TYPE_CHECKING:
+    from rubricate.run.journal._lease import Lease
 
 __all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader", "write_ahead"]
 
@@ -96,6 +99,7 @@ class SQLiteJournal:
     keeps_exchanges = True
     is_full = False
     trouble = None
+    lease: Lease | None = None
 
     def __init__(
         self, path: Path, access: Access = "alone", locks: ExitStack | None = None

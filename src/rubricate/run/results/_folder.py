@@ -362,6 +362,8 @@ class _OrderedLines:
         self._ends = array("Q")
         self._end = 0
         try:
+            # Who has the run no more may still have the file open.
+            path.unlink(missing_ok=True)
             path.touch(mode=0o600)
             self._file = path.open("wb", BUFFER)
         except OSError as error:

@@ -12,7 +12,7 @@ from rubricate._lazy import lazy_door
 if TYPE_CHECKING:
     from rubricate.run.sending._budget import RunEnds, Spending
     from rubricate.run.sending._circuit_breaker import RAISED
-    from rubricate.run.sending._judgement import Judgement, SendFor
+    from rubricate.run.sending._judgement import Claim, Judgement, SendFor
     from rubricate.run.sending._options import Budget, Limits
     from rubricate.run.sending._retries import Retries
     from rubricate.run.sending._sender import ModelKey, Sender
@@ -23,6 +23,7 @@ else:
 __all__ = [
     "RAISED",
     "Budget",
+    "Claim",
     "Judgement",
     "Limits",
     "Locks",

@@ -7,7 +7,10 @@ from collections.abc import Awaitable, Callable
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
-__all__ = ["Judgement", "SendFor"]
+__all__ = ["Claim", "Judgement", "SendFor"]
+
+Claim = Callable[[Model, Request], Awaitable[None]]
+"""Waits until a request may be sent, at the last moment before it is."""
 
 
 class Judgement:
@@ -22,8 +25,8 @@ class Judgement:
         ends: when its time is over (monotonic clock); None until its first request goes out.
         failed_at: how many answers the model had given when a request of this judgement failed
             first; None while none has.
-        claim: waits until a request may be paid, and raises `RunEnds` where it may not; None where
-            there is no bound.
+        claim: waits until a request may be sent, and raises `RunEnds` where it may not; None where
+            nothing bounds that.
     """
 
     __slots__ = ("claim", "ends", "failed_at", "failed_before", "item")
@@ -31,7 +34,7 @@ class Judgement:
     def __init__(self, item: object = None, *, failed_before: bool = False) -> None:
         self.item = self if item is None else item
         self.failed_before = failed_before
-        self.claim: Callable[[Model, Request], Awaitable[None]] | None = None
+        self.claim: Claim | None = None
         self.ends: float | None = None
         self.failed_at: int | None = None
 

@@ -98,6 +98,8 @@ class Driving(Execution):
     ) -> None:
         super().__init__(plan, stages, answers, sender, job.options, progress, listeners, stop)
         self._job = job
+        if answers.lease is not None:
+            self._job = replace(job, holder=answers.lease.holder)
         self._plan = plan
         self._leader_first = False  # a matter of the workers
         self._given = bytearray(plan.items)

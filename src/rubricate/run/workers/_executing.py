@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rubricate.errors import InputError
 from rubricate.run._executor import Execution
 
 if TYPE_CHECKING:
@@ -22,9 +23,15 @@ def executing(
     """What makes a run's execution.
 
     Raises:
-        InputError: workers cannot reach what the run keeps.
+        InputError: workers cannot reach what the run keeps, or several processes would write the
+            file that people label.
         MissingExtraError: what runs workers is not installed.
     """
+    if options.shard is not None and judge.people is not None:
+        raise InputError(
+            "shards cannot escalate to people, whose file they would all write: leave that file "
+            "out, and name it when the shards are put together"
+        )
     if options.workers is None:
         return Execution
     from rubricate.run.workers._driving import driving

@@ -49,6 +49,7 @@ class Job:
         journal: the run's journal.
         cache: the answers that runs share; None where the worker cannot reach them.
         calibrate: maps judges' probabilities.
+        holder: the driver's name in the run's lease; None where it has none.
         version: that of the driver's rubricate.
     """
 
@@ -57,6 +58,7 @@ class Job:
     journal: Place
     cache: Place | None = None
     calibrate: Calibrate | None = None
+    holder: str | None = None
     version: str = __version__
 
 
@@ -209,7 +211,14 @@ class Worker:
                 )
             )
             journal = stack.enter_context(
-                closing(open_journal(job.journal, access="worker", patience=job.options.max_outage))
+                closing(
+                    open_journal(
+                        job.journal,
+                        access="worker",
+                        patience=job.options.max_outage,
+                        holder=job.holder,
+                    )
+                )
             )
             cache = None
             if not isinstance(job.cache, Path) or job.cache.is_file():  # else on another machine
