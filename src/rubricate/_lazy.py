@@ -1,9 +1,10 @@
 """Doors that load a name when somebody first asks for it.
 
-A door (`__init__.py`) imports its names for type checkers alone, and lists them in `__all__`:
+A door (`__init__.py`) imports its names for type checkers alone, each `as` itself, by which they
+know that it is public:
 
     if TYPE_CHECKING:
-        from rubricate.stats._labels import LabelAgreement
+        from rubricate.stats._labels import LabelAgreement as LabelAgreement
     else:
         __getattr__, __dir__ = lazy_door(__name__)
 
@@ -34,6 +35,9 @@ def lazy_door(door: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         return _imported(code)
 
     def load(name: str) -> Any:
+        if name == "__all__":
+            ours = {one for one, home in homes().items() if home.startswith("rubricate.")}
+            return sorted(ours - {"lazy_door"})
         home = None if name.startswith("_") else homes().get(name)
         if home is None:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")

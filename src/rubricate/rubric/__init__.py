@@ -12,147 +12,113 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate._usage import NO_USAGE, Usage
-    from rubricate.rubric._aggregates import AGGREGATES, Aggregate, Aggregated, Scored
-    from rubricate.rubric._code import NOT_APPLICABLE, CodeCriterion, source_of
-    from rubricate.rubric._computed import Computed, ComputedCriterion
-    from rubricate.rubric._confidence import confidence, confidence_of
-    from rubricate.rubric._counter import COUNTERS, CounterCriterion, document_counts
+    from rubricate._usage import NO_USAGE as NO_USAGE, Usage as Usage
+    from rubricate.rubric._aggregates import (
+        AGGREGATES as AGGREGATES,
+        Aggregate as Aggregate,
+        Aggregated as Aggregated,
+        Scored as Scored,
+    )
+    from rubricate.rubric._code import (
+        NOT_APPLICABLE as NOT_APPLICABLE,
+        CodeCriterion as CodeCriterion,
+        source_of as source_of,
+    )
+    from rubricate.rubric._computed import (
+        Computed as Computed,
+        ComputedCriterion as ComputedCriterion,
+    )
+    from rubricate.rubric._confidence import (
+        confidence as confidence,
+        confidence_of as confidence_of,
+    )
+    from rubricate.rubric._counter import (
+        COUNTERS as COUNTERS,
+        CounterCriterion as CounterCriterion,
+        document_counts as document_counts,
+    )
     from rubricate.rubric._criterion import (
-        BINARY_LABELS,
-        STRATEGIES,
-        Criterion,
-        CriterionOption,
-        Measurement,
-        kinds,
+        BINARY_LABELS as BINARY_LABELS,
+        STRATEGIES as STRATEGIES,
+        Criterion as Criterion,
+        CriterionOption as CriterionOption,
+        Measurement as Measurement,
+        kinds as kinds,
     )
     from rubricate.rubric._declared import (
-        CannotAssess,
-        DeclaredScoring,
-        Skipped,
-        agreed,
-        check_cannot_assess,
+        CannotAssess as CannotAssess,
+        DeclaredScoring as DeclaredScoring,
+        Skipped as Skipped,
+        agreed as agreed,
+        check_cannot_assess as check_cannot_assess,
     )
-    from rubricate.rubric._distribution import Obtained, read_distribution, read_kept
-    from rubricate.rubric._fingerprint import fingerprint
-    from rubricate.rubric._gate import Gate
-    from rubricate.rubric._gates import GATE, Gates, Waiting
-    from rubricate.rubric._group import Group, Node, flat_weights, restricted
-    from rubricate.rubric._metric import ConfusionCounts, MetricCriterion
-    from rubricate.rubric._options import Scoring
+    from rubricate.rubric._distribution import (
+        Obtained as Obtained,
+        read_distribution as read_distribution,
+        read_kept as read_kept,
+    )
+    from rubricate.rubric._fingerprint import fingerprint as fingerprint
+    from rubricate.rubric._gate import Gate as Gate
+    from rubricate.rubric._gates import GATE as GATE, Gates as Gates, Waiting as Waiting
+    from rubricate.rubric._group import (
+        Group as Group,
+        Node as Node,
+        flat_weights as flat_weights,
+        restricted as restricted,
+    )
+    from rubricate.rubric._metric import (
+        ConfusionCounts as ConfusionCounts,
+        MetricCriterion as MetricCriterion,
+    )
+    from rubricate.rubric._options import Scoring as Scoring
     from rubricate.rubric._penalty import (
-        LengthPenalty,
-        Parts,
-        PenaltyType,
-        SpokenParts,
-        count_words,
-        split_thinking,
+        LengthPenalty as LengthPenalty,
+        Parts as Parts,
+        PenaltyType as PenaltyType,
+        SpokenParts as SpokenParts,
+        count_words as count_words,
+        split_thinking as split_thinking,
     )
     from rubricate.rubric._question import (
-        ABSTENTION,
-        Answer,
-        Question,
-        Reading,
-        read_label,
-        read_object,
+        ABSTENTION as ABSTENTION,
+        Answer as Answer,
+        Question as Question,
+        Reading as Reading,
+        read_label as read_label,
+        read_object as read_object,
     )
-    from rubricate.rubric._ratio import least_ratio
-    from rubricate.rubric._regex import RegexCriterion
-    from rubricate.rubric._rubric import Rubric
-    from rubricate.rubric._rules import ScoringRules
-    from rubricate.rubric._scale import ScaleCriterion
-    from rubricate.rubric._scoring import Score, Tally, score, score_with_groups, tally
-    from rubricate.rubric._tags import TAGS, grouped_tags, read_tags, split_tag, tags_by, values_of
+    from rubricate.rubric._ratio import least_ratio as least_ratio
+    from rubricate.rubric._regex import RegexCriterion as RegexCriterion
+    from rubricate.rubric._rubric import Rubric as Rubric
+    from rubricate.rubric._rules import ScoringRules as ScoringRules
+    from rubricate.rubric._scale import ScaleCriterion as ScaleCriterion
+    from rubricate.rubric._scoring import (
+        Score as Score,
+        Tally as Tally,
+        score as score,
+        score_with_groups as score_with_groups,
+        tally as tally,
+    )
+    from rubricate.rubric._tags import (
+        TAGS as TAGS,
+        grouped_tags as grouped_tags,
+        read_tags as read_tags,
+        split_tag as split_tag,
+        tags_by as tags_by,
+        values_of as values_of,
+    )
     from rubricate.rubric._verdict import (
-        CriterionVerdict,
-        Evidence,
-        Failure,
-        Paraphrase,
-        Status,
-        Verdict,
+        CriterionVerdict as CriterionVerdict,
+        Evidence as Evidence,
+        Failure as Failure,
+        Paraphrase as Paraphrase,
+        Status as Status,
+        Verdict as Verdict,
     )
-    from rubricate.rubric._votes import Aggregation, aggregate, check_weights
+    from rubricate.rubric._votes import (
+        Aggregation as Aggregation,
+        aggregate as aggregate,
+        check_weights as check_weights,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "ABSTENTION",
-    "AGGREGATES",
-    "BINARY_LABELS",
-    "COUNTERS",
-    "GATE",
-    "NOT_APPLICABLE",
-    "NO_USAGE",
-    "STRATEGIES",
-    "TAGS",
-    "Aggregate",
-    "Aggregated",
-    "Aggregation",
-    "Answer",
-    "CannotAssess",
-    "CodeCriterion",
-    "Computed",
-    "ComputedCriterion",
-    "ConfusionCounts",
-    "CounterCriterion",
-    "Criterion",
-    "CriterionOption",
-    "CriterionVerdict",
-    "DeclaredScoring",
-    "Evidence",
-    "Failure",
-    "Gate",
-    "Gates",
-    "Group",
-    "LengthPenalty",
-    "Measurement",
-    "MetricCriterion",
-    "Node",
-    "Obtained",
-    "Paraphrase",
-    "Parts",
-    "PenaltyType",
-    "Question",
-    "Reading",
-    "RegexCriterion",
-    "Rubric",
-    "ScaleCriterion",
-    "Score",
-    "Scored",
-    "Scoring",
-    "ScoringRules",
-    "Skipped",
-    "SpokenParts",
-    "Status",
-    "Tally",
-    "Usage",
-    "Verdict",
-    "Waiting",
-    "aggregate",
-    "agreed",
-    "check_cannot_assess",
-    "check_weights",
-    "confidence",
-    "confidence_of",
-    "count_words",
-    "document_counts",
-    "fingerprint",
-    "flat_weights",
-    "grouped_tags",
-    "kinds",
-    "least_ratio",
-    "read_distribution",
-    "read_kept",
-    "read_label",
-    "read_object",
-    "read_tags",
-    "restricted",
-    "score",
-    "score_with_groups",
-    "source_of",
-    "split_tag",
-    "split_thinking",
-    "tags_by",
-    "tally",
-    "values_of",
-]

@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.testing._assertion import aassert_rubric, assert_rubric
-    from rubricate.testing._echo import echo
-    from rubricate.testing._endpoint import ScriptedEndpoint
-    from rubricate.testing._given_up import GivenUp
-    from rubricate.testing._rules import Fault, JudgeRequest, Rule, load_rules
+    from rubricate.testing._assertion import (
+        aassert_rubric as aassert_rubric,
+        assert_rubric as assert_rubric,
+    )
+    from rubricate.testing._echo import echo as echo
+    from rubricate.testing._endpoint import ScriptedEndpoint as ScriptedEndpoint
+    from rubricate.testing._given_up import GivenUp as GivenUp
+    from rubricate.testing._rules import (
+        Fault as Fault,
+        JudgeRequest as JudgeRequest,
+        Rule as Rule,
+        load_rules as load_rules,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "Fault",
-    "GivenUp",
-    "JudgeRequest",
-    "Rule",
-    "ScriptedEndpoint",
-    "aassert_rubric",
-    "assert_rubric",
-    "echo",
-    "load_rules",
-]

@@ -11,58 +11,44 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.dataset.items._annotations import Annotations
-    from rubricate.dataset.items._context import ContextDocument, read_context
-    from rubricate.dataset.items._conversion import Converter
-    from rubricate.dataset.items._data_item import DataItem, GroundTruth
+    from rubricate.dataset.items._annotations import Annotations as Annotations
+    from rubricate.dataset.items._context import (
+        ContextDocument as ContextDocument,
+        read_context as read_context,
+    )
+    from rubricate.dataset.items._conversion import Converter as Converter
+    from rubricate.dataset.items._data_item import DataItem as DataItem, GroundTruth as GroundTruth
     from rubricate.dataset.items._document_files import (
-        DOCUMENT_SUFFIXES,
-        documents_in,
-        read_document,
-        read_document_file,
+        DOCUMENT_SUFFIXES as DOCUMENT_SUFFIXES,
+        documents_in as documents_in,
+        read_document as read_document,
+        read_document_file as read_document_file,
     )
-    from rubricate.dataset.items._item import Gradable, Item, Survey, survey_of
+    from rubricate.dataset.items._item import (
+        Gradable as Gradable,
+        Item as Item,
+        Survey as Survey,
+        survey_of as survey_of,
+    )
     from rubricate.dataset.items._label_file import (
-        Adjudication,
-        Change,
-        LabelFile,
-        NewLabel,
-        open_label_file,
+        Adjudication as Adjudication,
+        Change as Change,
+        LabelFile as LabelFile,
+        NewLabel as NewLabel,
+        open_label_file as open_label_file,
     )
-    from rubricate.dataset.items._mapping import TableColumns
-    from rubricate.dataset.items._rubric_dataset import RubricDataset
-    from rubricate.dataset.items._table import ItemTable, is_table, open_items
-    from rubricate.dataset.items._transcript import Transcript, Turn, render_turns, text_of_chat
+    from rubricate.dataset.items._mapping import TableColumns as TableColumns
+    from rubricate.dataset.items._rubric_dataset import RubricDataset as RubricDataset
+    from rubricate.dataset.items._table import (
+        ItemTable as ItemTable,
+        is_table as is_table,
+        open_items as open_items,
+    )
+    from rubricate.dataset.items._transcript import (
+        Transcript as Transcript,
+        Turn as Turn,
+        render_turns as render_turns,
+        text_of_chat as text_of_chat,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "DOCUMENT_SUFFIXES",
-    "Adjudication",
-    "Annotations",
-    "Change",
-    "ContextDocument",
-    "Converter",
-    "DataItem",
-    "Gradable",
-    "GroundTruth",
-    "Item",
-    "ItemTable",
-    "LabelFile",
-    "NewLabel",
-    "RubricDataset",
-    "Survey",
-    "TableColumns",
-    "Transcript",
-    "Turn",
-    "documents_in",
-    "is_table",
-    "open_items",
-    "open_label_file",
-    "read_context",
-    "read_document",
-    "read_document_file",
-    "render_turns",
-    "survey_of",
-    "text_of_chat",
-]

@@ -12,97 +12,64 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.dataset.samples._chat import (
-        ChatMessage,
-        ChatMessageAssistant,
-        ChatMessageBase,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        Content,
-        ContentAudio,
-        ContentData,
-        ContentDocument,
-        ContentImage,
-        ContentReasoning,
-        ContentText,
-        ContentToolUse,
-        ContentVideo,
-        ToolCall,
-        ToolCallError,
+        ChatMessage as ChatMessage,
+        ChatMessageAssistant as ChatMessageAssistant,
+        ChatMessageBase as ChatMessageBase,
+        ChatMessageSystem as ChatMessageSystem,
+        ChatMessageTool as ChatMessageTool,
+        ChatMessageUser as ChatMessageUser,
+        Content as Content,
+        ContentAudio as ContentAudio,
+        ContentData as ContentData,
+        ContentDocument as ContentDocument,
+        ContentImage as ContentImage,
+        ContentReasoning as ContentReasoning,
+        ContentText as ContentText,
+        ContentToolUse as ContentToolUse,
+        ContentVideo as ContentVideo,
+        ToolCall as ToolCall,
+        ToolCallError as ToolCallError,
     )
-    from rubricate.dataset.samples._csv import csv_dataset
-    from rubricate.dataset.samples._dataset import Dataset, MemoryDataset
-    from rubricate.dataset.samples._fields import DatasetRecord, FieldSpec, RecordToSample
-    from rubricate.dataset.samples._file import HF, READERS, Records, file_dataset, table_name
-    from rubricate.dataset.samples._hf import hf_dataset
-    from rubricate.dataset.samples._json import json_dataset
-    from rubricate.dataset.samples._json_text import parse_json_bytes
-    from rubricate.dataset.samples._loading import located
-    from rubricate.dataset.samples._media import kind_of, kinds_in
-    from rubricate.dataset.samples._opening import Source
-    from rubricate.dataset.samples._parquet import parquet_dataset
+    from rubricate.dataset.samples._csv import csv_dataset as csv_dataset
+    from rubricate.dataset.samples._dataset import (
+        Dataset as Dataset,
+        MemoryDataset as MemoryDataset,
+    )
+    from rubricate.dataset.samples._fields import (
+        DatasetRecord as DatasetRecord,
+        FieldSpec as FieldSpec,
+        RecordToSample as RecordToSample,
+    )
+    from rubricate.dataset.samples._file import (
+        HF as HF,
+        READERS as READERS,
+        Records as Records,
+        file_dataset as file_dataset,
+        table_name as table_name,
+    )
+    from rubricate.dataset.samples._hf import hf_dataset as hf_dataset
+    from rubricate.dataset.samples._json import json_dataset as json_dataset
+    from rubricate.dataset.samples._json_text import parse_json_bytes as parse_json_bytes
+    from rubricate.dataset.samples._loading import located as located
+    from rubricate.dataset.samples._media import kind_of as kind_of, kinds_in as kinds_in
+    from rubricate.dataset.samples._opening import Source as Source
+    from rubricate.dataset.samples._parquet import parquet_dataset as parquet_dataset
     from rubricate.dataset.samples._sample import (
-        Sample,
-        SandboxEnvironmentSpec,
-        SandboxEnvironmentType,
-        sample_input_len,
+        Sample as Sample,
+        SandboxEnvironmentSpec as SandboxEnvironmentSpec,
+        SandboxEnvironmentType as SandboxEnvironmentType,
+        sample_input_len as sample_input_len,
     )
     from rubricate.dataset.samples._skipping import (
-        OnError,
-        SkippedRecord,
-        check_on_error,
-        write_skipped,
+        OnError as OnError,
+        SkippedRecord as SkippedRecord,
+        check_on_error as check_on_error,
+        write_skipped as write_skipped,
     )
-    from rubricate.dataset.samples._values import is_missing, read_input, read_messages
+    from rubricate.dataset.samples._values import (
+        is_missing as is_missing,
+        read_input as read_input,
+        read_messages as read_messages,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "HF",
-    "READERS",
-    "ChatMessage",
-    "ChatMessageAssistant",
-    "ChatMessageBase",
-    "ChatMessageSystem",
-    "ChatMessageTool",
-    "ChatMessageUser",
-    "Content",
-    "ContentAudio",
-    "ContentData",
-    "ContentDocument",
-    "ContentImage",
-    "ContentReasoning",
-    "ContentText",
-    "ContentToolUse",
-    "ContentVideo",
-    "Dataset",
-    "DatasetRecord",
-    "FieldSpec",
-    "MemoryDataset",
-    "OnError",
-    "RecordToSample",
-    "Records",
-    "Sample",
-    "SandboxEnvironmentSpec",
-    "SandboxEnvironmentType",
-    "SkippedRecord",
-    "Source",
-    "ToolCall",
-    "ToolCallError",
-    "check_on_error",
-    "csv_dataset",
-    "file_dataset",
-    "hf_dataset",
-    "is_missing",
-    "json_dataset",
-    "kind_of",
-    "kinds_in",
-    "located",
-    "parquet_dataset",
-    "parse_json_bytes",
-    "read_input",
-    "read_messages",
-    "sample_input_len",
-    "table_name",
-    "write_skipped",
-]
