@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future, wait
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -79,6 +80,37 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     if problem:
         raise problem[0]
     return outcome[0]
+
+
+async def in_thread(act: Callable[[], _T]) -> _T:
+    """Do what waits for something in a thread, while the loop goes on.
+
+    Unlike those of `asyncio.to_thread`, the thread keeps no program from ending: it may be waiting
+    for a server that never answers.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[_T] = loop.create_future()
+
+    def tell(found: _T | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(found)  # type: ignore[arg-type]
+
+    def work() -> None:
+        found: _T | None = None
+        error: BaseException | None = None
+        try:
+            found = act()
+        except BaseException as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(tell, found, error)
+
+    threading.Thread(target=work, name="rubricate-wait", daemon=True).start()
+    return await outcome
 
 
 class BackgroundLoop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import traceback
 from contextlib import closing
@@ -12,12 +13,17 @@ import psycopg
 import pytest
 
 import rubricate
+from rubricate import Criterion, Rubric, RubricDataset
 from rubricate._addresses import is_address
 from rubricate.errors import InputError, JournalError, MissingExtraError
+from rubricate.judge import ModelJudge
+from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
 from rubricate.run.journal import Database, remembered
+from rubricate.run.journal import _postgres as postgres_module
 from rubricate.run.journal import _server as server_module
 from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
+from rubricate.run.workers._worker import Job, Worker
 
 RECORD = {"status": "judged", "label": "MET", "reason": "r", "usage": {}, "judge": None}
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -396,24 +402,6 @@ def test_a_thousand_runs_in_one_database_are_opened_as_quickly(postgres):
             assert journal.damaged == (name != "r")
 
 
-def test_records_that_come_with_others_are_never_older_than_what_was_put(postgres):
-    place = Database(postgres, "r")
-    with closing(PostgresJournal(place)) as journal:
-        for number in range(600):
-            status = "failed" if number % 3 == 0 else "judged"
-            journal.put(f"{number:032x}", {"status": status, "label": None})
-    with closing(PostgresJournal(place)) as journal:
-        for number in range(600):
-            (found,) = journal.get_many([f"{number:032x}"]).values()
-            assert found["status"] == ("failed" if number % 3 == 0 else "judged")
-            journal.put(f"{number + 1:032x}", {"status": "judged", "label": str(number)})
-            (after,) = journal.get_many([f"{number + 1:032x}"]).values()
-            assert after["label"] == str(number)
-            journal.put(
-                f"{number + 1:032x}", {"status": ("failed", "judged")[bool((number + 1) % 3)]}
-            )
-
-
 def test_what_another_process_has_judged_meanwhile_is_found(postgres):
     place = Database(postgres, "r")
     with closing(PostgresJournal(place, "driver")) as driver:
@@ -424,3 +412,115 @@ def test_what_another_process_has_judged_meanwhile_is_found(postgres):
         with closing(PostgresJournal(place, "worker")) as worker:
             worker.put("a", RECORD)
         assert driver.get_many(["a"]) == {"a": RECORD}
+
+
+@pytest.fixture
+def crowded(postgres) -> str:
+    """A database with answers of other runs, whose statistics know of no further one."""
+    with closing(PostgresJournal(Database(postgres, "other"))):
+        pass
+    query(
+        postgres,
+        "INSERT INTO rubricate_records (run, key, record, checksum) SELECT 1 + mod(n, 5),"
+        " convert_to(md5(n::text), 'UTF8'), convert_to(repeat(md5(n::text), 9), 'UTF8'), 0"
+        " FROM generate_series(1, 20000) n",
+    )
+    query(
+        postgres,
+        "INSERT INTO rubricate_texts SELECT run, encode(key, 'escape'), record"
+        " FROM rubricate_records",
+    )
+    query(postgres, "ANALYZE")
+    return postgres
+
+
+def test_what_is_looked_up_is_read_by_its_key_whatever_else_the_database_holds(crowded):
+    """And not by reading the whole run, which the planner takes for one row."""
+    with closing(PostgresJournal(Database(crowded, "new"), "worker")) as journal:
+        keys = [f"{number:032x}" for number in range(3000)]
+        for key in keys:
+            journal.put(key, RECORD, b"exchange")
+            journal.put_text(key[-24:], b"text")
+        asyncio.run(journal.durable())
+        seen: list[str] = []
+        connection = journal._reader.do(lambda connection: connection)
+        execute = connection.execute
+
+        def explained(text: str, *told: Any, **options: Any) -> Any:
+            if "rubricate_" in text:
+                explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) {text}"
+                seen.extend(row[0] for row in execute(explain, *told))
+            return execute(text, *told, **options)
+
+        connection.execute = explained
+        looked_up = keys[::100]
+        assert len(journal.get_many(looked_up)) == len(looked_up)
+        assert len(journal.exchanges(looked_up)) == len(looked_up)
+        assert len(journal.texts(key[-24:] for key in looked_up)) == len(looked_up)
+    scans = [line for line in seen if "Scan" in line and "Function Scan" not in line]
+    conditions = [line for line in seen if "Index Cond" in line]
+    assert len(scans) == len(conditions) == 3
+    assert all("Index Scan" in line for line in scans)
+    assert all("run = " in line and "wanted" in line for line in conditions)
+    assert not any("Filter" in line for line in seen)
+
+
+GATED = Rubric(
+    [
+        Criterion(name="first", requirement="Gives roughly 300000 kilometres"),
+        Criterion(name="second", requirement="Is short", requires="first"),
+    ]
+)
+
+
+def of_worker(items: RubricDataset, judge: Any, place: Database) -> None:
+    async def work() -> None:
+        worker = Worker(Job(judge, GradingOptions(concurrency=4), place))
+        await worker.grade([*items.to_grade()])
+        await worker.aclose()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("how", ["whole", "shard", "worker"])
+@pytest.mark.parametrize("known", [True, False])
+def test_answers_are_looked_up_a_block_at_once_and_not_in_the_event_loop(
+    how: str, known: bool, tmp_path, postgres, monkeypatch
+):
+    """Whatever the order of the items is, and also what is asked only behind a gate."""
+    place = Database(postgres, "run")
+
+    def grade(items: list[int]) -> None:
+        dataset = RubricDataset("", GATED, name="gated")
+        for number in items:
+            dataset.add_item(f"text {number}")
+        if how == "worker":
+            return of_worker(dataset, judge, place)
+        shard = "1/1" if how == "shard" else None
+        run = {"run_dir": tmp_path / "run", "journal": postgres, "shard": shard}
+        rubricate.grade(dataset, judge, concurrency=4, **run)
+        return None
+
+    def answer(messages: Any) -> dict[str, Any]:
+        asked.append(messages)
+        return MET
+
+    asked: list[Any] = []
+    judge = ModelJudge(PythonModel(answer))
+    items = [*range(300)]
+    if known:
+        grade(items)
+        items.reverse()
+    looks: list[threading.Thread] = []
+    rows_of = postgres_module.rows_of
+
+    def noted(server: Any, columns: str, keys: list[str]) -> Any:
+        if keys and columns.startswith("record"):
+            looks.append(threading.current_thread())
+        return rows_of(server, columns, keys)
+
+    monkeypatch.setattr(postgres_module, "rows_of", noted)
+    grade(items)
+    assert len(asked) == 600
+    assert threading.main_thread() not in looks
+    assert len(looks) <= (4 if known else 4 + 300)

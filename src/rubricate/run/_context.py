@@ -136,10 +136,10 @@ class Context(Judgement):
         if self.transcript is not None:
             self.transcript.part(key)
         async with run.locks.of(key):
-            record = run.answers.known([key]).records.get(key)
+            record = await run.answers.find(key)
             is_known = record is not None and record["status"] != "failed"
             if not is_known and await run.answers.own_turn(key):
-                record = run.answers.known([key]).records.get(key)
+                record = await run.answers.find(key)
             if record is not None and record["status"] != "failed":
                 verdict = verdict_from_record(record, criterion)
                 progress.parts_known += 1

@@ -7,9 +7,10 @@ import contextvars
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -55,8 +56,13 @@ if TYPE_CHECKING:
 __all__ = ["Execution", "Listeners", "OnVerdict"]
 
 logger = logging.getLogger(__name__)
+Opened = tuple[JudgedItem, list[Call]]
+"""An item, and the calls of it that may be made."""
 OnVerdict = Callable[[Item, str, Verdict], None]
 """Told of an item's verdict on the criterion of a name."""
+BLOCK = 256
+"""Items whose answers are looked up at once: as many as a worker is given. At half, a link of 20 ms
+takes twice as large a part of quick judgements; at double, twice as many items are in memory."""
 BACKLOG = 32
 """Judged items that wait to be taken before judging waits too."""
 ASIDE, AHEAD, LATE = 1024, 4, 1024
@@ -121,6 +127,7 @@ class Execution:
         concurrency, on_progress = options.concurrency, options.tell
         self.not_run = 0
         self._items = enumerate(plan)
+        self._opening = self._first_calls()
         self._stages = stages
         self._answers = answers
         self._sender = sender
@@ -160,7 +167,7 @@ class Execution:
         if options.leader_first is None:
             self._leader_first = stages.caches_prefixes
         self._leaders = 0  # in flight, after which there may be more to do
-        self._ready: deque[tuple[JudgedItem, Call]] = deque()  # goes before further items
+        self._ready: deque[tuple[JudgedItem, Call | None]] = deque()  # goes before further items
         self._more = asyncio.Event()
         self._progress = progress
         self._on_progress = on_progress
@@ -169,8 +176,11 @@ class Execution:
         self._stop = stop
         self._open: dict[int, JudgedItem] = {}
         self._flights = SingleFlight()
-        self._pending = self._all_calls()
         self._turns = None if answers.claims is None else _turns(answers, self._flights)
+        self._block: asyncio.Task[list[Opened]] | None = None  # is looked up
+        self._unread: list[Opened] = []  # is to be
+        self._batches: dict[int, list[Opened]] = {}  # are looked up now
+        self._pending = self._all_calls(() if self._answers.is_remote else self._opening)
         if self._turns is not None:
             self._pending = self._turns.ahead(self._pending)
         self._first = asyncio.Lock()
@@ -216,14 +226,21 @@ class Execution:
 
         A verdict that is neither had nor known is a failed one.
         """
-        while self._open:
-            yield self._filled(self._open.pop(next(iter(self._open))))
-        for index, given in self._items:
+        while True:
+            for batch in (*self._batches.values(), self._unread):
+                for keys in self._waves(batch, {}):
+                    self._answers.hold(keys)
+            while self._open:
+                yield self._filled(self._open.pop(next(iter(self._open))))
+            if not self._answers.has_a_past:
+                break
+            self._unread = list(islice(self._opening, BLOCK))
+            if not self._unread:
+                break
+        for index, given in self._items:  # nothing can be known of them: no keys are made
             item = JudgedItem(given, index)
             if given.unreadable is not None:
                 self._fail(item, given.unreadable)
-            elif self._answers.has_a_past:
-                self._opened(item)
             yield self._filled(item)
 
     def _filled(self, item: JudgedItem) -> JudgedItem:
@@ -234,12 +251,81 @@ class Execution:
                 self._tell(item, name)
         return item
 
-    def _opened(self, item: JudgedItem) -> list[Call]:
-        """The calls that an item takes, once the verdicts that are known are taken."""
-        calls = self._stages.first_calls(item)
-        if item.alike:
-            self._progress.total -= sum(map(len, item.alike.values()))
-        return self._unknown(item, calls)
+    def _first_calls(self) -> Iterator[Opened]:
+        """The items, with the calls that each takes if nothing is known."""
+        for index, given in self._items:
+            item, calls = JudgedItem(given, index), list[Call]()
+            self._open[index] = item
+            if given.unreadable is not None:
+                self._fail(item, given.unreadable)
+            else:
+                calls = self._stages.first_calls(item)
+                if item.alike:
+                    self._progress.total -= sum(map(len, item.alike.values()))
+            yield item, calls
+
+    def _waves(self, batch: list[Opened], unknown: dict[int, Opened]) -> Iterator[list[str]]:
+        """Take the verdicts that are known of many items: of their calls, then of what these bring.
+
+        Args:
+            batch: the items with the calls to look up; those that are left to look up, between.
+            unknown: is given the items with the calls that may be made, by the items' indices.
+
+        Gives the keys that `Answers` is to hold before it goes on.
+        """
+        while batch:
+            keys = [asked.key for _, calls in batch for call in calls for asked in call.asked]
+            yield keys
+            wave, batch[:] = [*batch], []
+            for item, calls in wave:
+                left = unknown.setdefault(item.index, (item, []))[1]
+                left += self._left(item, calls) if calls else ()
+                if further := self._further(item):
+                    batch.append((item, further))
+            self._answers.release_held(keys)
+
+    async def _looked_up(self, batch: list[Opened]) -> list[Opened]:
+        """The items of a batch, with the calls that may be made; looked up beside the loop."""
+        unknown: dict[int, Opened] = {}
+        self._batches[id(batch)] = batch
+        for keys in self._waves(batch, unknown):
+            if keys:
+                await self._answers.look_up(keys)
+        del self._batches[id(batch)]
+        return list(unknown.values())
+
+    async def _read_block(self) -> list[Opened]:
+        """Further items, with the calls that may be made; empty after the last."""
+        return await self._looked_up(list(islice(self._opening, BLOCK)))
+
+    async def _next_block(self) -> bool:
+        """Go on to the next block, while the one after it is looked up; whether there is one."""
+        block = self._block
+        if block is None:
+            return False
+        await asyncio.wait((block,))
+        if block is self._block:  # nobody has gone on to it meanwhile
+            found = block.result()
+            self._block = asyncio.create_task(self._read_block()) if found else None
+            self._pending = self._all_calls(found)
+            if self._turns is not None:
+                self._pending = self._turns.ahead(self._pending)
+        return True
+
+    async def _look_up_unread(self) -> None:
+        """Look up all calls that wait for it."""
+        unread, self._unread = self._unread, []
+        self._leaders += 1  # what is not known is more to do
+        try:
+            for item, calls in await self._looked_up(unread):
+                self._ready.extend((item, call) for call in calls)
+                if len(item.verdicts) == len(item.item.rubric):
+                    self._ready.append((item, None))
+        finally:
+            self._leaders -= 1
+            self._more.set()
+            self._more.clear()
+        self._on_progress(self._progress)
 
     def _unknown(self, item: JudgedItem, calls: list[Call]) -> list[Call]:
         """The calls that may be made, once the verdicts that are known are taken.
@@ -350,15 +436,15 @@ class Execution:
         if self._on_verdict is not None:
             self._on_verdict(item.item, name, verdict)
 
-    def _all_calls(self) -> Iterator[tuple[JudgedItem, Call | None]]:
-        """Every call with its item; for an item that needs none, one time None."""
-        for index, given in self._items:
-            item = self._open[index] = JudgedItem(given, index)
-            calls: list[Call] = []
-            if given.unreadable is not None:
-                self._fail(item, given.unreadable)
-            else:
-                calls = self._opened(item)
+    def _all_calls(self, opened: Iterable[Opened]) -> Iterator[tuple[JudgedItem, Call | None]]:
+        """Every call that may be made with its item; for an item that needs none, once None.
+
+        Args:
+            opened: items with their calls, which are looked up one item after the other, or that
+                have been.
+        """
+        for item, given in opened:
+            calls = given if self._answers.is_remote or not given else self._unknown(item, given)
             if item.verdicts or item.votes:
                 self._on_progress(self._progress)
             for call in calls or (None,):
@@ -378,7 +464,7 @@ class Execution:
         if self._ready:
             return self._ready.popleft()
         found = next(self._pending, None)
-        if found is None and self._late:
+        if found is None and self._late and self._block is None:
             found = self._late.popleft()
         return found
 
@@ -412,6 +498,8 @@ class Execution:
 
         self._begin = begin
         self._answers.ledger.add(self._progress)
+        if self._answers.is_remote:
+            self._block = asyncio.create_task(self._read_block())
         begin(1)
         beginning = asyncio.create_task(begin_others())
         stopping = asyncio.create_task(self._stop.wait())
@@ -428,6 +516,8 @@ class Execution:
         finally:
             self._begin = lambda more: None
             left: list[asyncio.Future[Any]] = [*self._workers, beginning, *ends]
+            if self._block is not None:
+                left.append(self._block)
             for one in left:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
@@ -478,8 +568,13 @@ class Execution:
             if self._answers.is_full:
                 await self._answers.durable()
                 continue
+            if self._unread:
+                await self._look_up_unread()
             found = self._next()
             if found is None:
+                is_full = self._turns is not None and self._turns.is_full
+                if self._block is not None and not is_full and await self._next_block():
+                    continue
                 if self._turns is not None and self._turns.waits:
                     await asyncio.sleep(LOOK_AGAIN)
                     continue
@@ -544,7 +639,7 @@ class Execution:
             if is_mine is None:
                 return
         if not is_mine:
-            self._ready.extend((item, left) for left in self._unknown(item, [call]))
+            self._go_on_with(item, [call])
             self._on_progress(self._progress)
             return
         asked, progress = call.asked, self._progress
@@ -627,9 +722,16 @@ class Execution:
                 self._turns.note_unshared(call)
             progress.count(verdict)
         if item.escalated or item.settled:
-            more = self._unknown(item, self._further(item))
-            self._ready.extend((item, call) for call in more)
+            self._go_on_with(item, self._further(item))
         self._on_progress(progress)
+
+    def _go_on_with(self, item: JudgedItem, calls: list[Call]) -> None:
+        """Make further calls of an item, but for what is known of them."""
+        if self._answers.is_remote:
+            if calls:
+                self._unread.append((item, calls))
+            return
+        self._ready.extend((item, call) for call in self._unknown(item, calls))
 
 
 async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> None:

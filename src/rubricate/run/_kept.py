@@ -38,9 +38,9 @@ class Kept:
     async def __call__(self, model: Model, request: Request, judgement: Judgement) -> Completion:
         key = _key(model, request)
         async with self._locks.of(key):
-            record = self._answers.known([key]).records.get(key)
+            record = await self._answers.find(key)
             if record is None and await self._answers.own_turn(key):
-                record = self._answers.known([key]).records.get(key)
+                record = await self._answers.find(key)
             try:
                 if record is not None:
                     return _completion(record)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from rubricate._sync import in_thread
 from rubricate.errors import JournalError
 from rubricate.rubric import Usage
 from rubricate.run._progress import Progress
@@ -30,6 +33,19 @@ class Known(NamedTuple):
     cached: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """What a cache has: records, what was sent and received for them, and the texts that it names.
+
+    `error` says why the cache cannot be read.
+    """
+
+    records: dict[str, dict[str, Any]]
+    exchanges: dict[str, bytes] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    error: JournalError | None = None
+
+
 class Answers:
     """A journal, with a cache behind it that several runs share, and that is closed at the end.
 
@@ -45,6 +61,7 @@ class Answers:
     Attributes:
         ledger: what the run has cost, and what this process may spend of it.
         lease: who has the run; None where no other process is to be kept off it.
+        is_remote: whether answers are looked up over a network: many at once, by `look_up`.
         claims: the answers that this process asks for, while others that share the cache wait for
             them; None where there is no cache to wait for.
     """
@@ -62,10 +79,13 @@ class Answers:
         self.lease = journal.lease
         self._cache = cache
         self._reads_cache = reads_cache
+        self.is_remote = journal.is_remote or (cache is not None and cache.is_remote)
         self._on_trouble = on_trouble
         self._damaged_in_cache = 0
         self._names = TextNames()
         self._trouble: str | None = None
+        self._held: dict[str, tuple[dict[str, Any] | None, bool]] = {}  # also: from the cache?
+        self._looking_up: dict[int, dict[str, None]] = {}
         self.claims = None if cache is None or not reads_cache else cache.claims
 
     def transcript(self) -> Transcript | None:
@@ -95,40 +115,84 @@ class Answers:
 
     def known(self, keys: Sequence[str]) -> Known:
         """The records under keys; the failed judgements of the journal are among them."""
+        held = self._held
+        if held and all(key in held for key in keys):
+            records = {key: record for key in keys if (record := held[key][0]) is not None}
+            return Known(records, frozenset(key for key in records if held[key][1]))
         records = self._journal.get_many(keys)
         if self._cache is None or not self._reads_cache:
             return Known(records)
-        missing = [key for key in keys if key not in records or records[key]["status"] == "failed"]
-        if not missing:
-            return Known(records)
-        try:
-            cached = self._cache.get_many(missing)
-        except JournalError as error:
-            self._give_up_cache(error)
-            return Known(records)
-        self._copy(cached)
-        return Known(records | cached, frozenset(cached))
+        missing = self._missing(keys, records)
+        return self._with_copies(records, self._in_cache(missing))
 
-    def _copy(self, cached: dict[str, dict[str, Any]]) -> None:
-        """Put records of the cache into the journal, with what was sent and received for them."""
-        if not cached:
-            return
-        assert self._cache is not None
-        journal, exchanges = self._journal, dict[str, bytes]()
-        if journal.keeps_exchanges:
-            try:
-                exchanges = self._cache.exchanges(list(cached))
-                names = {name for lines in exchanges.values() for name in named_texts(lines)}
-                wanted = [name for name in names if not journal.has_text(name)]
-                for name, text in self._cache.texts(wanted).items():
-                    journal.put_text(name, text)
-            except JournalError as error:
-                self._give_up_cache(error)
-        for key, record in cached.items():
-            lines = exchanges.get(key, b"")
-            journal.put(key, record, lines)
+    def hold(self, keys: Sequence[str]) -> None:
+        """Look many keys up at once; `known` has them until they are released."""
+        known = self.known(keys)
+        self._held |= {key: (known.records.get(key), key in known.cached) for key in keys}
+
+    async def look_up(self, keys: Sequence[str]) -> None:
+        """Do as `hold` does, beside the loop where a look-up goes over a network."""
+        journal, cache = self._journal, self._cache
+        wanted = dict.fromkeys(keys)
+        self._looking_up[id(wanted)] = wanted
+        try:
+            get = partial(journal.get_many, keys)
+            records = await in_thread(get) if journal.is_remote else get()
+            read = partial(self._in_cache, self._missing(keys, records))
+            is_remote = cache is not None and cache.is_remote
+            known = self._with_copies(records, await in_thread(read) if is_remote else read())
+        finally:
+            del self._looking_up[id(wanted)]
+        self._held |= {key: (known.records.get(key), key in known.cached) for key in wanted}
+
+    async def find(self, key: str) -> dict[str, Any] | None:
+        """The record under a key; None for none."""
+        if not self.is_remote:
+            return self.known([key]).records.get(key)
+        await self.look_up([key])
+        record = self.known([key]).records.get(key)
+        self.release_held([key])
+        return record
+
+    def release_held(self, keys: Sequence[str]) -> None:
+        """Ask the journal again for what was looked up."""
+        for key in keys:
+            self._held.pop(key, None)
+
+    def _missing(self, keys: Sequence[str], records: dict[str, dict[str, Any]]) -> list[str]:
+        """What is to be looked for in the cache."""
+        if self._cache is None or not self._reads_cache:
+            return []
+        return [key for key in keys if key not in records or records[key]["status"] == "failed"]
+
+    def _in_cache(self, keys: Sequence[str]) -> _Copies:
+        """What the cache has, with what was sent and received for it; may be read in a thread."""
+        cache, journal, records = self._cache, self._journal, dict[str, dict[str, Any]]()
+        if cache is None or not keys:
+            return _Copies(records)
+        try:
+            records = cache.get_many(keys)
+            if not records or not journal.keeps_exchanges:
+                return _Copies(records)
+            exchanges = cache.exchanges(list(records))
+            names = {name for lines in exchanges.values() for name in named_texts(lines)}
+            texts = cache.texts([name for name in names if not journal.has_text(name)])
+        except JournalError as error:
+            return _Copies(records, error=error)
+        return _Copies(records, exchanges, texts)
+
+    def _with_copies(self, records: dict[str, dict[str, Any]], copies: _Copies) -> Known:
+        """What is known by the journal and the cache, whose part is put into the journal."""
+        if copies.error is not None:
+            self._give_up_cache(copies.error)
+        for name, text in copies.texts.items():
+            self._journal.put_text(name, text)
+        for key, record in copies.records.items():
+            lines = copies.exchanges.get(key, b"")
+            self._journal.put(key, record, lines)
             if parts := named_keys(lines):
                 self.known(parts)
+        return Known(records | copies.records, frozenset(copies.records))
 
     def take(self, groups: Sequence[Sequence[str]]) -> None:
         """Claim what calls would ask for, a group of keys each; `claims` has what came of it."""
@@ -174,6 +238,9 @@ class Answers:
             transcript: what was sent and received for it.
         """
         exchanges = transcript or b""
+        self._held.pop(key, None)
+        for wanted in self._looking_up.values():
+            wanted.pop(key, None)  # what is looked up now may be older
         self._journal.put(key, record, exchanges)
         if shared and self._cache is not None:
             try:

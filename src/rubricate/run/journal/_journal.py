@@ -42,6 +42,8 @@ class Journal(JournalReader, Protocol):
         damaged: how many records were found damaged; they count as not there.
         keeps_exchanges: whether what was sent and received is kept beside the records.
         lease: who has the run; None where no other process is to be kept off it.
+        is_remote: whether a look-up may take a round trip over a network, so that many keys are
+            looked up at once, in a thread; `get_many`, `exchanges` and `texts` may be called there.
         ledger: what the run has cost; this process's entry is written with each commit.
         claims: in a cache, the answers that this process is asking for; None elsewhere. They are
             renewed, and those that are released end, with each commit.
@@ -55,6 +57,7 @@ class Journal(JournalReader, Protocol):
     damaged: int
     keeps_exchanges: bool
     lease: Lease | None
+    is_remote: bool
     ledger: Ledger
     claims: Claims | None
 

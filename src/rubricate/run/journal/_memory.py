@@ -21,7 +21,7 @@ __all__ = ["MemoryJournal"]
 class MemoryJournal:
     """A `Journal` of records alone: nobody could look at what was sent and received later."""
 
-    has_a_past = keeps_exchanges = is_full = False
+    has_a_past = keeps_exchanges = is_remote = is_full = False
     trouble = None
     lease: Lease | None = None
     claims: Claims | None = None

@@ -27,7 +27,7 @@ from rubricate.run.journal._exchanges import Transcript
 from rubricate.run.journal._keys import Keys
 from rubricate.run.journal._lease import Lease
 from rubricate.run.journal._ledger import Decide, Entry, Ledger, Row, earlier_row, entry_of
-from rubricate.run.journal._lookups import Lookups, as_bytes, fetched, rows_of
+from rubricate.run.journal._lookups import EACH, as_bytes, rows_of, texts_of
 from rubricate.run.journal._places import Access, Database
 from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
@@ -76,12 +76,13 @@ class PostgresJournal:
         has_a_past: whether there may be records from before, or from others.
         damaged: how many records were found damaged.
         keeps_exchanges: it does.
+        is_remote: it is.
 
     Raises:
         JournalError: the server cannot be reached or used, or another process has the run.
     """
 
-    keeps_exchanges = True
+    keeps_exchanges = is_remote = True
 
     def __init__(
         self,
@@ -102,10 +103,9 @@ class PostgresJournal:
         self.lease: Lease | None = None
         if (holder := self._writing.holder or holder) is not None:
             self.lease = Lease(place, self._run, access, holder)
-        keys = Keys()
-        self.has_a_past = self._writing.do(lambda connection: self._add_earlier(connection, keys))
-        # What others put is not known here; but nobody else has the items of a shard.
-        self._keys = keys if access == "alone" or isinstance(access, Shard) else None
+        self.has_a_past = self._writing.do(self._find_earlier)
+        # A run without a past that nobody else adds to has what is put here, and no more.
+        self._keys = None if self.has_a_past or access == "driver" else Keys()
         self._lock = threading.Lock()
         self._due = threading.Event()
         self._waiting: dict[str, _Put] = {}
@@ -133,8 +133,13 @@ class PostgresJournal:
                 put = self._waiting.get(key) or self._written_now.get(key)
                 if put is not None:
                     records[key] = orjson.loads(to_json(put.record))
-        wanted = [key for key in keys if key not in records] if records else keys
-        for key, record, found in self._lookups.find(wanted):
+        here = self._keys
+        wanted = [
+            key
+            for key in keys
+            if key not in records and (here is None or here.may_have(as_bytes(key)))
+        ]
+        for key, record, found in rows_of(self._reader, "record, checksum", wanted):
             read = read_row(key, record, found)
             if read is not None:
                 records[key] = read
@@ -150,7 +155,7 @@ class PostgresJournal:
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        return _texts(self._reader, names)
+        return texts_of(self._reader, names)
 
     def has_text(self, name: str) -> bool:
         """Whether a text is known to be there."""
@@ -161,26 +166,17 @@ class PostgresJournal:
         """A connection for whoever asks, beside that of the thread that writes."""
         return self._writing.beside()
 
-    @cached_property
-    def _lookups(self) -> Lookups:
-        return Lookups(self._reader, self._keys)
-
-    def _add_earlier(self, connection: Connection, keys: Keys) -> bool:
-        """Whether there are records from before; what is alone with them notes their keys."""
+    def _find_earlier(self, connection: Connection) -> bool:
+        """Whether there may be records from before, or from others."""
         run, access = self._writing.run, self._access
         if run is None or (access not in ("alone", "driver") and not isinstance(access, Shard)):
             return True
-        query = "SELECT EXISTS (SELECT 1 FROM rubricate_records WHERE run = %s)"
-        (found,) = connection.execute(query, (run,)).fetchone()
-        if found:
-            self._note_earlier(connection, run)
-        if found and access != "driver":
-            with connection.transaction(), connection.cursor("keys", binary=True) as cursor:
-                cursor.itersize = KEYS_AT_ONCE
-                cursor.execute("SELECT key FROM rubricate_records WHERE run = %s", (run,))
-                for (key,) in cursor:
-                    keys.add(key)
-        return bool(found)
+        # In the order of the primary key: else the planner may read the table until it finds one.
+        query = "SELECT 1 FROM rubricate_records WHERE run = %s ORDER BY run, key LIMIT 1"
+        if connection.execute(query, (run,)).fetchone() is None:
+            return False
+        self._note_earlier(connection, run)
+        return True
 
     # What was paid
 
@@ -305,7 +301,6 @@ class PostgresJournal:
             is_due = len(self._waiting) >= BATCH
         if self._keys is not None:
             self._keys.add(as_bytes(key))
-        self._lookups.forget(key)
         if is_due:
             self._due.set()
 
@@ -496,7 +491,7 @@ class PostgresReader:
 
     def texts(self, names: Iterable[str]) -> dict[str, bytes]:
         """The texts with hashes, deflated; one that is not there is missing."""
-        return _texts(self._server, names)
+        return texts_of(self._server, names)
 
     def close(self) -> None:
         """Let go of the server."""
@@ -509,7 +504,7 @@ _CLAIM = (
     " SET holder = excluded.holder, renewed = now() WHERE old.holder = excluded.holder"
     " OR old.renewed < now() - %(lease)s * interval '1 s' RETURNING key"
 )
-_ANSWERED = "SELECT key FROM rubricate_records WHERE run = %(run)s AND key = ANY(%(keys)s)"
+_ANSWERED = EACH.format(type="bytea", table="rubricate_records", column="key", columns="key")
 _RELEASE = "DELETE FROM rubricate_claims WHERE holder = %(holder)s AND key = ANY(%(released)s)"
 _RENEW = "UPDATE rubricate_claims SET renewed = now() WHERE holder = %(holder)s"
 _TURN = 0x72756272
@@ -559,14 +554,6 @@ _ADD = (
 
 def _exchanges(rows: Iterable[tuple[Any, ...]]) -> dict[str, bytes]:
     return {key: lines for key, lines in rows if isinstance(lines, bytes)}
-
-
-def _texts(server: Server, names: Iterable[str]) -> dict[str, bytes]:
-    query = "SELECT name, text FROM rubricate_texts WHERE run = %b AND name = ANY(%b)"
-    wanted = list(names)
-    if server.run is None or not wanted:
-        return {}
-    return dict(fetched(server, query, (server.run, wanted)))
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

@@ -238,7 +238,8 @@ class Server:
     def opened(self, **bounds: int) -> Connection:
         """A new connection, for another purpose, with other time limits."""
         told = {**_DEFAULTS, **bounds, **parsed(self.place.address)}
-        return psycopg_driver().connect(**told, autocommit=True)
+        # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
+        return psycopg_driver().connect(**told, autocommit=True, prepare_threshold=None)
 
     # Tables and runs
 

@@ -90,6 +90,7 @@ class SQLiteJournal:
         has_a_past: whether there may be records from before, or from others.
         damaged: how many records were found damaged.
         keeps_exchanges: it does.
+        is_remote: it is not.
 
     Raises:
         DamagedJournal: parts of the file cannot be read (looked for where one process has it).
@@ -97,7 +98,7 @@ class SQLiteJournal:
     """
 
     keeps_exchanges = True
-    is_full = False
+    is_remote = is_full = False
     trouble = None
     lease: Lease | None = None
 

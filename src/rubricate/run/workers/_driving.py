@@ -178,7 +178,9 @@ class Driving(Execution):
             if given.unreadable is not None:
                 self._fail(item, given.unreadable)
             elif self._answers.has_a_past:
-                self._opened(item)
+                calls = self._stages.first_calls(item)
+                self._progress.total -= sum(map(len, item.alike.values()))
+                self._unknown(item, calls)
             yield self._filled(self._close(item))
 
     def _close(self, item: JudgedItem) -> JudgedItem:
