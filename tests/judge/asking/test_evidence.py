@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rubricate.judge.asking._evidence import locate
@@ -186,10 +186,25 @@ def test_an_invented_quote_has_no_place(quote: str) -> None:
 
 
 @given(text=st.text(max_size=200), start=st.integers(0, 200), length=st.integers(1, 60))
-def test_a_passage_of_the_text_is_always_found(text: str, start: int, length: int) -> None:
-    passage = text[start : start + length].strip()
-    if passage:
+@example(text=":ILAA", start=3, length=2)
+@example(text="an unable able", start=10, length=4)
+def test_a_passage_of_whole_words_of_the_text_is_always_found(
+    text: str, start: int, length: int
+) -> None:
+    end = start + length
+    while 0 < start < len(text) and text[start - 1 : start + 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1 : end + 1].isalnum():
+        end += 1
+    if passage := text[start:end].strip():
         assert found(passage, text) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "part"), [("unable", "able"), (":ILAA", "AA"), ("150 mg", "50 mg")]
+)
+def test_a_part_of_a_word_that_says_something_else_is_not_found(text: str, part: str) -> None:
+    assert found(part, text) is None
 
 
 @given(quote=st.text(max_size=60), text=st.text(max_size=200))
