@@ -24,7 +24,8 @@ from cluster import _started, ray_cluster  # noqa: F401 (fixtures)
 from hypothesis import settings
 from postgres import own_postgres, pooled, postgres, postgres_server, tool  # noqa: F401 (fixtures)
 
-from rubricate.cli import _progress, main
+from rubricate.cli import _progress
+from rubricate.cli._app import run_command
 from rubricate.errors import MissingExtraError
 from rubricate.testing import ScriptedEndpoint
 
@@ -199,7 +200,7 @@ def run_here() -> Command:
             contextlib.redirect_stderr(out if together else err),
             pytest.raises(SystemExit) as end,
         ):
-            main()
+            run_command()
         for name, module in list(sys.modules.items()):
             if (getattr(module, "__file__", None) or "").startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]

@@ -390,6 +390,66 @@ def test_an_interrupted_run_ends_cleanly_and_goes_on_from_there(
         assert len(endpoint.requests) - before == 80 - judged
 
 
+ENDED = """
+import asyncio, atexit, os
+from rubricate.cli import _app, _grading, main
+
+def end(*_, kill=os.kill, own=os.getpid(), number=int(os.environ["NUMBER"])):
+    kill(own, number)
+
+class Last:
+    def __del__(self, end=end):
+        end()
+
+class Loop(asyncio.SelectorEventLoop):
+    def close(self):
+        super().close()
+        end()
+
+moment = os.environ["MOMENT"]
+if moment == "before the run":
+    _app.app = lambda **_: end()
+elif moment == "as its loop ends":
+    asyncio.new_event_loop = asyncio.events.new_event_loop = Loop
+elif moment == "when all is written":
+    _grading._show = end
+elif moment == "at exit":
+    atexit.register(end)
+else:
+    last = Last()
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "name", "code"),
+    [
+        ("before the run", "SIGTERM", 130),
+        ("as its loop ends", "SIGINT", 130),
+        ("as its loop ends", "SIGTERM", 130),
+        ("as its loop ends", "SIGHUP", 130),
+        ("when all is written", "SIGTERM", 130),
+        ("at exit", "SIGHUP", 0),
+        ("as Python ends", "SIGINT", 0),
+        ("as Python ends", "SIGTERM", 0),
+    ],
+)
+def test_a_signal_before_and_after_the_run_kills_no_command(
+    write_dataset, tmp_path, moment, name, code
+):
+    number = getattr(signal, name, signal.SIGTERM)
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, "grade", write_dataset(), "--quiet"],
+        cwd=tmp_path,
+        env={**os.environ, "MOMENT": moment, "NUMBER": str(int(number))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stderr in ("", "Interrupted.\n")
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
 def test_under_nohup_a_lost_terminal_ends_no_run(write_dataset, tmp_path):
     data = write_dataset(items=[{"submission": f"answer {n}", "description": "d"} for n in "123"])

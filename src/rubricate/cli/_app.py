@@ -14,6 +14,7 @@ from rubricate._terminal import cleaned
 from rubricate._version import __version__
 from rubricate.cli._commands import CommandGroup
 from rubricate.cli._exit_codes import ExitCode
+from rubricate.cli._signals import interrupt_on_signals, leave_on_signals
 from rubricate.errors import RubricateError
 
 app = typer.Typer(
@@ -49,6 +50,17 @@ def _root(
 
 
 def main() -> None:
+    """Run the command line in a process of its own; signals have their exit code throughout."""
+    interrupt_on_signals()
+    try:
+        run_command()
+    except KeyboardInterrupt:  # one more signal, while the first is being reported
+        os._exit(ExitCode.INTERRUPTED)
+    finally:
+        leave_on_signals()
+
+
+def run_command() -> None:
     """Run the command line; errors become one line on standard error."""
     _open_closed_streams()
     if isinstance(sys.stdout, TextIOWrapper):
