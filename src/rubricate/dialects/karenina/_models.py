@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator, model_validator
 
@@ -19,13 +19,6 @@ from rubricate.judge.models import GENERIC_KEY, PROVIDERS
 INTERFACES = ("langchain", "openrouter", "openai_endpoint", "manual")
 _ALIASES = {"google_genai": "gemini", "google": "gemini", "mistralai": "mistral"}
 """Other names of providers that the engine knows."""
-
-
-class Traces(Protocol):
-    """Answers that are given by hand; see `ManualTraces`."""
-
-    def of(self, question: str) -> str | None:
-        """The answer to a question; None where there is none."""
 
 
 def hash_of(question: str) -> str:

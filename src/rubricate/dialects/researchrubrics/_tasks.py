@@ -23,10 +23,6 @@ _TASK_KEYS = ("prompt", "sample_id", "domain", "rubrics")
 _COMPLEXITY = ("conceptual_breadth", "logical_nesting", "exploration")
 _COUNTER_KEYS = ("counter", "at_least", "at_most")
 _CRITERION_KEYS = ("criterion", "weight", "axis", "human_verdict", *_COUNTER_KEYS)
-_LABELS = {
-    "binary": {SATISFIED: "MET", NOT_SATISFIED: "UNMET"},
-    "ternary": {name: name for name in (SATISFIED, PARTIALLY, NOT_SATISFIED)},
-}
 _MEANINGS = {
     SATISFIED: ("the submission meets the criterion", "the fault is present"),
     PARTIALLY: ("it meets it in part", "the fault is present in part"),
