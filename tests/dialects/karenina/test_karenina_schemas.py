@@ -309,6 +309,10 @@ def test_invert_goes_by_two_names():
             lambda: config(embedding_check_enabled=True),
             "no setting 'embedding_check_enabled' here; a template's values are compared by code",
         ),
+        (
+            lambda: config(deep_judgment_mode="full"),
+            "there is no setting 'deep_judgment_mode' here; templates are compared by code",
+        ),
         (lambda: config(replicate_count=0), "replicate_count must be at least 1, found 0"),
         (lambda: config(evaluation_mode="all"), "evaluation_mode: input should be 'template_only'"),
         (lambda: config(replicate_cuont=2), "did you mean 'replicate_count'?"),

@@ -166,33 +166,21 @@ class VerificationConfig(SettingsDocument):
             cannot be used.
     """
 
-    kept: ClassVar[frozenset[str]] = frozenset(
-        {
-            "parsing_only",
-            "rubric_enabled",
-            "rubric_evaluation_strategy",
-            "use_full_trace_for_template",
-            "use_full_trace_for_rubric",
-            "embedding_check_model",
-            "embedding_check_threshold",
-            "deep_judgment_max_excerpts_per_attribute",
-            "deep_judgment_fuzzy_match_threshold",
-            "deep_judgment_excerpt_retry_attempts",
-            "deep_judgment_search_tool",
-            "deep_judgment_rubric_max_excerpts_default",
-            "deep_judgment_rubric_fuzzy_match_threshold_default",
-            "deep_judgment_rubric_search_tool",
-            "agentic_rubric_strategy",
-            "agentic_judge_context",
-            "agentic_parsing_max_turns",
-            "agentic_parsing_timeout",
-            "scenario_turn_limit",
-        }
-    )
+    kept: ClassVar[frozenset[str]] = frozenset({
+        "parsing_only", "rubric_enabled", "rubric_evaluation_strategy",
+        "use_full_trace_for_template", "use_full_trace_for_rubric", "scenario_turn_limit",
+        "embedding_check_model", "embedding_check_threshold",
+        "deep_judgment_max_excerpts_per_attribute", "deep_judgment_fuzzy_match_threshold",
+        "deep_judgment_excerpt_retry_attempts", "deep_judgment_search_tool",
+        "deep_judgment_rubric_max_excerpts_default", "deep_judgment_rubric_search_tool",
+        "deep_judgment_rubric_fuzzy_match_threshold_default", "agentic_rubric_strategy",
+        "agentic_judge_context", "agentic_parsing_max_turns", "agentic_parsing_timeout",
+    })  # fmt: skip
     elsewhere: ClassVar[Mapping[str, str]] = {
         "abstention_enabled": "what a judge cannot tell is abstained from, always",
         "sufficiency_enabled": "what an answer does not say is not right, always",
         "embedding_check_enabled": _IN_CODE,
+        "deep_judgment_mode": "templates are compared by code; see deep_judgment_rubric_mode",
         "deep_judgment_search_enabled": "nothing here searches the web",
         "agentic_parsing": _NO_TOOLS,
         "few_shot_config": "put the examples into the question or the system_prompt",
@@ -214,8 +202,6 @@ class VerificationConfig(SettingsDocument):
     """Whether there is more than one request at a time."""
     async_max_workers: int | None = None
     """How many requests there are at a time. Default: `concurrency` of `run_verification`."""
-    deep_judgment_mode: Literal["disabled"] = "disabled"
-    """Deep judgment of templates is not here."""
     deep_judgment_rubric_mode: Literal["disabled", "enable_all", "use_checkpoint", "custom"] = (
         "disabled"
     )

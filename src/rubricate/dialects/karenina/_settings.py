@@ -12,8 +12,8 @@ from rubricate.errors import InputError
 
 
 class SettingsDocument(Document):
-    """Named settings. One that is not known must be off (False, None, empty): it is kept, and has
-    no effect; one that is on is an error, since nothing here would heed it.
+    """Named settings. One that is not known must be off (False, None, empty, "disabled"): it is
+    kept, and has no effect; one that is on is an error, since nothing here would heed it.
 
     Raises:
         InputError: a value cannot be used; in one line, with the name of what has it.
@@ -46,7 +46,7 @@ class SettingsDocument(Document):
     @model_validator(mode="after")
     def _unknown_settings_are_off(self) -> SettingsDocument:
         for name, value in (self.model_extra or {}).items():
-            if value and name not in self.kept:
+            if value and value != "disabled" and name not in self.kept:
                 way = self.elsewhere.get(name, "leave it out")
                 raise InputError(f"there is no setting '{name}' here; {way}")
         return self

@@ -133,6 +133,12 @@ class RubricTrait(Trait):
     RubricTrait(name="Clarity", description="From 1 (confusing) to 5 (clear)", kind="score")
     """
 
+    # A judge may give any number of quotes; when one stands in a text is rubricate's own rule.
+    kept: ClassVar[frozenset[str]] = Trait.kept | {
+        "deep_judgment_max_excerpts",
+        "deep_judgment_fuzzy_match_threshold",
+    }
+
     kind: Literal["score", "binary", "boolean", "literal"]
     """`score` (a whole number between two bounds), `binary`, also called `boolean`, or `literal`
     (one of `classes`)."""
@@ -152,10 +158,6 @@ class RubricTrait(Trait):
     """Whether deep judgment asks for quotes; otherwise for the reason alone, as always."""
     deep_judgment_excerpt_retry_attempts: int | None = None
     """How often quotes that are not found are asked for again. Default: the configuration's."""
-    deep_judgment_max_excerpts: int | None = None
-    """Kept for Karenina; a judge may give any number of quotes."""
-    deep_judgment_fuzzy_match_threshold: float | None = None
-    """Kept for Karenina; `rubricate` has its own rule for when a quote stands in a text."""
     deep_judgment_search_enabled: bool = False
     """Kept for Karenina; deep judgment of a trait that asks for a search is refused."""
 
