@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rubricate.stats import Estimate, corrected_mean
+from rubricate.stats import Estimate, clustered_mean, corrected_mean
 
 SEED = 20261123
 ITEMS = (10, 20, 50, 200)
@@ -29,6 +29,8 @@ SHARES = (0.02, 0.1, 0.5, 0.9)
 RIGHT = (0.7, 0.9, 0.95, 0.99)
 """How often the judge is right."""
 ERRORS = ("false MET", "false UNMET", "both")
+STEPS = ((0.1, 0.2, 0.4, 0.2, 0.1), (0.02, 0.05, 0.1, 0.33, 0.5), (0.01, 0.02, 0.05, 0.12, 0.8))
+"""How often each answer from 1 to 5 is given, even and skewed."""
 LEAST = 0.2
 """Of draws with an interval: in a cell with fewer, the coverage says more of chance."""
 
@@ -84,8 +86,66 @@ def corrected(figure: str) -> Iterator[Cell]:
         yield Cell(f"MET {share}, right {right}, {kind}", n, share, draw)
 
 
+def flipped(
+    items: int, criteria: int, flips: float, lost: float, chance: np.random.Generator
+) -> list[float]:
+    """How much each item's score changed: a part of the verdicts flip, a part of these to UNMET."""
+    flip = chance.random((items, criteria)) < flips
+    down = chance.random((items, criteria)) < lost
+    changed: list[float] = (flip * np.where(down, -1.0, 1.0)).mean(1).tolist()
+    return changed
+
+
+def differences(one_sided: bool) -> Iterator[Cell]:
+    """B minus A, as `compare_paired` makes it; or its lower end alone, for non-inferiority."""
+    for n, criteria, flips, lost in itertools.product(
+        ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.3), (0.5, 0.8, 1.0)
+    ):
+
+        def draw(
+            chance: np.random.Generator,
+            n: int = n,
+            criteria: int = criteria,
+            flips: float = flips,
+            lost: float = lost,
+        ) -> Estimate:
+            changed = flipped(n, criteria, flips, lost, chance)
+            level = 0.9 if one_sided else 0.95
+            found = clustered_mean(changed, confidence=level, bounds=(-1.0, 1.0)).mean
+            return Estimate(found.value, found.low, 1.0 if one_sided else found.high)
+
+        name = f"{criteria} criteria, {flips} flip, {lost} of them to UNMET"
+        yield Cell(name, n, flips * (1 - 2 * lost), draw)
+
+
+def scores() -> Iterator[Cell]:
+    """The mean score of items: of some criteria, or of one answer from 1 to 5."""
+    for n, criteria, share in itertools.product(ITEMS, (1, 3, 10, 40), (0.02, 0.1, 0.5)):
+
+        def met(
+            chance: np.random.Generator, n: int = n, criteria: int = criteria, share: float = share
+        ) -> Estimate:
+            found = chance.binomial(criteria, share, n) / criteria
+            return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+
+        yield Cell(f"{criteria} criteria, MET {share}", n, share, met)
+    for n, steps in itertools.product(ITEMS, STEPS):
+
+        def rated(
+            chance: np.random.Generator, n: int = n, steps: tuple[float, ...] = steps
+        ) -> Estimate:
+            found = chance.choice(5, n, p=steps) / 4
+            return clustered_mean(found.tolist(), bounds=(0.0, 1.0)).mean
+
+        mean = float(np.array(steps) @ np.arange(5)) / 4
+        yield Cell(f"1 to 5 with {steps}", n, mean, rated)
+
+
 FIGURES: dict[str, tuple[str, Callable[[], Iterator[Cell]]]] = {
     "ppi": ("PPI++ mean of yes and no", partial(corrected, "prediction_powered")),
+    "difference": ("difference of two runs", partial(differences, False)),
+    "margin": ("lower end of a difference, one-sided", partial(differences, True)),
+    "score": ("mean score", scores),
     "gladen": ("Rogan-Gladen mean of yes and no", partial(corrected, "rogan_gladen")),
 }
 

@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from rubricate.errors import InputError
 from rubricate.stats import (
     benjamini_hochberg,
+    clustered_mean,
     compare_paired,
     holm,
     mcnemar_test,
@@ -135,6 +136,48 @@ def test_no_worse_is_shown_only_where_the_data_show_it():
     assert compare_paired([0.5], [0.5], margin=0.2).not_worse is None
     with pytest.raises(InputError, match="margin must be 0 or more"):
         compare_paired(a, b, margin=-0.1)
+
+
+@pytest.mark.parametrize("numbers", [[1.0, 0.0, 1.0], [7.0, 7.0, 7.0]])
+def test_three_items_that_do_not_differ_show_nothing(numbers):
+    found = compare_paired(numbers, numbers, margin=0.02)
+    assert found.not_worse is False
+    assert found.difference.value == 0.0
+
+
+@pytest.mark.parametrize(("items", "shown"), [(100, False), (200, True)])
+def test_it_takes_as_many_items_without_a_flip_as_the_margin_is_narrow(items, shown):
+    # The rule of three: of 3 / 0.02 = 150 items, one in 50 might have differed.
+    same = [1.0, 0.0] * (items // 2)
+    assert compare_paired(same, same, margin=0.02).not_worse is shown
+    pairs = [place // 10 for place in range(items)]
+    assert compare_paired(same, same, groups=pairs, margin=0.02).not_worse is False
+
+
+@pytest.mark.parametrize(
+    ("items", "criteria", "flips"), [(10, 1, 0.1), (50, 1, 0.02), (20, 3, 0.1)]
+)
+def test_the_interval_of_few_flips_holds_the_truth_as_often_as_it_says(items, criteria, flips):
+    generator = np.random.default_rng(items)
+    held = wrong = 0
+    for _ in range(300):
+        lost = (generator.random((items, criteria)) < flips).mean(1)
+        found = clustered_mean((-lost).tolist(), bounds=(-1.0, 1.0)).mean
+        held += found.low <= -flips <= found.high
+        one_sided = clustered_mean((-lost).tolist(), bounds=(-1.0, 1.0), confidence=0.9).mean
+        wrong += one_sided.low > -flips
+    assert held / 300 >= 0.92
+    assert wrong / 300 <= 0.08
+
+
+def test_few_flips_leave_the_bootstrap_nothing_to_draw():
+    before, after = [1.0] * 50, [1.0] * 47 + [0.0] * 3
+    found = compare_paired(before, after)
+    assert found.bootstrapped.value == found.difference.value == pytest.approx(-0.06)
+    assert (found.bootstrapped.low, found.bootstrapped.high) == (None, None)
+    assert found.bootstrapped.undefined.startswith("no interval: too few items")
+    assert found.difference.low < -0.12
+    assert found.difference.high > 0.0
 
 
 def test_a_comparison_of_nothing_is_undefined_and_says_why():

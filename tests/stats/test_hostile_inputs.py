@@ -125,7 +125,10 @@ USES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "groups": [1, 2, 3],
         },
     ),
-    "clustered_mean": (stats.clustered_mean, {"values": [1, 2, 3], "groups": [1, 2, 2]}),
+    "clustered_mean": (
+        stats.clustered_mean,
+        {"values": [1, 2, 3], "groups": [1, 2, 2], "bounds": (0, 4)},
+    ),
     "clustered_share": (stats.clustered_share, {"successes": [1, 0, 1], "groups": [1, 2, 2]}),
     "compare_paired": (
         stats.compare_paired,

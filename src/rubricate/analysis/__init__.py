@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         finished_items,
         finished_rows,
         held_run,
+        mean_score,
         read_run,
         read_summary,
     )
@@ -184,6 +185,7 @@ __all__ = [
     "keep_report",
     "kept_report",
     "list_runs",
+    "mean_score",
     "pair_result",
     "parts_tables",
     "plan_report",

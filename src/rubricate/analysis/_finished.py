@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -35,6 +35,7 @@ from rubricate.run.results import DeclaredFigures, Summary, has_journal
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
     from rubricate.analysis._result import Result
+    from rubricate.stats import Estimate
 
 __all__ = [
     "LABELS_GO",
@@ -47,6 +48,7 @@ __all__ = [
     "finished_items",
     "finished_rows",
     "held_run",
+    "mean_score",
     "read_run",
     "read_summary",
 ]
@@ -386,6 +388,30 @@ def read_summary(run: FinishedRun) -> Summary:
         return Summary.model_validate(run.summary)
     except ValidationError as error:
         raise input_error(error).within(file=run.path / "summary.json") from None
+
+
+def mean_score(
+    scores: Iterable[float | None], summary: Summary | None = None, *, confidence: float = 0.95
+) -> Estimate:
+    """The mean of a run's scores, or of a criterion's values, with the interval that reports show.
+
+    Args:
+        scores: each item's score or value; None for an item without one.
+        summary: the run's. Where its rubric declares how items are put together, that is the score.
+        confidence: the interval's nominal coverage.
+    """
+    from rubricate.stats import Estimate, clustered_mean
+
+    if summary is not None and summary.scoring is not None:
+        overall = summary.scoring.overall
+        return Estimate(overall.value, overall.low, overall.high)
+    known = [score for score in scores if score is not None]
+    in_unit = known and min(known) >= 0 and max(known) <= 1
+    bounds = (0.0, 1.0) if in_unit else None  # raw scores can be anything
+    mean = clustered_mean(known, confidence=confidence, bounds=bounds).mean
+    if summary is not None and known:  # its last digit is as the summary's
+        mean = replace(mean, value=summary.score.mean)
+    return mean.within(*bounds) if bounds else mean
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Plots of a run: what the report page shows, also as pictures for papers and slides.
 
 The figures are those of the terminal and the report page: `agreement_report`, `stats.calibration`,
-`stats.clustered_mean`.
+`mean_score`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
+from rubricate.analysis._finished import FinishedRun, mean_score
 from rubricate.errors import InputError
-from rubricate.stats import Estimate, LabelAgreement, clustered_mean
+from rubricate.stats import Estimate, LabelAgreement
 from rubricate.views import (
     Picture,
     Plot,
@@ -28,9 +29,6 @@ from rubricate.views import (
     pairs_plot,
     reliability_plot,
 )
-
-if TYPE_CHECKING:
-    from rubricate.analysis._finished import FinishedRun
 
 __all__ = ["Plots", "agreement_plots", "calibration_plot", "scores_plot", "waiting_plot"]
 
@@ -124,7 +122,7 @@ def scores_plot(
     legend = [("judge", "judge"), *([("human", "human labels")] if people else [])]
     marks, band = None, None
     if with_mean:
-        mean = clustered_mean(judged).mean.within(0, 1)
+        mean = mean_score(judged)
         if mean.value is not None:
             marks = {"": mean.value}
             legend.append(("band", f"judge's mean {estimate_text(mean)}"))

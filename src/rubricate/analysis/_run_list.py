@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._files import check_no_links, user_path
 from rubricate.analysis._attacks import RedTeamReport
-from rubricate.analysis._finished import check_whole
+from rubricate.analysis._finished import check_whole, mean_score
 from rubricate.analysis._kept_report import kept_report
 from rubricate.errors import InputError, MissingFileError, RubricateError
 from rubricate.run import JOURNAL_NAMES, REPORT_NAME
 from rubricate.run.results import Summary
-from rubricate.stats import Estimate, bootstrapped_mean
+from rubricate.stats import Estimate
 from rubricate.views import (
     NONE,
     Column,
@@ -280,14 +280,9 @@ def _summary(path: Path) -> Summary | None:
 
 def _score(path: Path, summary: Summary) -> Estimate | None:
     """The mean score with its interval: the summary's own where it has one."""
-    mean = summary.score.mean
-    if mean is None:
+    if summary.score.mean is None:
         return None
-    if summary.scoring is not None:
-        overall = summary.scoring.overall
-        return Estimate(overall.value, overall.low, overall.high)
-    found = bootstrapped_mean(list(_item_scores(path / "results.jsonl")))
-    return Estimate(mean, found.low, found.high, found.undefined)
+    return mean_score(_item_scores(path / "results.jsonl"), summary)
 
 
 def _item_scores(path: Path) -> Iterator[float | None]:

@@ -12,6 +12,7 @@ from rubricate.analysis import (
     agreement_plots,
     agreement_report,
     calibration_plot,
+    mean_score,
     read_summary,
     scores_plot,
     waiting_plot,
@@ -19,7 +20,7 @@ from rubricate.analysis import (
 from rubricate.report._items import tone
 from rubricate.rubric import ABSTENTION, Criterion
 from rubricate.run.results import CriterionFigures, Summary
-from rubricate.stats import Bootstrap, Estimate, clustered_mean
+from rubricate.stats import Bootstrap, Estimate
 from rubricate.views import (
     Drawing,
     Plot,
@@ -84,11 +85,7 @@ def overview_of(run: FinishedRun, waited: Sequence[float], bootstrap: Bootstrap)
     report = None
     if labelled:
         report = agreement_report(run, bootstrap=bootstrap, bootstrapped=MOST_LINES)
-    mean = clustered_mean(list(scores.values()), confidence=bootstrap.confidence).mean
-    score, declared = mean.within(0.0, 1.0), summary.scoring
-    if declared is not None:
-        overall = declared.overall
-        score = Estimate(overall.value, overall.low, overall.high)
+    score = mean_score(scores.values(), summary, confidence=bootstrap.confidence)
     on_all = summary.score.labelled == summary.score.scored
     rows: dict[str, list[RowVerdict]] = {}
     for row in run.rows:
@@ -132,7 +129,7 @@ def _line(
     rows: Sequence[RowVerdict],
     report: AgreementReport | None,
 ) -> CriterionLine:
-    value = clustered_mean([row.value for row in rows]).mean.within(0.0, 1.0)
+    value = mean_score(row.value for row in rows)
     with_labels = [] if report is None else report.criteria
     found = next((one for one in with_labels if one.name == figures.name), None)
     return CriterionLine(

@@ -18,13 +18,14 @@ from rubricate.stats._inputs import (
     number_of,
     same_length,
 )
-from rubricate.stats._intervals import bootstrapped_mean, clustered_mean, t_quantile
+from rubricate.stats._intervals import are_few, bootstrapped_mean, mean_of, mostly_same
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import (
     ROUNDING,
     Bootstrap,
     Floats,
     Groups,
+    Integers,
     cluster_indices,
     groups_at,
 )
@@ -43,6 +44,10 @@ __all__ = [
 
 
 NO_PAIR = "there is no pair"
+LEAST_RESAMPLED = 20
+"""Clusters below which differences have no bootstrap interval. Simulated on scores of which 2 to
+30 % change: with 10 it holds the truth in 88 %, with 20 in 91 % or more, with 50 in 92 %."""
+TOO_FEW = "no interval: too few items, or too few that differ, to resample"
 EXACT = 16
 """Up to so many clusters that differ, a permutation test goes through all sign patterns."""
 TIED = 1e-10
@@ -75,8 +80,11 @@ class PairedComparison:
         clusters: how many clusters they come from.
         left_out: items that one of the two has no number for.
         mean_a, mean_b: over the n items; None for n = 0.
-        difference: B minus A, with a clustered t interval.
-        bootstrapped: B minus A, with a clustered bootstrap interval.
+        difference: B minus A, with a clustered t interval. Where most items do not differ, it says
+            how many more might (`clustered_mean`), for numbers from 0 to 1 by as much as 1, for
+            others by as much as they are apart.
+        bootstrapped: B minus A, with a clustered bootstrap interval; none of fewer than 20 clusters
+            or where fewer than 5 differ.
         standard_error: of the difference; None with fewer than two clusters.
         permutation: the test of no difference, by clusters.
         wilcoxon: the signed-rank test; it takes the items as independent.
@@ -86,7 +94,7 @@ class PairedComparison:
         margin: how much worse still counts as no worse, if given.
         not_worse: whether it is shown that B is no more than `margin` worse: the lower end of the
             one-sided interval lies above `-margin` (non-inferiority; Piaggio et al. 2012).
-            None without a margin or a standard error.
+            None without a margin or with fewer than two clusters.
     """
 
     n: int
@@ -133,6 +141,7 @@ def compare_paired(
         InputError: different lengths, something is no number, a negative margin.
     """
     same_length(a=a, b=b)
+    check_share(confidence, "confidence")
     if margin is not None and not number_of(margin, "margin") >= 0:
         raise InputError(f"margin must be 0 or more, found {margin}")
     first, second = numbers(a, "a"), numbers(b, "b")
@@ -142,12 +151,14 @@ def compare_paired(
     difference[np.abs(difference) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
     kept = groups_at(groups, indices, len(a))
     values = [float(value) for value in difference]
-    mean = clustered_mean(values, groups=kept, confidence=confidence)
+    clusters = cluster_indices(kept, len(values))
+    bounds = _bounds(first, second)
+    mean = mean_of(difference, clusters, (1 + confidence) / 2, bounds)
     error = mean.standard_error
     not_worse = None
-    if margin is not None and error is not None and mean.freedom and mean.mean.value is not None:
-        lower = mean.mean.value - t_quantile(confidence, mean.freedom) * error
-        not_worse = lower > -margin
+    if margin is not None and error is not None:
+        lower = mean_of(difference, clusters, confidence, bounds).mean.low
+        not_worse = lower is not None and lower > -margin
     binary = len(first) > 0 and np.isin(np.concatenate([first, second]), (0.0, 1.0)).all()
     return PairedComparison(
         n=len(values),
@@ -156,11 +167,7 @@ def compare_paired(
         mean_a=float(first.mean()) if values else None,
         mean_b=float(second.mean()) if values else None,
         difference=mean.mean if mean.n else Estimate(None, undefined="no item has both numbers"),
-        bootstrapped=(
-            bootstrapped_mean(values, groups=kept, bootstrap=bootstrap)
-            if values
-            else Estimate(None, undefined="no item has both numbers")
-        ),
+        bootstrapped=_bootstrapped(difference, clusters, bootstrap),
         standard_error=error,
         permutation=permutation_test(values, groups=kept),
         wilcoxon=wilcoxon_test(values),
@@ -169,6 +176,27 @@ def compare_paired(
         margin=margin,
         not_worse=not_worse,
     )
+
+
+def _bounds(first: Floats, second: Floats) -> tuple[float, float] | None:
+    """What a difference can be: of numbers from 0 to 1 at most 1, of others as far as they are
+    apart; None where they are all the same."""
+    both = np.concatenate([first, second])
+    if len(both) == 0:
+        return None
+    apart = 1.0 if both.min() >= 0 and both.max() <= 1 else float(both.max() - both.min())
+    return (-apart, apart) if apart > 0 else None
+
+
+def _bootstrapped(difference: Floats, clusters: Integers, bootstrap: Bootstrap | None) -> Estimate:
+    """No interval of few items, or where few differ: resamples vary less than other items would."""
+    if not len(difference):
+        return Estimate(None, undefined="no item has both numbers")
+    same = mostly_same(difference)
+    few = len(np.unique(clusters)) < LEAST_RESAMPLED
+    if bootstrap is not None and (few or (same is not None and are_few(same, clusters))):
+        return Estimate(float(difference.mean()), undefined=TOO_FEW)
+    return bootstrapped_mean(difference.tolist(), groups=clusters.tolist(), bootstrap=bootstrap)
 
 
 def mcnemar_test(first: Sequence[bool | None], second: Sequence[bool | None]) -> PairedTest:

@@ -7,11 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
-from rubricate.stats._inputs import answers, check_share, count_of, same_length
+from rubricate.stats._inputs import answers, brief, check_share, count_of, same_length
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import (
     ROUNDING,
@@ -26,16 +27,21 @@ from rubricate.stats._resampling import (
 
 __all__ = [
     "MeanEstimate",
+    "are_few",
     "bootstrapped_mean",
     "clustered_correlation",
     "clustered_mean",
     "clustered_share",
     "clustered_variance",
+    "design_effect",
+    "mean_of",
+    "mostly_same",
     "score_interval",
     "share_interval",
     "stratified_mean",
     "t_interval",
     "t_quantile",
+    "unseen",
     "wilson_interval",
 ]
 
@@ -77,7 +83,8 @@ class MeanEstimate:
         clusters: how many clusters they come from.
         mean: with its t interval.
         standard_error: None with fewer than two clusters. Where it is 0, since all clusters have
-            the same mean, there is no interval: that says nothing about other items.
+            the same mean and no bounds are known, there is no interval: that says nothing about
+            other items.
         freedom: degrees of freedom of the t interval; None with fewer than two clusters.
     """
 
@@ -89,7 +96,11 @@ class MeanEstimate:
 
 
 def clustered_mean(
-    values: Sequence[float | None], *, groups: Groups = None, confidence: float = 0.95
+    values: Sequence[float | None],
+    *,
+    groups: Groups = None,
+    confidence: float = 0.95,
+    bounds: tuple[float, float] | None = None,
 ) -> MeanEstimate:
     """The mean, with a standard error that knows which values belong together.
 
@@ -100,38 +111,140 @@ def clustered_mean(
     size these are the usual factor G / (G - 1) and G - 1. Without groups it is the textbook's
     `s / sqrt(n)`.
 
+    Where more than half of the values are the same and `bounds` are known, `with_unseen` values
+    make the interval and the standard error.
+
     Args:
         values: numbers; None for a missing one, which is left out.
         groups: the cluster of each value. Default: each by itself.
         confidence: the interval's nominal coverage.
+        bounds: the least and the greatest that a value can be, such as 0 and 1 of a score. Default:
+            nothing is known, and values that are all the same have no interval.
 
     Raises:
-        InputError: something is no number, or there are not as many groups as values.
+        InputError: something is no number or outside the bounds, or there are not as many groups
+            as values.
     """
     check_share(confidence, "confidence")
     every = numbers(values, "values")
     clusters = cluster_indices(groups, len(every))[~np.isnan(every)]
     every = every[~np.isnan(every)]
-    if len(every) == 0:
+    if bounds is not None:
+        bounds = _checked_bounds(bounds, every)
+    return mean_of(every, clusters, (1 + confidence) / 2, bounds)
+
+
+def _checked_bounds(bounds: tuple[float, float], values: Floats) -> tuple[float, float]:
+    ends = numbers(bounds, "bounds")
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InputError(f"bounds must be two numbers, the lower one first, found {brief(bounds)}")
+    slack = 1e-9 * float(ends[1] - ends[0])
+    for value in values[(values < ends[0] - slack) | (values > ends[1] + slack)][:1].tolist():
+        raise InputError(f"values: {value:g} is not between {ends[0]:g} and {ends[1]:g}")
+    return float(ends[0]), float(ends[1])
+
+
+def mean_of(
+    values: Floats, clusters: Integers, probability: float, bounds: tuple[float, float] | None
+) -> MeanEstimate:
+    """`clustered_mean` of numbers that are all there, each end of its interval at a quantile."""
+    if len(values) == 0:
         return MeanEstimate(0, 0, Estimate(None, undefined="there are no values"), None)
-    mean = float(every.mean())
+    mean = float(values.mean())
     count = len(np.unique(clusters))
     if count < 2:
         only = Estimate(mean, undefined="no interval: it needs two clusters or more")
-        return MeanEstimate(len(every), count, only, None)
-    variance, freedom = clustered_variance(every, clusters)
+        return MeanEstimate(len(values), count, only, None)
+    if bounds is not None and (same := mostly_same(values)) is not None:
+        _, freedom = clustered_variance(values, clusters)
+        quantile = t_quantile(probability, freedom)
+        middle, error = with_unseen(values, clusters, same, quantile, bounds)
+        low, high = middle - quantile * error, middle + quantile * error
+        interval = Estimate(mean, max(bounds[0], min(low, mean)), min(bounds[1], max(high, mean)))
+        return MeanEstimate(len(values), count, interval, error, freedom)
+    variance, freedom = clustered_variance(values, clusters)
     error = math.sqrt(variance)
-    if error <= ROUNDING * float(np.abs(every).max()):
+    if error <= ROUNDING * float(np.abs(values).max()):
         error = 0.0
-    interval = t_interval(mean, error, freedom, confidence)
-    return MeanEstimate(len(every), count, interval, error, freedom)
+    interval = t_interval(mean, error, freedom, probability)
+    return MeanEstimate(len(values), count, interval, error, freedom)
 
 
-def t_interval(value: float, error: float, freedom: float, confidence: float) -> Estimate:
+LEAST_OTHERS = 5
+"""Clusters that must hold other values than the commonest before these say how far values can be
+from it. Simulated on scores of 1 to 10 criteria of which 2 to 30 % change, and on skewed scales of
+1 to 5: with none the interval holds the truth in 17 % or more, with 5 and with 10 in 94 %."""
+SAME = 1e-9
+"""Values so near each other, against the largest, are the same but for rounding."""
+
+
+def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
+    """Which values are the commonest one, if more than half of them are; else None."""
+    if len(values) == 0:
+        return None
+    apart = np.abs(values - np.median(values))
+    same = apart <= SAME * max(float(np.abs(values).max()), np.finfo(float).tiny)
+    return same if 2 * same.sum() > len(values) else None
+
+
+def are_few(same: NDArray[np.bool_], clusters: Integers) -> bool:
+    """Whether too few clusters hold other values to say what other values there are."""
+    return len(np.unique(clusters[~same])) < LEAST_OTHERS
+
+
+def unseen(quantile: float) -> float:
+    """How many values of each kind that was not seen, or hardly, are added to those that were.
+
+    Half the square of the quantile, as Agresti and Coull (1998) add successes and failures: where
+    n values show no exception, the variance is that of as many exceptions as the upper end of
+    Wilson's interval (1927) of 0 in n allows. By simulation of paired differences and of judges
+    right in 70 to 99 %, 10 to 200 items, the interval then holds the truth in 93 % or more; with
+    0.5 in 90 %, with none in 17 %. Twice as many make it a tenth wider with 20 items.
+    """
+    return quantile**2 / 2
+
+
+def with_unseen(
+    values: Floats,
+    clusters: Integers,
+    same: NDArray[np.bool_],
+    quantile: float,
+    bounds: tuple[float, float],
+) -> tuple[float, float]:
+    """The middle and the standard error of an interval of the mean of values that are mostly the
+    same: that none, or few, of 20 values differ is no evidence that none of the next 20 will.
+
+    `unseen` values are added on either side of the commonest one: as far from it as the farthest
+    that was seen, or at the bounds where values of fewer than 5 clusters differ. Of shares this is
+    the interval of Agresti and Coull (1998), of flips nearly that of Bonett and Price (2012).
+    """
+    common = float(values[same].mean())
+    size = bounds[1] - bounds[0]
+    if not are_few(same, clusters):
+        size = float(np.abs(values - common).max())
+    ends = np.array([max(bounds[0], common - size), min(bounds[1], common + size)])
+    effect = design_effect(values, clusters)
+    weight = effect * unseen(quantile)
+    total = len(values) + 2 * weight
+    middle = (float(values.sum()) + weight * float(ends.sum())) / total
+    apart = float(((values - middle) ** 2).sum()) + weight * float(((ends - middle) ** 2).sum())
+    return middle, math.sqrt(apart * effect) / total
+
+
+def design_effect(values: Floats, clusters: Integers) -> float:
+    """How many times the variance of a mean of independent values that of these is, 1 or more. Of
+    values without spread it is that of whole clusters (Kish 1965)."""
+    alone = float(values.var(ddof=1)) / len(values)
+    if alone <= ROUNDING**2 * float((values**2).max()):
+        return len(values) / len(np.unique(clusters))
+    return max(1.0, clustered_variance(values, clusters)[0] / alone)
+
+
+def t_interval(value: float, error: float, freedom: float, probability: float) -> Estimate:
     """The interval of t; none for a standard error of 0, which says nothing about other items."""
     if error == 0:
         return Estimate(value, undefined=NO_SPREAD)
-    half = t_quantile((1 + confidence) / 2, freedom) * error
+    half = t_quantile(probability, freedom) * error
     return Estimate(value, value - half, value + half)
 
 

@@ -9,8 +9,7 @@ from scipy import special, stats
 
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, check_share, count_of, number_of
-from rubricate.stats._intervals import score_interval, t_quantile
-from rubricate.stats._prediction_powered import unseen_errors
+from rubricate.stats._intervals import score_interval, t_quantile, unseen
 from rubricate.stats._resampling import Floats
 
 __all__ = [
@@ -178,7 +177,7 @@ def corrected_mean_width(
     if share is not None:
         share = _between(share, "share", 0.0, 1.0)
         seen = labelled if seen is None else min(labelled, count_of(seen, "seen", 2))
-        added = 2 * unseen_errors(seen - 1, confidence)
+        added = 2 * unseen(t_quantile((1 + confidence) / 2, seen - 1))
         rare = added / (seen + added)
         # The judge's share lies on the same side of one half as people's.
         apart = math.sqrt(max(0.0, 0.25 - of_judge)) * math.copysign(1.0, share - 0.5)
