@@ -15,18 +15,31 @@ Needs the extra `ray`; `Grader` also needs `parquet`.
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, is_dataclass
+from inspect import isfunction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
+from rubricate.choosing import chosen_judge
 from rubricate.errors import InputError, MissingExtraError, RubricateError
-from rubricate.judge import JudgesLike
+from rubricate.judge import Judge, JudgesLike, PythonModel
 from rubricate.options import RewardOptions
-from rubricate.reward import RewardBatch, RewardError, RewardFunction, RowRubric, Text
-from rubricate.rubric import Rubric
+from rubricate.reward import (
+    RewardBatch,
+    RewardCall,
+    RewardError,
+    RewardFunction,
+    RowRubric,
+    Text,
+)
+from rubricate.rubric import ComputedCriterion, Criterion, Rubric, fingerprint
 from rubricate.settings import by_name, part, takes_as_method
 
 if TYPE_CHECKING:
@@ -38,6 +51,10 @@ NAMESPACE = "rubricate"
 """Where Ray keeps shared rewards by their names."""
 AT_ONCE = 1000
 """Calls that a shared reward answers at once."""
+MOST_SHOWN = 5
+"""Differences between two rewards that an error names; usually there are one or two."""
+LIBRARIES = ("rubricate", "pydantic", "abc", "builtins", "typing")
+"""Whose classes have versions, and no code of the user's."""
 
 
 class GraderCall(RewardOptions, kw_only=False):
@@ -177,11 +194,20 @@ def _picked(column: list[Any] | None, places: Sequence[int]) -> list[Any] | None
 
 class _RewardActor:
     """A reward function in a process of Ray's. It is made by the first call, which can say what is
-    wrong with it on its node."""
+    wrong with it on its node.
 
-    def __init__(self, made: bytes) -> None:
+    Args:
+        made: rubric, judge and options, pickled.
+        settings: a hash of each of their parts, by name.
+    """
+
+    def __init__(self, made: bytes, settings: dict[str, str]) -> None:
         self._made = made
+        self._settings = settings
         self._reward: RewardFunction | None = None
+
+    async def settings(self) -> dict[str, str]:
+        return self._settings
 
     async def scores(self, completions: list[Text], beside: dict[str, Any]) -> list[float | None]:
         if self._reward is None:
@@ -283,18 +309,19 @@ def _own_errors() -> Iterator[None]:
 def shared_reward(
     name: str, rubric: Rubric | None, judge: JudgesLike = None, **options: Any
 ) -> SharedReward:
-    """The reward function of a name in this Ray cluster; the first who asks makes it.
+    """The reward function of a name in this Ray cluster; the first call with the name starts it.
 
     It stays until it is closed or the cluster ends, and is started again where its process or node
     dies: calls that were on their way are made again.
 
     Args:
         name: its name in the cluster.
-        rubric, judge, options: as for `RewardFunction`; of the first who asks. With
-            `cache="postgresql://..."` answers outlive the process.
+        rubric, judge, options: as for `RewardFunction`. With `cache="postgresql://..."` answers
+            outlive the process.
 
     Raises:
-        InputError: something given cannot be used.
+        InputError: something given cannot be used, or the reward of this name was started with
+            another rubric, judge or option.
         MissingExtraError: Ray is not installed.
     """
     try:
@@ -314,4 +341,89 @@ def shared_reward(
         num_cpus=0,
     )
     cloudpickle: Any = ray.cloudpickle
-    return SharedReward(kind.remote(cloudpickle.dumps((rubric, judge, options))), shown)
+    settings = reward_settings(rubric, judge, **options)
+    actor = kind.remote(cloudpickle.dumps((rubric, judge, options)), settings)
+    with _own_errors():
+        others: dict[str, str] = ray.get(actor.settings.remote())
+    differs = [part for part in {**others, **settings} if others.get(part) != settings.get(part)]
+    if differs:
+        more = f" and {len(differs) - MOST_SHOWN} more" if len(differs) > MOST_SHOWN else ""
+        raise InputError(
+            f"the shared reward '{name}' was started with another {', '.join(differs[:MOST_SHOWN])}"
+            f"{more}: choose another name, or end the earlier one first, with its close() or "
+            f"ray.kill(ray.get_actor({name!r}, namespace={NAMESPACE!r}))"
+        )
+    return SharedReward(actor, shown)
+
+
+def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) -> dict[str, str]:
+    """A hash of each part that a reward function is made of, equal in all processes.
+
+    Of code, as of Python judges and criteria, it has what a run's keys have, and the code of their
+    classes.
+    """
+    call = RewardCall(rubric, judge, **options)
+    found = by_name(call)
+    criteria: Sequence[Criterion] = [] if rubric is None else rubric.criteria
+    if rubric is not None:
+        written = rubric.to_dict()
+        groups = [node.to_dict() for node in rubric.tree if not isinstance(node, Criterion)]
+        beside = written | {"criteria": None} if isinstance(written, dict) else {}
+        found["rubric"] = [beside, groups]
+    for criterion in criteria:
+        identity = criterion.identity() if isinstance(criterion, ComputedCriterion) else None
+        code = _code_of(type(criterion))
+        found[f"criterion '{criterion.name}'"] = [criterion.to_dict(), identity, code]
+    found["judge"] = [
+        [
+            [stage.threshold, stage.judge.weights, stage.judge.learns_weights],
+            getattr(stage.judge, "aggregation", None),
+            [[one.name, one.replicate, _of_judge(one.judge)] for one in stage.members],
+        ]
+        for stage in chosen_judge(judge, call).stages
+    ]
+    return {
+        name: hashlib.blake2b(repr(fingerprint(_contents(one))).encode()).hexdigest()
+        for name, one in found.items()
+    }
+
+
+def _of_judge(judge: Judge) -> list[object]:
+    """What a judge is made of. Of a callable not the source text, whose file other nodes lack."""
+    model = judge.model
+    found: list[object] = [judge.mode, judge.prompt_version]
+    if isinstance(model, PythonModel):
+        found += [model.name, model.function]
+    else:
+        found.append(judge.fingerprint())
+    for one in (judge, model):
+        if code := _code_of(type(one)):
+            found += [code, vars(one)]
+    return found
+
+
+def _code_of(kind: type) -> list[object]:
+    """What is defined in a class that is the user's, and in those above it that are."""
+    found: list[object] = []
+    for one in kind.__mro__:
+        if one.__module__.partition(".")[0] not in LIBRARIES:
+            parts = {n: getattr(part, "__func__", part) for n, part in vars(one).items()}
+            defined = {n: p for n, p in parts.items() if isfunction(p) or not n.startswith("__")}
+            found.append([one.__qualname__, defined])
+    return found
+
+
+def _contents(value: object) -> object:
+    """A value with what is in it, as far as `fingerprint` looks into values."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _contents(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return [_contents(part) for part in value]
+    if isinstance(value, BaseModel):
+        return [type(value).__qualname__, _contents(dict(value))]
+    if is_dataclass(value) and not isinstance(value, type):
+        fields = {field: getattr(value, field) for field in value.__dataclass_fields__}
+        return [type(value).__qualname__, _contents(fields)]
+    return value

@@ -10,8 +10,18 @@ from typing import Any
 
 import pytest
 
-from rubricate import Criterion, InputError, Rubric
-from rubricate.ray import Grader
+from rubricate import (
+    CodeCriterion,
+    Criterion,
+    Group,
+    InputError,
+    Judge,
+    Panel,
+    RewardFunction,
+    Rubric,
+    Verdict,
+)
+from rubricate.ray import Grader, reward_settings
 from rubricate.testing import Rule, ScriptedEndpoint
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -82,6 +92,7 @@ address, url = sys.argv[1:]
 ray.init(address, logging_level="CRITICAL", log_to_driver=False)
 ray.data.DataContext.get_current().enable_progress_bars = False
 rubric = Rubric([Criterion(name="a", requirement="Says alpha")], name="light")
+met = {"reason": "r", "evidence": [], "verdict": "MET"}
 texts = ray.data.from_items([{"submission": f"alpha {n}"} for n in range(40)])
 graded = texts.map_batches(
     Grader, fn_constructor_args=[rubric, "m"], fn_constructor_kwargs={"base_url": url},
@@ -103,10 +114,15 @@ def said(reward):
         return f"{type(error).__name__}: {error}"
 
 closed = shared_reward("light", rubric, "m", base_url=url)
+edited = Rubric([Criterion(name="a", requirement="Says nothing")], name="light")
+other = said(lambda _: shared_reward("light", edited, "m", base_url=url))
+assert closed(["alpha again"], ["p"]) == [1.0]
 closed.close()
+assert shared_reward("light", edited, lambda _: met)(["alpha"], ["p"]) == [1.0]
+shared_reward("light", edited, lambda _: met).close()
 os.environ["OPENAI_API_KEY"] = "in this process alone"
 keyless = shared_reward("keyless", rubric, "openai/gpt-4.1-mini")
-errors = [said(closed), said(keyless)]
+errors = [said(closed), said(keyless), other]
 keyless.close()
 print(json.dumps([[row["score"] for row in rows], scores, errors]))
 """
@@ -124,9 +140,116 @@ def test_a_dataset_and_trainers_of_ray(ray_cluster, tmp_path):
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        assert len(endpoint.requests) == 43
-    rows, scores, (closed, keyless) = json.loads(done.stdout.splitlines()[-1])
+        assert len(endpoint.requests) == 44
+    rows, scores, (closed, keyless, other) = json.loads(done.stdout.splitlines()[-1])
     assert rows == [1.0] * 40
     assert scores == [[[1.0], "light"]] * 3
     assert closed.startswith("RewardError: the shared reward is not there any more: ")
     assert re.fullmatch(r"InputError: on \S+: .* needs an API key: .*OPENAI_API_KEY.*", keyless)
+    assert other.startswith(
+        "InputError: the shared reward 'light' was started with another criterion 'a': choose "
+    )
+
+
+class Own(Judge):
+    name = "own"
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def key(self, item: Any, criterion: Any) -> str:
+        return f"own {item.submission}"
+
+    async def judge(self, item: Any, criterion: Any, send: Any) -> Verdict:
+        return Verdict(criterion.name, "judged", "MET")
+
+
+class Shorter(Own):
+    async def judge(self, item: Any, criterion: Any, send: Any) -> Verdict:
+        return Verdict(criterion.name, "judged", "UNMET")
+
+
+def unmet(messages: Any) -> dict[str, Any]:
+    return {"reason": "r", "evidence": [], "verdict": "UNMET"}
+
+
+def short(text: str) -> bool:
+    return len(text) < 9
+
+
+def long(text: str) -> bool:
+    return len(text) > 9
+
+
+def made(
+    weight: float = 1.0, requirement: str = "r", check: Any = short, group: float = 1.0
+) -> Rubric:
+    leaf = Criterion(name="leaf", requirement="Says gamma")
+    return Rubric(
+        [
+            Criterion(name="a", requirement=requirement, weight=weight),
+            CodeCriterion(name="b", requirement="Is short", function=check),
+            Group(name="g", weight=group, criteria=[leaf]),
+        ]
+    )
+
+
+SAME: dict[str, tuple[Any, ...]] = {
+    "a callable": (made, lambda: met, {}),
+    "a class": (made, lambda: Own("x"), {}),
+    "the built-in judge": (made, lambda: None, {}),
+    "rows' rubrics": (lambda: None, lambda: "builtin", {}),
+    "a model": (made, lambda: "m", {"base_url": "http://localhost/v1", "model_options": {"a": 1}}),
+    "one written elsewhere": (made, lambda: eval("lambda _: 1"), {}),
+    "a panel": (made, lambda: Panel([met, unmet], weights=[1.0, 2.0]), {"concurrency": 3}),
+}
+URL = {"base_url": "http://localhost/v1"}
+OTHER: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], list[str]]] = {
+    "weight": ((made(), None), (made(2.0), None), ["criterion 'a'"]),
+    "requirement": ((made(), None), (made(requirement="x"), None), ["criterion 'a'"]),
+    "code": ((made(), None), (made(check=long), None), ["criterion 'b'"]),
+    "group": ((made(), None), (made(group=2.0), None), ["rubric"]),
+    "no rubric": ((None, None), (RUBRIC, None), ["rubric", "criterion 'a'", "criterion 'b'"]),
+    "callable": ((RUBRIC, met), (RUBRIC, unmet), ["judge"]),
+    "object": ((RUBRIC, Own("x")), (RUBRIC, Own("y")), ["judge"]),
+    "class": ((RUBRIC, Own("x")), (RUBRIC, Shorter("x")), ["judge"]),
+    "weights of a panel": (
+        (RUBRIC, Panel([met, unmet], weights=[1.0, 2.0])),
+        (RUBRIC, Panel([met, unmet], weights=[2.0, 2.0])),
+        ["judge"],
+    ),
+    "model": ((RUBRIC, "m", URL), (RUBRIC, "n", URL), ["judge"]),
+    "temperature": (
+        (RUBRIC, "m", URL),
+        (RUBRIC, "m", URL | {"temperature": 1.0}),
+        ["temperature", "judge"],
+    ),
+    "options": (
+        (RUBRIC, met),
+        (RUBRIC, met, {"on_failure": "nan", "prompt": "p"}),
+        ["on_failure", "prompt"],
+    ),
+}
+
+
+def settings(rubric: Any, judge: Any, options: Any = None) -> dict[str, str]:
+    return reward_settings(rubric, judge, **(options or {}))
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_shared_rewards_of_equal_settings_are_the_same_also_when_used(what: str):
+    rubric, judge, options = SAME[what]
+    used, own = judge(), rubric()
+    before = settings(own, used, options)
+    if "base_url" not in options:
+        given = {} if own else {"rubric": [RUBRIC]}
+        RewardFunction(own, used, **options)(["text"], ["p"], **given)
+    assert settings(own, used, options) == settings(rubric(), judge(), options) == before
+
+
+@pytest.mark.parametrize("what", OTHER)
+def test_shared_rewards_of_other_settings_say_what_differs(what: str):
+    one, other, differs = OTHER[what]
+    first, second = settings(*one), settings(*other)
+    found = [part for part in {**first, **second} if first.get(part) != second.get(part)]
+    assert sorted(found) == sorted(differs)

@@ -116,7 +116,7 @@ NOT_READ = (UnreadableReply, ValueError, LookupError, TypeError)
 of asking of a user's own, `json.loads` and a key that is not there say so too."""
 
 
-def wrong_with(error: Exception) -> str:
+def wrong_with(error: BaseException) -> str:
     """What is wrong with a reply whose reading raised this."""
     return str(error) if isinstance(error, UnreadableReply) else described(error)
 
