@@ -52,6 +52,18 @@ class Progress:
         self.failed += verdict.status == "failed"
         self.abstained += verdict.status == "abstained"
 
+    def add(self, other: Progress) -> None:
+        """Count in what a part of the run has come to."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_COUNTS = (
+    *("total", "done", "failed", "abstained", "resumed", "cached"),
+    *("calls", "in_flight", "parts", "parts_known", "usage", "saved"),
+)
+"""What the parts of a run add up to."""
+
 
 def progress_state(progress: Progress, seconds: float, room: int | None = None) -> str:
     """Failures, judgements and tokens a second, and the cost, after so many seconds.

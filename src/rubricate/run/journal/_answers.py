@@ -107,6 +107,10 @@ class Answers:
         """Whether there may be answers from before this run."""
         return self._journal.has_a_past or (self._reads_cache and self._cache is not None)
 
+    def expect_others(self) -> None:
+        """Note that other processes have put answers there since it was opened."""
+        self._journal.has_a_past = True
+
     @property
     def damaged(self) -> int:
         """How many records were found damaged."""

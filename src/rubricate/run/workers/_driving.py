@@ -1,4 +1,4 @@
-"""A run whose items are judged by workers: it hands out blocks, and reads what comes of them."""
+"""A run whose items are judged by workers: it hands out blocks, and gives what comes of them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,32 @@ import asyncio
 import contextvars
 import logging
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rubricate.errors import InputError, RubricateError
-from rubricate.rubric import Failure, Usage, Verdict
-from rubricate.run._calls import NOT_RUN, Asked, Call, JudgedItem, Stages
+from rubricate.rubric import Failure, Verdict
+from rubricate.run._calls import NOT_RUN, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers
 from rubricate.run.sending import Sender
-from rubricate.run.workers._blocks import Blocks, Numbered, block_size
+from rubricate.run.workers._blocks import BLOCK, Blocks, Numbered, block_size
 from rubricate.run.workers._options import Fleet
-from rubricate.run.workers._worker import SILENCE, Job, Report, State, WorkerDied
+from rubricate.run.workers._worker import (
+    NOBODY,
+    SILENCE,
+    Job,
+    Report,
+    State,
+    WorkerDied,
+    plan_of,
+)
 
 if TYPE_CHECKING:
     from rubricate.run.workers._ray import Crew, Member
@@ -41,10 +49,6 @@ SHORT = 3
 """Looks that a worker may leave unanswered and still be waited for when the run ends."""
 SOME = 16
 """How many workers a cluster is thought to have room for before it is asked."""
-LOSSES = 3
-"""How often a block is judged anew whose answers are not in the journal afterwards, as where a
-database continues from a copy that lags behind. Failovers are minutes apart, so that one is enough;
-where answers are lost each time, three more blocks of requests are enough to pay."""
 PATIENCE = 10.0
 """Seconds that blocks have to end in when the run does."""
 DEATHS = 10
@@ -57,32 +61,35 @@ class Block:
     """Items that a worker is given at once.
 
     Attributes:
-        items: with the calls of each that are not known.
+        items: the items.
         alone: whether the worker is given no other block beside it.
-        lost: how often it was judged to its end without all answers being in the journal.
     """
 
-    items: list[tuple[JudgedItem, list[Call]]]
+    items: list[Numbered]
     alone: bool = False
-    lost: int = 0
 
 
 Source = Callable[[], Block | None]
 UnderWay = dict[asyncio.Task[Report], tuple["Member", Block]]
 
 
-class Driving(Execution):
-    """Has workers judge what is not known yet, block by block.
+class Driving:
+    """Has workers judge a plan block by block, in place of an `Execution`.
 
-    Workers put answers into the journal; results are made of what is there, as those of any run
-    that is taken up again. A block whose worker died is handed out again at the end, to a worker
-    that has no other beside it. If that one dies too, the block is halved, and so on: an item of
-    which every worker dies is failed, and no other is.
+    Workers look up what is known, judge the rest, put it into the journal and give the verdicts.
+    A block whose worker died is handed out again at the end, to a worker that has no other beside
+    it. If that one dies too, the block is halved, and so on: an item of which every worker dies is
+    failed, and no other is.
 
     Args:
         job: what workers are given.
         plan, stages, answers, sender, progress, listeners, stop: as for `Execution`. The sender
-            sends nothing: workers have their own.
+            sends nothing: workers have their own. Listeners are told of an item's verdicts when all
+            are there.
+
+    Attributes:
+        over_budget: why it ended before all was judged, if that was for its budget or time.
+        not_run: how many verdicts that `left` has given are neither had nor known.
     """
 
     def __init__(
@@ -96,18 +103,22 @@ class Driving(Execution):
         listeners: Listeners,
         stop: asyncio.Event,
     ) -> None:
-        super().__init__(plan, stages, answers, sender, job.options, progress, listeners, stop)
+        self.over_budget: str | None = None
+        self.not_run = 0
         self._job = job
         if answers.lease is not None:
             self._job = replace(job, holder=answers.lease.holder)
         self._plan = plan
-        self._leader_first = False  # a matter of the workers
-        self._given = bytearray(plan.items)
-        self._calls: dict[int, list[Call]] = {}  # of the items that are open
-        self._records: dict[str, dict[str, Any] | None] = {}
-        self._cached: frozenset[str] = frozenset()
-        self._is_new = False  # what is read now was judged in this run
-        self._counted: set[str] = set()
+        self._stages = stages
+        self._answers = answers
+        self._has_a_past = answers.has_a_past
+        self._sender = sender
+        self._progress = progress
+        self._listeners = listeners
+        self._stop = stop
+        self._given = bytearray(plan.items)  # of each item, whether it was given,
+        self._handed = bytearray(plan.items)  # and whether a worker has had it
+        self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
         self._crew: Crew | None = None
         self._at_work: dict[Member, None] = {}
         self._load: Counter[Member] = Counter()
@@ -115,16 +126,10 @@ class Driving(Execution):
         self._states: dict[Member, State] = {}
         self._asking: dict[Member, asyncio.Task[None]] = {}
         self._missed: dict[Member, int] = {}  # looks unanswered, of those that have answered before
-        self._suspects: deque[Block] = deque()
+        self._again: deque[Block] = deque()
         self._deaths = 0
-        self._ends = False
-        self._reason: str | None = None
         self._notes: dict[str, None] = {}
         self._warned: set[str] = set()
-
-    @property
-    def over_budget(self) -> str | None:
-        return self._reason
 
     @property
     def note(self) -> str | None:
@@ -139,20 +144,20 @@ class Driving(Execution):
         size = block_size(plan.items, Fleet.parse(self._job.options.workers or 1).count or SOME)
         blocks = Blocks(lambda: map(Numbered._make, enumerate(plan)), plan.items, size)
         timer = None
-        if self._max_time is not None:
-            loop = asyncio.get_running_loop()
-            timer = loop.call_later(self._max_time, self._end, _out_of_time(self._max_time))
+        if (seconds := self._job.options.max_time) is not None:
+            reached = f"the greatest time of {seconds:g} s is reached"
+            timer = asyncio.get_running_loop().call_later(seconds, self._end, reached)
         async with AsyncExitStack() as stack:
             if timer is not None:
                 stack.callback(timer.cancel)
-            first = partial(next, self._opened_blocks(blocks.first()), None)
-            last = partial(next, self._opened_blocks(blocks.last()), None)
+            first = partial(next, map(Block, blocks.first()), None)
+            last = partial(next, map(Block, blocks.last()), None)
             # Of what is handed out last, two blocks may ask the same: one after the other.
             for source, lanes, most in (
                 (first, LANES, None),
-                (self._suspected, 1, None),
+                (self._lost_block, 1, None),
                 (last, 1, 1),
-                (self._suspected, 1, 1),
+                (self._lost_block, 1, 1),
             ):
                 through = self._through(source, lanes, most, stack)
                 async with aclosing(through) as items:
@@ -160,124 +165,66 @@ class Driving(Execution):
                         yield item
 
     def left(self) -> Iterator[JudgedItem]:
-        while self._open:
-            index = next(iter(self._open))
-            item, calls = self._open[index], self._calls.pop(index, [])
-            if calls:
-                self._look_up(calls)
-                self._is_new = True
-                self._unknown(item, calls)
-            yield self._filled(self._close(item))
-        self._is_new = False
+        """The items that `judged` has not given, each once, with what is known of them.
+
+        A verdict that is neither had nor known is a failed one.
+        """
+        while self._ended:
+            yield self._give(self._ended.popleft())
         if 0 not in self._given:
             return
-        for index, given in enumerate(self._plan):
-            if self._given[index]:
+        self._answers.expect_others()
+        batch: list[Numbered] = []
+        for one in map(Numbered._make, enumerate(self._plan)):
+            if self._given[one.number]:
                 continue
-            item = JudgedItem(given, index)
-            if given.unreadable is not None:
-                self._fail(item, given.unreadable)
-            elif self._answers.has_a_past:
-                calls = self._stages.first_calls(item)
-                self._progress.total -= sum(map(len, item.alike.values()))
-                self._unknown(item, calls)
-            yield self._filled(self._close(item))
+            if self._has_a_past or self._handed[one.number] or one.item.unreadable is not None:
+                batch.append(one)
+                if len(batch) == BLOCK:
+                    yield from self._left(batch)
+                    batch = []
+                continue
+            names = one.item.rubric.names
+            verdicts = {name: self._stages.not_run(name) for name in names}
+            self.not_run += len(names)
+            yield self._give(JudgedItem(one.item, one.number, verdicts))
+        yield from self._left(batch)
 
-    def _close(self, item: JudgedItem) -> JudgedItem:
-        self._open.pop(item.index, None)
+    def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
+        found, progress = self._known(batch)
+        self._progress.add(progress)
+        for item in found:
+            self.not_run += sum(verdict.error == NOT_RUN for verdict in item.verdicts.values())
+            yield self._give(item)
+
+    def _known(self, batch: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress]:
+        """What is known of items, and what it comes to; what is not known has not run."""
+        progress = Progress(total=0)
+        execution = Execution(
+            plan_of([one.item for one in batch]),
+            self._stages,
+            self._answers,
+            self._sender,
+            self._job.options,
+            progress,
+            NOBODY,
+            self._stop,
+        )
+        found = list(execution.left()) if batch else []
+        for item in found:
+            item.index = batch[item.index].number
+        return found, progress
+
+    def _give(self, item: JudgedItem) -> JudgedItem:
+        """Note that an item is given, and tell of its verdicts."""
         self._given[item.index] = 1
+        on_verdict = self._listeners.on_verdict
+        for name in item.item.rubric.names if on_verdict is not None else ():
+            on_verdict(item.item, name, item.verdicts[name])
+        logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
         return item
 
-    # What is known
-
-    def _opened_blocks(self, blocks: Iterable[list[Numbered]]) -> Iterator[Block]:
-        """Blocks of items with the calls that are not known; known items have none."""
-        for numbered in blocks:
-            calls: list[list[Call]] = []
-            for index, given in numbered:
-                item = self._open[index] = JudgedItem(given, index)
-                if given.unreadable is not None:
-                    self._fail(item, given.unreadable)
-                    calls.append([])
-                    continue
-                calls.append(self._stages.first_calls(item))
-                self._progress.total -= sum(map(len, item.alike.values()))
-            self._look_up(call for of_item in calls for call in of_item)
-            self._is_new = False
-            opened = []
-            for (index, _), of_item in zip(numbered, calls, strict=True):
-                item = self._open[index]
-                self._calls[index] = self._unknown(item, of_item)
-                opened.append((item, self._calls[index]))
-            self._records = {}
-            yield Block(opened)
-
-    def _settled(self, block: Block) -> Iterator[JudgedItem]:
-        """The items of a block whose verdicts are all there by now; the others are left in it."""
-        self._look_up(call for _, calls in block.items for call in calls)
-        self._counted.clear()
-        left = []
-        for item, calls in block.items:
-            self._is_new = True  # whoever takes an item may ask for others meanwhile
-            unknown = self._calls[item.index] = self._unknown(item, calls) if calls else []
-            if len(item.verdicts) < len(item.item.rubric):
-                left.append((item, unknown))
-                continue
-            del self._calls[item.index]
-            yield self._close(item)
-        self._records, block.items = {}, left
-
-    def _look_up(self, calls: Iterable[Call]) -> None:
-        """Read what is known of many calls at once."""
-        keys = [one.key for call in calls for one in call.asked]
-        records, cached = self._answers.known(keys) if keys else ({}, frozenset())
-        self._records = {key: records.get(key) for key in keys}
-        self._cached = cached
-
-    def _left(self, item: JudgedItem, calls: list[Call]) -> list[Call]:
-        """The calls of which nothing is known, once what is known of the others is taken.
-
-        Of what was judged in this run a failure is an answer; one of before is asked for again.
-        """
-        progress = self._progress
-        unknown: list[Call] = []
-        if missing := [c for c in calls if any(a.key not in self._records for a in c.asked)]:
-            self._look_up(missing)
-        for call in calls:
-            left: list[Asked] = []
-            for asked in call.asked:
-                record, name = self._records[asked.key], asked.criterion.name
-                if record is not None and record["status"] == "failed" and not self._is_new:
-                    item.failed_before.add(name)
-                    left.append(asked)
-                elif record is not None:
-                    verdict = self._remembered(item, call, asked, record)
-                    self._take(item, call.voter, asked, self._counted_in(asked.key, verdict))
-                elif self._only_failed and name not in item.failed_before | item.again:
-                    not_run = Verdict(name, "failed", error=NOT_RUN, judge=call.judge.name)
-                    self._take(item, call.voter, asked, not_run)
-                    progress.done += 1
-                else:
-                    left.append(asked)
-            if left:
-                unknown.append(call if len(left) == len(call.asked) else call._replace(asked=left))
-        return unknown
-
-    def _counted_in(self, key: str, verdict: Verdict) -> Verdict:
-        """A verdict of the journal, counted as one of this run or of an earlier one."""
-        progress = self._progress
-        progress.count(verdict)
-        if self._is_new and key not in self._counted:
-            self._counted.add(key)
-            progress.calls += 1
-            progress.usage += verdict.usage
-            return replace(verdict, resumed=False)
-        progress.cached += key in self._cached
-        progress.resumed += key not in self._cached
-        progress.saved = Usage.total((progress.saved, verdict.usage))
-        return verdict
-
-    # Who judges the rest
+    # Who judges
 
     async def _through(
         self, source: Source, lanes: int, most: int | None, stack: AsyncExitStack
@@ -294,13 +241,14 @@ class Driving(Execution):
         stopping = asyncio.create_task(self._stop.wait())
         block: Block | None = None
         try:
-            while not self._ends and not self._stop.is_set():
+            while self.over_budget is None and not self._stop.is_set():
                 while most is None or len(under_way) < most:
                     block = block or source()
                     if block is None:
                         break
-                    for item in self._known(block):
-                        yield item
+                    if self._crew is None and self._has_a_past:
+                        for item in self._known_block(block):
+                            yield item
                     if block.items and not await self._handed_out(block, lanes, under_way, stack):
                         break
                     block = None
@@ -323,14 +271,14 @@ class Driving(Execution):
             if under_way:
                 await self._wind_up(under_way)
 
-    def _known(self, block: Block) -> Iterator[JudgedItem]:
-        """The items of a block that need no worker; the others are left in it."""
-        known = [item for item, calls in block.items if not calls]
-        block.items = [one for one in block.items if one[1]]
-        for item in known:
-            self._calls.pop(item.index, None)
-            yield self._close(item)
-        if known:
+    def _known_block(self, block: Block) -> Iterator[JudgedItem]:
+        """The items of a block of which all is known: as long as there are such, nobody is begun to
+        judge. Else none, and a worker looks them up."""
+        found, progress = self._known(block.items)
+        if all(v.error != NOT_RUN for item in found for v in item.verdicts.values()):
+            self._progress.add(progress)
+            block.items = []
+            yield from map(self._give, found)
             self._tell_progress()
 
     async def _handed_out(
@@ -344,7 +292,9 @@ class Driving(Execution):
         if member is None:
             return False
         self._load[member] += 1
-        items = [item.item for item, _ in block.items]
+        for number, _ in block.items:
+            self._handed[number] = 1
+        items = [one.item for one in block.items]
         under_way[asyncio.create_task(member.grade(items))] = member, block
         return True
 
@@ -357,55 +307,41 @@ class Driving(Execution):
             report = task.result()
         except WorkerDied as died:
             self._lost(member, died)
-            yield from self._settled(block)
-            if block.items:
-                self._suspect(block, died)
+            yield from self._suspect(block, died)
             return
         self._deaths = 0
-        self._note(report)
-        yield from self._settled(block)
+        if report.is_cut:  # it was the driver that was silent
+            self._note_paid([report.progress])
+            self._again.append(block)
+            return
+        self._note(member, block, report)
+        while self._ended and not report.not_run:
+            yield self._give(self._ended.popleft())
         if report.stopped is not None:
             self._end(report.stopped)
-        elif block.items:
-            yield from self._hand_out_again(block, report)
 
-    def _hand_out_again(self, block: Block, report: Report) -> Iterator[JudgedItem]:
-        """Have what is left of a block judged anew, whose worker was cut off or whose answers were
-        lost; items that are failed for it."""
-        block.lost += not report.is_cut
-        if block.lost <= LOSSES:
-            self._suspects.append(block)
-            return
-        lost = Failure("worker", f"judged {block.lost} times, and the answers were lost each time")
-        for item, _ in block.items:
-            self._fail_rest(item, lost)
-            self._calls.pop(item.index, None)
-            yield self._close(item)
+    def _lost_block(self) -> Block | None:
+        """A block whose worker has died, or has given up."""
+        return self._again.popleft() if self._again else None
 
-    def _suspected(self) -> Block | None:
-        """A block whose worker has died, or whose answers were lost."""
-        return self._suspects.popleft() if self._suspects else None
-
-    def _suspect(self, block: Block, died: WorkerDied) -> None:
-        """What becomes of items whose worker has died."""
+    def _suspect(self, block: Block, died: WorkerDied) -> Iterator[JudgedItem]:
+        """Have items judged again whose worker has died; one that is the cause of that is given."""
+        items = block.items
         if not block.alone:
-            self._suspects.append(Block(block.items, alone=True))
-        elif len(block.items) > 1:
-            half = len(block.items) // 2
-            self._suspects += (Block(block.items[:half], True), Block(block.items[half:], True))
+            self._again.append(Block(items, alone=True))
+        elif len(items) > 1:
+            half = len(items) // 2
+            self._again += (Block(items[:half], True), Block(items[half:], True))
         else:
-            ((item, _),) = block.items
+            self._answers.expect_others()
+            ((item,), progress) = self._known(items)
+            self._progress.add(progress)
             failure = Failure("worker", f"every worker that judged this item died: {died}")
-            self._fail_rest(item, failure)
-            self._calls[item.index] = []
-            self._suspects.append(Block([(item, [])], alone=True))  # is given when it comes
-
-    def _fail_rest(self, item: JudgedItem, failure: Failure) -> None:
-        for name in item.item.rubric.names:
-            if name not in item.verdicts:
-                item.verdicts[name] = Verdict(name, "failed", error=failure)
-                self._progress.count(item.verdicts[name])
-                self._tell(item, name)
+            for name, verdict in item.verdicts.items():
+                if verdict.error == NOT_RUN:
+                    item.verdicts[name] = Verdict(name, "failed", error=failure)
+                    self._progress.count(item.verdicts[name])
+            yield self._give(item)
 
     async def _begin_workers(self, stack: AsyncExitStack) -> None:
         """Begin the workers.
@@ -418,7 +354,7 @@ class Driving(Execution):
         self._crew = await stack.enter_async_context(Crew(self._job))
         for member in self._crew.members:
             self._joins(member)
-        self._on_sent()
+        self._listeners.on_sent()
         watching = asyncio.create_task(self._watch())
         stack.callback(watching.cancel)
         missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
@@ -470,7 +406,7 @@ class Driving(Execution):
         if member not in self._at_work:
             return
         del self._at_work[member]
-        self._states.pop(member, None)
+        self._note_paid(self._states.pop(member, State()).under_way)
         self._progress.workers = len(self._at_work)
         self._progress.workers_lost += 1
         self._progress.trouble = f"a worker died: {died}"
@@ -486,14 +422,23 @@ class Driving(Execution):
                 f"workers died {self._deaths} times with nothing judged in between, last: {died}"
             )
 
-    def _note(self, report: Report) -> None:
-        """Add what a block's answers do not say."""
-        self._progress.parts += report.progress.parts
-        self._progress.parts_known += report.progress.parts_known
+    def _note(self, member: Member, block: Block, report: Report) -> None:
+        """Add what a block comes to, and have its items given next, or at the run's end."""
+        for (number, item), found in zip(block.items, report.items, strict=True):
+            self._ended.append(JudgedItem(item, number, found.verdicts, keys=found.keys))
+        self.not_run += report.not_run
+        self._progress.add(report.progress)
+        self._states.pop(member, None)  # it may be of before
         if report.note is not None:
             self._notes[report.note] = None
         for warning in report.warnings:
             self._warn(warning)
+
+    def _note_paid(self, blocks: Iterable[Progress]) -> None:
+        """Add what was asked for blocks that are judged again, which find the answers known."""
+        for one in blocks:
+            self._progress.calls += one.calls
+            self._progress.usage += one.usage
 
     def _warn(self, text: str) -> None:
         """Tell of what many workers may warn of, once."""
@@ -502,20 +447,19 @@ class Driving(Execution):
             logger.warning("%s", text)
 
     def _end(self, reason: str) -> None:
-        if not self._ends:
-            self._ends, self._reason = True, reason
+        self.over_budget = self.over_budget or reason
 
     async def _wind_up(self, under_way: UnderWay) -> None:
-        """Have the workers end what they are at. What they have judged is in the journal then."""
+        """Have the workers end what they are at, and keep what they have judged for `left`."""
         self._end_silent(SHORT)
         stops = [asyncio.create_task(member.stop()) for member in self._at_work]
         await asyncio.wait({*under_way, *stops}, timeout=PATIENCE)
         for task in (*under_way, *stops):
             task.cancel()
-        for found in await asyncio.gather(*under_way, return_exceptions=True):
-            if isinstance(found, Report):
-                self._note(found)
-        await asyncio.gather(*stops, return_exceptions=True)
+        await asyncio.gather(*under_way, *stops, return_exceptions=True)
+        for task, (member, block) in under_way.items():
+            if not task.cancelled() and task.exception() is None and not task.result().is_cut:
+                self._note(member, block, task.result())
 
     # How far they are
 
@@ -560,14 +504,9 @@ class Driving(Execution):
         for member in self._at_work:
             state = self._states.get(member)
             for one in state.under_way if state is not None and self._load[member] else ():
-                shown.done += one.done
-                shown.failed += one.failed
-                shown.abstained += one.abstained
-                shown.calls += one.calls
-                shown.in_flight += one.in_flight
-                shown.usage += one.usage
+                shown.add(one)
         shown.done = min(shown.done, shown.total)
-        self._on_progress(shown)
+        self._job.options.tell(shown)
 
 
 def _in_one_line(error: Exception) -> str:
@@ -580,11 +519,7 @@ async def _is_ready(member: Member) -> None:
     await member.ready()
 
 
-def _out_of_time(seconds: float) -> str:
-    return f"the greatest time of {seconds:g} s is reached"
-
-
-def driving(job: Job) -> Callable[..., Execution]:
+def driving(job: Job) -> Callable[..., Driving]:
     """What makes the execution of a run by workers, of what any execution is made of."""
 
     def make(
@@ -596,7 +531,7 @@ def driving(job: Job) -> Callable[..., Execution]:
         progress: Progress,
         listeners: Listeners,
         stop: asyncio.Event,
-    ) -> Execution:
+    ) -> Driving:
         return Driving(job, plan, stages, answers, sender, progress, listeners, stop)
 
     return make

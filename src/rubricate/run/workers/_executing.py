@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from rubricate.run._calls import Calibrate
     from rubricate.run._options import RunOptions
     from rubricate.run.results import OpenStorage
+    from rubricate.run.workers._driving import Driving
 
 __all__ = ["executing"]
 
 
 def executing(
     judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
-) -> Callable[..., Execution]:
+) -> Callable[..., Execution | Driving]:
     """What makes a run's execution.
 
     Raises:

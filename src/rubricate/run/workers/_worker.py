@@ -11,13 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from rubricate._version import __version__
 from rubricate.dataset import Item, Survey, survey_of
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge
-from rubricate.run._calls import Calibrate, Stages
+from rubricate.rubric import Verdict
+from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
@@ -28,7 +31,19 @@ from rubricate.run.results import OpenStorage
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
-__all__ = ["SILENCE", "Facts", "Job", "Report", "State", "Worker", "WorkerDied", "job_of"]
+__all__ = [
+    "NOBODY",
+    "SILENCE",
+    "Facts",
+    "Found",
+    "Job",
+    "Report",
+    "State",
+    "Worker",
+    "WorkerDied",
+    "job_of",
+    "plan_of",
+]
 
 SILENCE = 30.0
 """Seconds without a sign of life after which a driver gives up a worker, and a worker its driver.
@@ -103,19 +118,30 @@ class Facts:
     pid: int
 
 
+class Found(NamedTuple):
+    """An item's verdicts by criterion name, and the journal's keys as `JudgedItem` has them."""
+
+    verdicts: dict[str, Verdict]
+    keys: dict[str, dict[int, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What has come of a block, beside the answers in the journal.
+    """What has come of a block.
 
     Attributes:
+        items: of each item in order what was found; empty where the block is cut.
         progress: what it took.
+        not_run: how many of the verdicts are neither had nor known, since it ended early.
         stopped: why the worker does not go on, in words; None where it does.
         is_cut: whether it ended the block because its driver was silent.
         note: the judge's line to be shown beside the results.
         warnings: what the worker warned of since its last report.
     """
 
+    items: list[Found]
     progress: Progress
+    not_run: int
     stopped: str | None
     is_cut: bool
     note: str | None
@@ -266,9 +292,10 @@ class Worker:
     async def grade(self, items: Sequence[Item]) -> Report:
         """Judge a block, as far as its answers are not known."""
         job = self._job
-        plan = Plan(_Block(items), allow_code=True)  # the driver has asked
+        plan = plan_of(items)
         stages = Stages(job.judge, plan, job.calibrate)
-        progress, stop = Progress(total=stages.judgements(plan)), _Stop()
+        progress, stop = Progress(total=0), _Stop()  # the driver counts what there is to judge
+        done: list[JudgedItem] = []
         execution = Execution(
             plan, stages, self._answers, self._sender, job.options, progress, NOBODY, stop
         )
@@ -276,14 +303,18 @@ class Worker:
         watching = asyncio.create_task(stop.watch())
         try:
             async with aclosing(execution.judged()) as judged:
-                async for _ in judged:
-                    pass
+                async for item in judged:
+                    done.append(item)
         finally:
             watching.cancel()
             del self._under_way[stop]
         stopped = self._sender.stopped_by or execution.over_budget
+        if not stop.is_cut:
+            done += execution.left()
         return Report(
+            [Found(item.verdicts, item.keys) for item in sorted(done, key=attrgetter("index"))],
             progress,
+            execution.not_run,
             None if stopped is None else str(stopped),
             stop.is_cut,
             stages.note,
@@ -300,6 +331,11 @@ class Worker:
         self.stop()
         self._open.close()
         await self._job.judge.aclose()
+
+
+def plan_of(items: Sequence[Item]) -> Plan:
+    """The plan of some items of a run, which has been checked."""
+    return Plan(_Block(items), allow_code=True)
 
 
 class _Block:
