@@ -28,6 +28,11 @@ class Quick:
     parts: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Child(Quick):
+    colour: str = ""
+
+
 @pytest.mark.parametrize("given", [("a",), ("a", 2), ("a", 2, ("b",))])
 def test_it_has_what_it_was_given_and_the_defaults(given: tuple[object, ...]):
     values = [getattr(Quick(*given), field.name) for field in fields(Quick)]
@@ -46,8 +51,9 @@ def test_it_is_frozen_equal_hashed_copied_and_pickled_as_others():
     with pytest.raises(FrozenInstanceError):
         one.value = 0.0  # type: ignore[misc]
     assert replace(one, value=0.0) != one
-    for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
-        assert other == one
+    for any_ in (one, Child("a", 1, (), "red")):
+        for other in (copy.copy(any_), copy.deepcopy(any_), pickle.loads(pickle.dumps(any_))):
+            assert other == any_
     assert len({Quick("a"), Quick("a", 0), Quick("b")}) == 2
 
 

@@ -21,7 +21,7 @@ import rubricate
 from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Item
 from rubricate.errors import JournalError, MissingExtraError
-from rubricate.judge import Endpoint, named_judge
+from rubricate.judge import Endpoint, Judge, named_judge
 from rubricate.options import GradingOptions
 from rubricate.run.journal import open_journal
 from rubricate.run.workers import _driving, _ray, _worker
@@ -170,6 +170,33 @@ def test_a_run_by_workers_says_what_one_process_says(tmp_path):
     unmet = Rule(submission="text 3", criterion="c1", verdict="UNMET")
     both(dataset_of([f"text {n}" for n in range(30)]), tmp_path, unmet)
     assert LocalMember.begun == 2
+
+
+@pytest.mark.parametrize("has_a_past", [False, True])
+def test_a_driver_makes_no_keys_and_looks_up_nothing(tmp_path, has_a_past):
+    """It takes a fraction of what workers do, however many there are."""
+    made: Counter[str] = Counter()
+
+    class Constant(Judge):
+        name = "constant"
+
+        def key(self, item, criterion):
+            made[f"{item.submission} {criterion.name}"] += 1
+            return f"constant {item.submission} {criterion.name}"
+
+        async def judge(self, item, criterion, send):
+            return rubricate.Verdict(criterion.name, "judged", "MET", 1.0)
+
+    dataset = dataset_of([f"text {n}" for n in range(20)])
+    run = {"run_dir": tmp_path, "workers": 2}
+    if has_a_past:
+        rubricate.grade(dataset, Constant(), limit=6, **run)
+        made.clear()
+    result = rubricate.grade(dataset, Constant(), **run)
+    assert (result.calls, result.resumed) == ((28, 12) if has_a_past else (40, 0))
+    counts = [made[f"text {n} c{m}"] for n in range(20) for m in range(2)]
+    assert sum(counts) == 40 + 2 * 4  # it looks for the first block that is not known
+    assert min(counts) == 1
 
 
 def test_equal_items_are_asked_about_once_wherever_they_stand(tmp_path):
@@ -466,6 +493,7 @@ def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
             with pytest.raises(RunStopped) as error:
                 await rubricate.agrade(dataset, "m", workers=2, stop=stop, **run)
         assert error.value.interrupted
+        assert error.value.result.resumed == 0
         return error.value.result.calls
 
     done = asyncio.run(stopped())

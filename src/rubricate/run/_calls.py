@@ -16,7 +16,7 @@ from rubricate.rubric import Criterion, Failure, Rubric, Usage, Verdict, Waiting
 from rubricate.run._computed import CODE
 from rubricate.run._failing import Raises, failure_of, unkeyed
 from rubricate.run._plan import Plan
-from rubricate.run.results import CALLS_SAVED
+from rubricate.run.results import CALLS_SAVED, ItemResult
 
 __all__ = ["Asked", "Calibrate", "Call", "JudgedItem", "Stages"]
 
@@ -94,6 +94,8 @@ class JudgedItem:
     criteria whose verdicts have come since these were looked at, `held` those whose gates hold but
     that are asked about together with others of their wave. `failed_before` are the criteria that
     failed in an earlier run, and `again` those that failed there for a gate of theirs.
+
+    `written` are the item's result and its lines in `results.jsonl`, where a worker has made them.
     """
 
     item: Item
@@ -110,6 +112,7 @@ class JudgedItem:
     held: list[str] = field(default_factory=list)
     failed_before: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
+    written: tuple[ItemResult, bytes] | None = None
 
     def settle(self, name: str, verdict: Verdict) -> None:
         """Note the verdict on a criterion, which others may wait for."""

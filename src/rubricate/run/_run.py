@@ -14,9 +14,9 @@ from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Listeners
 from rubricate.run._options import RunOptions
-from rubricate.run._plan import Plan, author_of
+from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
-from rubricate.run._scoring import scoring_rules
+from rubricate.run._scoring import result_of, scoring_rules
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
 from rubricate.run.journal import Answers, Database, journal_at, open_journal
@@ -82,25 +82,18 @@ async def run(
 
     def result(item: JudgedItem) -> ItemResult:
         given = item.item
-        found = ItemResult.scored(
-            given,
-            item.verdicts,
-            rules,
-            index=item.index,
-            author=author_of(given, options.author_key),
-            keys=item.keys,
-        )
+        found, lines = item.written or (result_of(item, rules, options.author_key), None)
         if people is not None:
             people.note_item(given, item.verdicts)
         if results:
-            results.add(found, given)
+            results.add(found, given, lines)
         if held is not None and on_verdict is not None:
             for name, verdict in found.criteria.items():
                 on_verdict(given, name, verdict)
         listeners.on_item(found)
         return found
 
-    make_execution = executing(judge, options, storage, calibrate)
+    make_execution = executing(judge, options, storage, rules, calibrate)
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())

@@ -13,11 +13,12 @@ from rubricate.rubric import (
     split_tag,
     values_of,
 )
+from rubricate.run._calls import JudgedItem
 from rubricate.run._options import RunOptions
-from rubricate.run._plan import Plan
-from rubricate.run.results import short_metadata, short_tags
+from rubricate.run._plan import Plan, author_of
+from rubricate.run.results import ItemResult, short_metadata, short_tags
 
-__all__ = ["scoring_rules"]
+__all__ = ["result_of", "scoring_rules"]
 
 SHOWN = 3
 
@@ -45,6 +46,24 @@ def scoring_rules(plan: Plan, options: RunOptions) -> ScoringRules:
         if declared.formula.in_pairs:
             _check_pairs(plan, declared)
     return rules
+
+
+def result_of(item: JudgedItem, rules: ScoringRules, author_key: str | None) -> ItemResult:
+    """The result of an item whose verdicts are there.
+
+    Args:
+        item: the item.
+        rules: how it is scored.
+        author_key: where its metadata says which model wrote it; None for the usual keys.
+    """
+    return ItemResult.scored(
+        item.item,
+        item.verdicts,
+        rules,
+        index=item.index,
+        author=author_of(item.item, author_key),
+        keys=item.keys,
+    )
 
 
 def _check_fields(plan: Plan, declared: DeclaredScoring) -> None:

@@ -312,9 +312,9 @@ class ResultsFile:
             self._results.close()
             raise
 
-    def add(self, found: ItemResult, item: Item) -> None:
-        """Write an item's verdicts, a line each, and its texts."""
-        self._results.add(found.index, b"\n".join((*result_lines(found), b"")))
+    def add(self, found: ItemResult, item: Item, lines: bytes | None = None) -> None:
+        """Write an item's verdicts, a line each, which may be made already, and its texts."""
+        self._results.add(found.index, lines or b"\n".join((*result_lines(found), b"")))
         self._items.add(found.index, to_json(_texts(item)) + b"\n")
 
     def finish(self) -> None:

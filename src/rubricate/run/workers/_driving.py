@@ -191,14 +191,13 @@ class Driving:
         yield from self._left(batch)
 
     def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
-        found, progress = self._known(batch)
+        found, progress, not_run = self._known(batch)
         self._progress.add(progress)
-        for item in found:
-            self.not_run += sum(verdict.error == NOT_RUN for verdict in item.verdicts.values())
-            yield self._give(item)
+        self.not_run += not_run
+        yield from map(self._give, found)
 
-    def _known(self, batch: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress]:
-        """What is known of items, and what it comes to; what is not known has not run."""
+    def _known(self, batch: Sequence[Numbered]) -> tuple[list[JudgedItem], Progress, int]:
+        """What is known of items, what it comes to, and how many verdicts are not known."""
         progress = Progress(total=0)
         execution = Execution(
             plan_of([one.item for one in batch]),
@@ -213,14 +212,15 @@ class Driving:
         found = list(execution.left()) if batch else []
         for item in found:
             item.index = batch[item.index].number
-        return found, progress
+        return found, progress, execution.not_run
 
     def _give(self, item: JudgedItem) -> JudgedItem:
         """Note that an item is given, and tell of its verdicts."""
         self._given[item.index] = 1
         on_verdict = self._listeners.on_verdict
-        for name in item.item.rubric.names if on_verdict is not None else ():
-            on_verdict(item.item, name, item.verdicts[name])
+        if on_verdict is not None:
+            for name in item.item.rubric.names:
+                on_verdict(item.item, name, item.verdicts[name])
         logger.info("%s: %d criteria done", item.item.id, len(item.verdicts))
         return item
 
@@ -274,8 +274,8 @@ class Driving:
     def _known_block(self, block: Block) -> Iterator[JudgedItem]:
         """The items of a block of which all is known: as long as there are such, nobody is begun to
         judge. Else none, and a worker looks them up."""
-        found, progress = self._known(block.items)
-        if all(v.error != NOT_RUN for item in found for v in item.verdicts.values()):
+        found, progress, not_run = self._known(block.items)
+        if not not_run:
             self._progress.add(progress)
             block.items = []
             yield from map(self._give, found)
@@ -334,7 +334,7 @@ class Driving:
             self._again += (Block(items[:half], True), Block(items[half:], True))
         else:
             self._answers.expect_others()
-            ((item,), progress) = self._known(items)
+            (item,), progress, _ = self._known(items)
             self._progress.add(progress)
             failure = Failure("worker", f"every worker that judged this item died: {died}")
             for name, verdict in item.verdicts.items():
@@ -425,7 +425,7 @@ class Driving:
     def _note(self, member: Member, block: Block, report: Report) -> None:
         """Add what a block comes to, and have its items given next, or at the run's end."""
         for (number, item), found in zip(block.items, report.items, strict=True):
-            self._ended.append(JudgedItem(item, number, found.verdicts, keys=found.keys))
+            self._ended.append(found.item(number, item, self._job))
         self.not_run += report.not_run
         self._progress.add(report.progress)
         self._states.pop(member, None)  # it may be of before

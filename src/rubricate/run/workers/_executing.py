@@ -10,6 +10,7 @@ from rubricate.run._executor import Execution
 
 if TYPE_CHECKING:
     from rubricate.judge import Judge
+    from rubricate.rubric import ScoringRules
     from rubricate.run._calls import Calibrate
     from rubricate.run._options import RunOptions
     from rubricate.run.results import OpenStorage
@@ -19,7 +20,11 @@ __all__ = ["executing"]
 
 
 def executing(
-    judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
+    judge: Judge,
+    options: RunOptions,
+    storage: OpenStorage,
+    rules: ScoringRules,
+    calibrate: Calibrate | None,
 ) -> Callable[..., Execution | Driving]:
     """What makes a run's execution.
 
@@ -38,4 +43,4 @@ def executing(
     from rubricate.run.workers._driving import driving
     from rubricate.run.workers._worker import job_of
 
-    return driving(job_of(judge, options, storage, calibrate))
+    return driving(job_of(judge, options, storage, rules, calibrate))

@@ -9,25 +9,26 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rubricate._version import __version__
 from rubricate.dataset import Item, Survey, survey_of
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge
-from rubricate.rubric import Verdict
+from rubricate.rubric import ScoringRules, Verdict
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
+from rubricate.run._scoring import result_of
 from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
-from rubricate.run.results import OpenStorage
+from rubricate.run.results import ItemResult, OpenStorage, result_lines
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
@@ -62,6 +63,7 @@ class Job:
         judge: who grades.
         options: how. Its time is the driver's matter, and so is who is told.
         journal: the run's journal.
+        rules: how scores are made.
         cache: the answers that runs share; None where the worker cannot reach them.
         calibrate: maps judges' probabilities.
         holder: the driver's name in the run's lease; None where it has none.
@@ -71,6 +73,7 @@ class Job:
     judge: Judge
     options: RunOptions
     journal: Place
+    rules: ScoringRules = field(default_factory=ScoringRules)
     cache: Place | None = None
     calibrate: Calibrate | None = None
     holder: str | None = None
@@ -78,7 +81,11 @@ class Job:
 
 
 def job_of(
-    judge: Judge, options: RunOptions, storage: OpenStorage, calibrate: Calibrate | None
+    judge: Judge,
+    options: RunOptions,
+    storage: OpenStorage,
+    rules: ScoringRules,
+    calibrate: Calibrate | None,
 ) -> Job:
     """What the workers of a run are given.
 
@@ -95,6 +102,7 @@ def job_of(
         judge,
         options,
         _absolute(storage.journal),
+        rules,
         None if cache is None else _absolute(cache),
         calibrate,
     )
@@ -119,10 +127,42 @@ class Facts:
 
 
 class Found(NamedTuple):
-    """An item's verdicts by criterion name, and the journal's keys as `JudgedItem` has them."""
+    """What has come of an item, without what the driver has of it.
+
+    Attributes:
+        verdicts, keys: as `JudgedItem` has them; no keys where there is a result.
+        result: the values of the item's result, without its rubric and how it is scored. None where
+            the run settles verdicts only at its end.
+        lines: those of the result in `results.jsonl`.
+    """
 
     verdicts: dict[str, Verdict]
     keys: dict[str, dict[int, str]]
+    result: tuple[Any, ...] | None = None
+    lines: bytes = b""
+
+    @classmethod
+    def of(cls, item: JudgedItem, job: Job) -> Found:
+        if job.judge.learns_weights:
+            return cls(item.verdicts, item.keys)
+        result = result_of(item, job.rules, job.options.author_key)
+        values = _VALUES(result)
+        return cls(result.criteria, {}, values, b"\n".join((*result_lines(result), b"")))
+
+    def item(self, number: int, given: Item, job: Job) -> JudgedItem:
+        """The item again, at its place in the dataset."""
+        item = JudgedItem(given, number, self.verdicts, keys=self.keys)
+        if self.result is not None:
+            values = dict(zip(_NAMES, self.result, strict=True))
+            result = ItemResult(
+                **values, rubric=given.rubric, index=number, scoring=job.rules.declared
+            )
+            item.written = result, self.lines
+        return item
+
+
+_NAMES = [one.name for one in fields(ItemResult) if one.name not in ("rubric", "index", "scoring")]
+_VALUES = attrgetter(*_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +352,7 @@ class Worker:
         if not stop.is_cut:
             done += execution.left()
         return Report(
-            [Found(item.verdicts, item.keys) for item in sorted(done, key=attrgetter("index"))],
+            [Found.of(item, job) for item in sorted(done, key=attrgetter("index"))],
             progress,
             execution.not_run,
             None if stopped is None else str(stopped),
