@@ -171,6 +171,8 @@ class ResultStream(Stream[ItemResult]):
     def outcome(self) -> Outcome:
         """What the run was and what it took. Raises `RuntimeError` before it has ended."""
         if self._figures.outcome is None:
+            if self._judging is not None and self._judging.done():
+                self._judging.result()  # why it could not begin
             raise RuntimeError("the run has not ended: iterate to the end, or close the stream")
         return self._figures.outcome
 

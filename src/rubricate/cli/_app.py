@@ -15,7 +15,7 @@ from rubricate._version import __version__
 from rubricate.cli._commands import CommandGroup
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.cli._signals import interrupt_on_signals, leave_on_signals
-from rubricate.errors import RubricateError
+from rubricate.errors import RubricateError, RunStopped
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -95,8 +95,10 @@ def _run() -> NoReturn:
         sys.stderr.write("Interrupted.\n")
         code = ExitCode.INTERRUPTED
     except RubricateError as error:
-        sys.stderr.write(f"Error: {_one_line(str(error))}\n")
-        code = ExitCode.ERROR
+        is_stopped = isinstance(error, RunStopped) and error.interrupted
+        said = "Interrupted." if is_stopped else f"Error: {_one_line(str(error))}"
+        sys.stderr.write(f"{said}\n")
+        code = ExitCode.INTERRUPTED if is_stopped else ExitCode.ERROR
     except (MemoryError, RecursionError) as error:
         what = "larger than the memory" if isinstance(error, MemoryError) else "nested too deeply"
         sys.stderr.write(f"Error: a file or a value is {what}\n")

@@ -1,6 +1,8 @@
 """Ctrl-C, termination, a lost terminal: the first signal ends a run cleanly, the second at once.
 
 Before and after a run, too, they end the command with the exit code of what is interrupted.
+Whatever a run waits for then (a server that does not answer, a worker, a disk), the command ends
+within `SECONDS`. A thread sees to that, because it may be the event loop that is blocked.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
 """The terminal is gone, such as an ssh connection; None on Windows."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, *([] if HANGUP is None else [HANGUP]))
+SECONDS = 4.5
+"""Seconds after the first signal in which a command ends. At half, a slow database has no time to
+confirm the last answers; at double, people press Ctrl-C again."""
 
 
 def interrupt_on_signals() -> None:
@@ -47,6 +52,7 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
     """An event that the first signal sets, a new one if none is given; to be called in the running
     loop, in the task that ends last. Then signals do what they did before."""
     import asyncio
+    import threading
 
     stop = stop or asyncio.Event()
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -62,7 +68,43 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
 
     if task is not None:
         task.add_done_callback(restore)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # was the loop's own
+    told = (reader, loop, stop)
+    threading.Thread(target=_listen, args=told, name="rubricate-signals", daemon=True).start()
     return stop
+
+
+def _listen(reader: int, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Pass the first signal on to the loop, and end the process where that does not in time."""
+    import threading
+
+    _wait_for_signal(reader)
+    with suppress(RuntimeError):  # the loop is closed: the command is ending
+        loop.call_soon_threadsafe(_first_signal, loop, stop)
+    late = threading.Timer(SECONDS, _end_now)
+    late.daemon = True
+    late.start()
+    _wait_for_signal(reader)  # a second one: the loop is blocked, and has not seen the first
+    _end_now()
+
+
+def _wait_for_signal(reader: int) -> None:
+    while os.read(reader, 1)[0] not in SIGNALS:
+        pass
+
+
+def _end_now() -> None:
+    """End the process as it is. Every answer that was confirmed is in the journal."""
+    with suppress(Exception):
+        begin = "\033[?25h\n" if os.isatty(2) else ""  # the progress hides the cursor
+        text = (
+            f"Interrupted. The run could not end cleanly in {SECONDS:g} s; the same command goes "
+            "on from the answers that are stored.\n"
+        )
+        os.write(2, (begin + text).encode())
+    os._exit(ExitCode.INTERRUPTED)
 
 
 def _first_signal(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

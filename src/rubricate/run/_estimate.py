@@ -223,7 +223,8 @@ async def estimate(
         of_cache: Access = "cache" if isinstance(cache, Path) else "reading"
         shared = None if cache is None else journal_at(cache, of_cache)
         stack.enter_context(closing(own))
-        answers = stack.enter_context(Answers(own, shared, reads_cache=not options.fresh))
+        answers = Answers(own, shared, reads_cache=not options.fresh)
+        stack.callback(answers.close)
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
         for index, given in enumerate(plan):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import replace
+from functools import partial
 
+from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
+from rubricate.errors import RunStopped
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
 from rubricate.run._collection import rarer_collections
@@ -19,7 +23,7 @@ from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of, scoring_rules
 from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, Database, journal_at, open_journal
+from rubricate.run.journal import Answers, Database, Journal, journal_at, open_journal
 from rubricate.run.results import (
     ItemResult,
     OpenStorage,
@@ -110,7 +114,7 @@ async def run(
                     budget=options,
                 )
             )
-        answers = stack.enter_context(_opened(storage, options, stack, trouble))
+        answers = await _opened(storage, options, stack, stop, trouble)
         results = await _results(storage, stack, plan, dataset, judge, options)
         span = RunSpan(stages.name, dataset.name, progress.total)
         execution = make_execution(
@@ -178,23 +182,64 @@ async def run(
                 conclude(stopped)
 
 
-def _opened(
-    storage: OpenStorage, options: RunOptions, stack: ExitStack, trouble: Callable[[str], None]
+async def _opened(
+    storage: OpenStorage,
+    options: RunOptions,
+    stack: ExitStack,
+    stop: asyncio.Event,
+    trouble: Callable[[str], None],
 ) -> Answers:
-    """What is known of the run, and where its answers are kept; closed with `stack`."""
-    journal = open_journal(
+    """What is known of the run, and where its answers are kept; closed with `stack`.
+
+    Raises:
+        RunStopped: `stop` was set while a database was waited for.
+    """
+    opening = partial(
+        open_journal,
         storage.journal,
         access=storage.access,
         fresh=options.fresh,
         patience=options.max_outage,
     )
+    is_remote = isinstance(storage.journal, Database)
+    journal = await _reached(opening, stop) if is_remote else opening()
     stack.enter_context(closing(journal))
-    return Answers(
-        journal,
-        None if storage.cache is None else journal_at(storage.cache, "cache"),
-        reads_cache=not options.fresh,
-        on_trouble=trouble,
-    )
+    cache = None
+    if storage.cache is not None:
+        opening = partial(journal_at, storage.cache, "cache")
+        is_remote = isinstance(storage.cache, Database)
+        cache = await _reached(opening, stop) if is_remote else opening()
+    answers = Answers(journal, cache, reads_cache=not options.fresh, on_trouble=trouble)
+    stack.callback(answers.close)
+    return answers
+
+
+async def _reached(opening: Callable[[], Journal], stop: asyncio.Event) -> Journal:
+    """A journal of a database, opened beside the loop.
+
+    Raises:
+        RunStopped: `stop` was set meanwhile. What is opened yet is closed.
+    """
+    is_left, found = threading.Event(), list[Journal]()
+
+    def act() -> None:
+        found.append(opening())
+        if is_left.is_set() and found:
+            found.pop().close()
+
+    opened, stopping = asyncio.create_task(in_thread(act)), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((opened, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not opened.done():
+            raise RunStopped(INTERRUPTED, interrupted=True)
+        opened.result()
+        return found.pop()
+    finally:
+        stopping.cancel()
+        opened.cancel()
+        is_left.set()
+        if found:
+            found.pop().close()
 
 
 async def _results(

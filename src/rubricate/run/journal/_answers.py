@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from rubricate._sync import in_thread
@@ -294,15 +293,8 @@ class Answers:
         self._cache = self.claims = None
         self._on_trouble(f"going on without the cache: {error}")
 
-    def __enter__(self) -> Answers:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the cache."""
         if self._cache is not None:
             with suppress(JournalError):
                 self._cache.close()

@@ -62,6 +62,10 @@ LEASES = """
 """The table. `part` is a shard (`3/8`), or empty for the whole run."""
 
 
+_ENDED: set[str] = set()
+"""The leases of this process that have ended, of which a server that was away may not know."""
+
+
 class LeaseLost(JournalError):
     """Another process has the run by now. Nothing more of it may be sent or written."""
 
@@ -172,7 +176,7 @@ class Watch:
         return True
 
     def _has_ended(self, row: Row) -> bool:
-        if _is_dead(row.process):
+        if row.holder in _ENDED or _is_dead(row.process):
             return True
         renewed, since = self._seen.setdefault(row.holder, (row.renewed, self._looked))
         if renewed != row.renewed:
@@ -311,13 +315,18 @@ class Lease:
                     ) from None
                 self.trouble = " ".join(str(error).split())
                 self._ends.wait(LOOK)
-        if connection is not None:
+        for _ in range(2):  # the connection may have been cut since the last renewal
             with suppress(Exception):
+                connection = connection or opened(**QUICK)
                 connection.execute(_END, self._mine)
+                break
+            _close(connection)
+            connection = None
         _close(connection)
 
     def end(self) -> None:
         """Let others have the run, at once where the server is there."""
+        _ENDED.add(self.holder)
         self._ends.set()
         if self._thread is not None:
             self._thread.join(EVERY)

@@ -289,14 +289,13 @@ class Worker:
             cache = None
             if not isinstance(job.cache, Path) or job.cache.is_file():  # else on another machine
                 cache = None if job.cache is None else journal_at(job.cache, "cache")
-            self._answers = stack.enter_context(
-                Answers(
-                    journal,
-                    cache,
-                    reads_cache=not job.options.fresh,
-                    on_trouble=logging.getLogger(__name__).warning,
-                )
+            self._answers = Answers(
+                journal,
+                cache,
+                reads_cache=not job.options.fresh,
+                on_trouble=logging.getLogger(__name__).warning,
             )
+            stack.callback(self._answers.close)
             self._answers.commit()
             self._open = stack.pop_all()
 
