@@ -8,6 +8,11 @@ from typing import Any
 
 from rubricate._frozen import quickly_made
 
+MOST_TOKENS, MOST = 2**40, 1e9
+"""Beyond which a usage cannot be right: 100,000 requests of the longest context that there is, and
+a billion dollars or 30 years. Sums of millions of them still fit into the 64 bits of a journal, as
+would those of half or double."""
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,29 @@ class Usage:
             self.reasoning_tokens - other.reasoning_tokens,
             self.estimated_cost - other.estimated_cost,
         )
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether all of it are numbers, and none is negative or more than can be right.
+
+        Models and judges of your own say what they took; one wrong number must not end a run, nor
+        make it cheaper.
+        """
+        try:
+            # Of whole numbers, the bits of all say whether one is negative or too large.
+            counts = self.requests | self.input_tokens | self.cached_tokens | self.output_tokens
+            counts |= self.reasoning_tokens
+            cost, seconds, estimated = self.cost or 0.0, self.seconds, self.estimated_cost
+            total = cost + seconds + estimated
+            return (
+                type(counts) is int
+                and 0 <= counts < MOST_TOKENS
+                and type(total) in (float, int)
+                and min(cost, seconds, estimated) >= 0.0
+                and total < MOST
+            )
+        except TypeError:
+            return False
 
     def to_dict(self) -> dict[str, Any]:
         """It as JSON values; what few endpoints report is left out where it is 0.

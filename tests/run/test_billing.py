@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 import rubricate
-from rubricate import Criterion, HTTPModel, Rubric, RubricDataset, RunStopped
+from rubricate import (
+    Criterion,
+    HTTPModel,
+    Rubric,
+    RubricDataset,
+    RunStopped,
+    Usage,
+    Verdict,
+)
+from rubricate.errors import ModelError
+from rubricate.judge import Completion
 from rubricate.judge.models import ModelPrice
 from rubricate.run.results import Outcome
 from rubricate.run.sending import _hedging, _latency
@@ -387,3 +397,55 @@ def test_old_records_have_no_reasoning_and_no_estimates():
     usage = rubricate.Usage(**old)
     assert usage.to_dict() == old  # and what has none is as it was
     assert (usage.reasoning_tokens, usage.estimated_cost) == (0, 0.0)
+
+
+IMPOSSIBLE = {
+    "more tokens than there are": Usage(1, 10**30),
+    "a negative number of tokens": Usage(1, 5, 0, -5),
+    "a negative cost": Usage(1, 5, 0, 5, -1.0),
+    "a cost that is no number": Usage(1, 5, 0, 5, float("nan")),
+    "more seconds than there are": Usage(1, 5, 0, 5, 0.0, float("inf")),
+    "tokens as text": Usage(1, "5"),  # type: ignore[arg-type]
+    "a negative estimate": Usage(1, 5, estimated_cost=-1.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("who", "took"),
+    [
+        pytest.param(who, took, id=f"{who}: {name}")
+        for name, took in IMPOSSIBLE.items()
+        for who in ("model", "failing model", "judge")
+        if (who, name) != ("judge", "tokens as text")  # that is no verdict
+    ],
+)
+def test_a_usage_that_cannot_be_right_is_unknown_and_neither_less_nor_the_end_of_a_run(
+    who: str, took: Usage, tmp_path
+):
+    class Own(rubricate.Judge):
+        name = "own"
+
+        def key(self, item: Any, criterion: Any) -> str:
+            return item.submission
+
+        async def judge(self, item: Any, criterion: Any, send: Any) -> Verdict:
+            return Verdict(criterion.name, "judged", "MET", 1.0, usage=took)
+
+    class Reporting(rubricate.Model):
+        name = "reporting"
+
+        def fingerprint(self) -> dict[str, Any]:
+            return {}
+
+        async def complete(self, request: Any) -> Completion:
+            if who == "failing model":
+                raise ModelError("refused", "no", usage=took)
+            return Completion(MET, took)
+
+    judge = Own() if who == "judge" else Reporting()
+    result = rubricate.grade(dataset(3), judge, run_dir=tmp_path / "run", cache=None)
+    statuses = {row.status for item in result.items for row in item.criteria.values()}
+    assert statuses == {"failed" if who == "failing model" else "judged"}
+    assert result.usage.cost is None
+    assert result.run_usage.cost is None
+    assert Usage(**json.loads(json.dumps(result.usage.to_dict()))).is_possible

@@ -262,10 +262,17 @@ def check_group(judge: Judge, given: object, count: int) -> None:
         raise InputError(f"{type(judge).__name__}.judge_group gave {many} for {count} criteria")
 
 
-def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
+def checked_verdict(judge: Judge, one: object, criterion: Criterion, took: Usage) -> Verdict:
     """What a judge gives as its verdict on a criterion, as the journal will give it back.
 
-    A label has the criterion's value where the verdict has none.
+    A label has the criterion's value where the verdict has none. A usage that cannot be right has
+    an unknown cost.
+
+    Args:
+        judge: who gives it.
+        one: what it gives.
+        criterion: what it judged.
+        took: what the requests took that it has sent.
 
     Raises:
         InputError: it is none, or that on another criterion, or its value is not its label's.
@@ -273,6 +280,7 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
     if (
         type(one) is Verdict
         and _is_plain(one)
+        and (one.usage is took or (type(one.usage) is Usage and one.usage.is_possible))
         and one.criterion == criterion.name
         and one.value == criterion.value(one.label or "")  # raises for a label that it has not
     ):
@@ -284,6 +292,8 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
         known = ", ".join(sorted(_GIVEN))
         raise InputError(f"{who}.judge gave the status {shown(one.status)} (known: {known})")
     _check_fields(who, one)
+    if not one.usage.is_possible:
+        one = replace(one, usage=replace(took, cost=None))
     if one.criterion != criterion.name:
         raise InputError(
             f"{who}.judge gave a verdict on {shown(one.criterion)} for the criterion "
@@ -312,7 +322,8 @@ def checked_verdict(judge: Judge, one: object, criterion: Criterion) -> Verdict:
 
 
 def _is_plain(one: Verdict) -> bool:
-    """Whether a verdict has what nearly all have, and nothing else, so that its fields are right.
+    """Whether a verdict has what nearly all have, and nothing else, so that its fields are right:
+    all but its criterion and its usage.
 
     This takes a tenth of the time that looking at each field does.
     """
@@ -324,10 +335,6 @@ def _is_plain(one: Verdict) -> bool:
         and one.probability is one.answer is None
         and one.detail is one.order is None
         and type(one.label) is type(one.reason) is type(one.judge) is str
-        and type(one.usage) is Usage
-        and type(one.usage.requests) is type(one.usage.input_tokens) is int
-        and type(one.usage.output_tokens) is int
-        and (one.usage.cost is None or type(one.usage.cost) is float)
         and not one.votes
         and (not one.evidence or {*map(type, one.evidence)} == {Evidence})
     )

@@ -664,7 +664,11 @@ class Execution:
             finally:
                 progress.in_flight -= len(asked)
                 context.leave()
-            verdicts = [self._checked(item, call, *one) for one in zip(asked, given, strict=True)]
+            took = context.took
+            verdicts = [
+                self._checked(item, call, one, answer, took)
+                for one, answer in zip(asked, given, strict=True)
+            ]
             self._keep(item, call, verdicts, context)
         except RunEnds:
             return
@@ -673,21 +677,24 @@ class Execution:
             if self._turns is not None:
                 self._answers.release(keys)
 
-    def _checked(self, item: JudgedItem, call: Call, asked: Asked, given: Any) -> Verdict:
+    def _checked(
+        self, item: JudgedItem, call: Call, asked: Asked, given: Any, took: Usage
+    ) -> Verdict:
         """What a judge has given as a verdict; a failed one where it has raised, or that is none.
 
         A judge that always raises ends the run.
         """
-        sender, raising = self._sender, self._sender.raising
+        raising = self._sender.raising
         try:
             if isinstance(given, BaseException):
                 raise given
-            verdict = checked_verdict(call.judge, given, asked.criterion)
+            verdict = checked_verdict(call.judge, given, asked.criterion, took)
             if not (verdict.detail is verdict.answer is verdict.order is None):
                 orjson.loads(to_json((verdict.detail, verdict.answer, verdict.order)))
         except BaseException as error:
             failure = failure_of(error, f"{item.item.id}: {call.judge.name}")
             if raising.raised(call.voter) and not self._stages.decides_without(raising.broken):
+                sender = self._sender
                 sender.stopped_by = sender.stopped_by or ModelError(
                     "not_run",
                     f"{call.judge.name} raised in each of its first {RAISED} judgements, last: "

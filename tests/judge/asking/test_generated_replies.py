@@ -450,8 +450,8 @@ def test_generated_lists_of_tokens_give_the_letter_of_the_text_or_nothing(many: 
         is_apart = random.random() < 0.7
         message = {"content": text} | ({"reasoning_content": thought} if is_apart else {})
         logprobs = {"content": [place(token, random) for token in tokens]}
-        body = {"choices": [{"message": message, "logprobs": logprobs}]}
-        probabilities, unusable = token_probabilities(body, text)
+        choice = {"message": message, "logprobs": logprobs}
+        probabilities, unusable = token_probabilities(choice, text)
         made = Completion(text, probabilities=probabilities, unusable=unusable)
         judge = ModelJudge(
             PythonModel(lambda messages, made=made: made),  # type: ignore[misc]

@@ -14,6 +14,7 @@ from rubricate.errors import ModelError
 from rubricate.judge.models._token_counts import reported_cost, reported_tokens, written_text
 from rubricate.judge.models._wire import (
     completion_text,
+    first_choice,
     parse_body,
     quota,
     retry_after,
@@ -58,11 +59,11 @@ anything = st.recursive(
 def test_any_body_is_an_answer_or_a_model_error_and_nothing_else(raw: bytes):
     try:
         body = parse_body(raw)
-        text = completion_text(body)
+        text = completion_text(first_choice(body))
     except ModelError:
         return
     assert isinstance(text, str)
-    token_probabilities(body, text)
+    token_probabilities(first_choice(body), text)
 
 
 @PROPERTY
@@ -139,7 +140,7 @@ def test_when_an_allowance_is_whole_again_is_read_in_every_way_it_is_said(
 
 
 def with_logprobs(*places: Any) -> dict[str, Any]:
-    return {"choices": [{"message": {"content": "A"}, "logprobs": {"content": list(places)}}]}
+    return {"message": {"content": "A"}, "logprobs": {"content": list(places)}}
 
 
 def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
@@ -148,7 +149,7 @@ def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("choice", "expected"),
     [
         (with_logprobs(place("A", -0.5, A=-0.5, B=-1.0)), {"A": -0.5, "B": -1.0}),
         (with_logprobs(place("C", -2.0, A=-0.5)), {"C": -2.0, "A": -0.5}),
@@ -157,17 +158,17 @@ def place(token: str, logprob: Any, **others: float) -> dict[str, Any]:
         (with_logprobs(place("A", None)), None),
         (with_logprobs(), None),
         (with_logprobs("A"), None),
-        ({"choices": [{"logprobs": None}]}, None),
-        ({"choices": [{"logprobs": {"tokens": ["A"]}}]}, None),
+        ({"logprobs": None}, None),
+        ({"message": {}, "logprobs": {"tokens": ["A"]}}, None),
         ({}, None),
     ],
 )
 def test_the_first_tokens_probabilities_are_read(
-    body: dict[str, Any], expected: dict[str, float] | None
+    choice: dict[str, Any], expected: dict[str, float] | None
 ) -> None:
-    tokens = body.get("choices", [{}])[0].get("logprobs") or {}
+    tokens = choice.get("logprobs") or {}
     text = "".join(one["token"] for one in tokens.get("content", ()) if "token" in one)
-    found, _ = token_probabilities(body, text or "A")
+    found, _ = token_probabilities(choice, text or "A")
     if expected is None:
         assert found is None
     else:
@@ -236,16 +237,16 @@ THOUGHT = ["1", ".", " **", "Analyze", "**", "\n", "A", " 4"]
 def test_the_token_with_which_the_text_begins_is_found_behind_the_reasoning(
     tokens: list[str], reply: str, thought: str, first: str | None
 ) -> None:
-    body = with_logprobs(*(place(token, -0.1 - n) for n, token in enumerate(tokens)))
-    body["choices"][0]["message"] = {"content": reply, "reasoning_content": thought}
-    found, wrong = token_probabilities(body, reply)
+    choice = with_logprobs(*(place(token, -0.1 - n) for n, token in enumerate(tokens)))
+    choice["message"] = {"content": reply, "reasoning_content": thought}
+    found, wrong = token_probabilities(choice, reply)
     where = [n for n, token in enumerate(tokens) if token == first]
     assert found == (None if first is None else {first: pytest.approx(math.exp(-0.1 - where[-1]))})
     assert bool(wrong) is (first is None)
 
 
 @pytest.mark.parametrize(
-    ("body", "wrong"),
+    ("choice", "wrong"),
     [
         (with_logprobs(place("A", "NaN")), "that of 'A' is 'NaN', not a number"),
         (with_logprobs(place("A", None)), "that of 'A' is none, not a number"),
@@ -259,15 +260,15 @@ def test_the_token_with_which_the_text_begins_is_found_behind_the_reasoning(
         (with_logprobs("A"), "another form"),
         (with_logprobs({**place("A", -0.5), "top_logprobs": 3}), "another form"),
         (with_logprobs({**place("A", -0.5), "top_logprobs": ["A"]}), "another form"),
-        ({"choices": [{"logprobs": {"tokens": ["A"]}}]}, "another form"),
-        ({"choices": [{"logprobs": [1]}]}, "another form"),
-        ({"choices": [{"logprobs": None}]}, ""),
+        ({"message": {}, "logprobs": {"tokens": ["A"]}}, "another form"),
+        ({"message": {}, "logprobs": [1]}, "another form"),
+        ({"logprobs": None}, ""),
         (with_logprobs(), ""),
         ({}, ""),
     ],
 )
-def test_logprobs_that_cannot_be_used_are_named(body: dict[str, Any], wrong: str) -> None:
-    found, unusable = token_probabilities(body, "A")
+def test_logprobs_that_cannot_be_used_are_named(choice: dict[str, Any], wrong: str) -> None:
+    found, unusable = token_probabilities(choice, "A")
     assert found is None
     assert wrong in unusable
     assert bool(unusable) is bool(wrong)

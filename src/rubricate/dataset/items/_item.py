@@ -68,9 +68,10 @@ class Item:
     ) -> Item:
         """An item of a dataset, with what the dataset adds to it."""
         unseen = data.unseen
-        for what, text in (("submission", data.submission), ("prompt", prompt)):
-            if unseen is None and (parts := getattr(text, "unseen", "")):
-                unseen = f"the {what} has {parts}"
+        if not (type(data.submission) is type(prompt) is str):  # messages, as text
+            for what, text in (("submission", data.submission), ("prompt", prompt)):
+                if unseen is None and (parts := getattr(text, "unseen", "")):
+                    unseen = f"the {what} has {parts}"
         return cls(
             data.submission,
             prompt,

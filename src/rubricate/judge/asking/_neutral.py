@@ -113,8 +113,6 @@ _LOOKING_LIKE = str.maketrans(
     "acdesopi iljkmtxyuvoaeikptsmgaeo/////------oissaae",
 )
 """Letters of other scripts, and other signs, that look like those of a tag."""
-_MARKS = re.compile(r"[<\[\]&]")
-"""What the tokens and tags of an ASCII text have."""
 _EXCLAMATION = re.compile(r"(?<=\w)!(?=\w)")
 _CODE = re.compile("-[0-9a-fiols]{8,}/?")  # with letters for 0, 1 and 5
 _MAY_BE_OURS = re.compile(
@@ -158,7 +156,7 @@ def neutral(text: str) -> str:
     around the material, and characters that nobody sees: but not the joiners, marks of direction
     and variants of emoji, Arabic, Hebrew, Indic and other scripts that are written with them.
     """
-    plain = text.isascii() and _MARKS.search(text) is None
+    plain = text.isascii() and not ("<" in text or "[" in text or "]" in text or "&" in text)
     return text if plain and not _may_have_turns(text) else _neutral(text)
 
 

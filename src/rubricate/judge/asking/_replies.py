@@ -192,10 +192,8 @@ def _plain_object(text: str) -> dict[str, Any] | None:
         found = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    for key in found:
-        quoted = _QUOTED.get(key)
-        if quoted is None or text.count(quoted) != 1:  # it may stand twice
-            return None
+    if not found.keys() <= PARTS or {*map(text.count, map(_QUOTED.__getitem__, found))} != {1}:
+        return None  # one may stand twice
     verdict = type(found.get(VERDICT))
     return found if verdict is str or verdict is bool or verdict is int else None
 
@@ -213,23 +211,45 @@ def checked_reply(data: Any, material: str) -> Reply:
         raise UnreadableReply(f"the reply's reason has no word: '{reason.strip()[:20]}'")
     if not isinstance(quotes, list):
         quotes = [quotes] if isinstance(quotes, str) else [] if quotes is None else quotes
-    if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
+    if not isinstance(quotes, list) or (quotes and not {*map(type, quotes)} == {str}):
         raise UnreadableReply("'evidence' in the reply is not a list of quotes")
     if "MET" in reason or "CANNOT_ASSESS" in reason:
         _refuse_other_reason(reason, data[VERDICT], material)
-    is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
-    # A copy has the reason's words, or, of a few, its name. In other letters, it is looked for.
-    if is_plain and reason.isascii():
-        folded = _folded(material)
-        for word in reason.casefold().split()[1:-1] or ("reason",):
-            if word not in folded:
-                return Reply(
-                    data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data
-                )
-    from rubricate.judge.asking._repetition import refuse_repetition
+    if _may_repeat(reason, material):
+        from rubricate.judge.asking._repetition import refuse_repetition
 
-    refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
-    return Reply(data[VERDICT], reason, tuple([one for one in quotes if one.strip()]), data)
+        refuse_repetition({"reason": reason, VERDICT: data[VERDICT]}, material)
+    passages = tuple([one for one in quotes if one.strip()]) if quotes else ()
+    return Reply(data[VERDICT], reason, passages, data)
+
+
+def _may_repeat(reason: str, material: str) -> bool:
+    """Whether a reason may be copied out of the material.
+
+    A copy has the reason's words, or, of a few, its name. In other letters, it may look otherwise.
+    """
+    folded = _plainly(material)
+    if folded is None or not reason.isascii():
+        return True
+    for first in (FIRST_WORDS, -1):
+        for word in reason.casefold().split(None, first)[1:-1] or ("reason",):
+            if word not in folded:
+                return False
+    return True
+
+
+FIRST_WORDS = 8
+"""Words of a reason that are looked for before the others: one of them is nearly always missing."""
+
+
+@lru_cache(maxsize=64)
+def _plainly(material: str) -> str | None:
+    """A text in lower case; None where it has letters that can be written in other ways.
+
+    It is kept for the criteria of an item.
+    """
+    is_plain = material.isascii() and not ("\\" in material or "&" in material or "%" in material)
+    return material.casefold() if is_plain else None
 
 
 def _refuse_other_reason(reason: str, verdict: Any, material: str) -> None:
@@ -244,10 +264,6 @@ def _refuse_other_reason(reason: str, verdict: Any, material: str) -> None:
         other = min(named)
         if not re.search(rf"\b{other}\b", material):
             raise UnreadableReply(f"the reason says {other}, and the verdict is {own}")
-
-
-_folded = lru_cache(maxsize=64)(str.casefold)
-"""A text in lower case, kept for the criteria of an item."""
 
 
 def closing_object(

@@ -134,6 +134,8 @@ class ReplyForms:
 
     Attributes:
         all_refused: whether every form has been refused once: refusals are then the prompts' doing.
+        settled: the best form, while nothing speaks against it: nothing is to be noted of a reply
+            that it gives. None otherwise.
     """
 
     def __init__(self, forms: Sequence[ReplyForm] = LADDER) -> None:
@@ -143,6 +145,7 @@ class ReplyForms:
         self._worked: set[ReplyForm] = set()
         self._refused: set[ReplyForm] = set()
         self.all_refused = False
+        self.settled: ReplyForm | None = None
 
     @property
     def ignored(self) -> list[ReplyForm]:
@@ -154,6 +157,7 @@ class ReplyForms:
         """Have a new judge begin with some doubt."""
         best = self._forms[0]
         self._scores[best] = max(HEAD_START, self._scores[best])
+        self.settled = None
         return self
 
     def choose(self, lost_in: Sequence[ReplyForm]) -> ReplyForm:
@@ -185,6 +189,8 @@ class ReplyForms:
             self._scores[one] = USELESS
             self._refused.add(one)
             self._scores[form] = min(HEAD_START, self._scores[form])
+        if form == self._forms[0] and not self._scores[form]:
+            self.settled = form
 
     def lost(self, form: ReplyForm, lost_in: Sequence[ReplyForm]) -> None:
         """Note that a reply, which `answered` has counted, ignored its form and cannot be read.
@@ -195,6 +201,7 @@ class ReplyForms:
             form: that of the reply.
             lost_in: the forms that lost a reply to the same question before.
         """
+        self.settled = None
         if form != self._forms[-1]:
             self._scores[form] += 1 + ALLOWED_EVERY
             return

@@ -53,6 +53,7 @@ from rubricate.judge.models._wire import (
     COST_HEADER,
     completion_text,
     finish_reason,
+    first_choice,
     is_too_long,
     parse_body,
     plain_tokens,
@@ -179,8 +180,10 @@ class HTTPModel(Model):
     async def complete(self, request: Request) -> Completion:
         """The reply to a request, which is repeated in a simpler form where one is refused."""
         free = request.schema is None
-        form, begun = self._form, self._form.rung
-        if not free and (begun := self._reply_forms.choose(request.lost_in)) != form.rung:
+        form, forms = self._form, self._reply_forms
+        begun = form.rung
+        is_noted = not free and (begun != forms.settled or bool(request.lost_in))
+        if is_noted and (begun := forms.choose(request.lost_in)) != form.rung:
             form = replace(form, rung=begun)
         spent = NO_USAGE
         refused: list[ReplyForm] = []
@@ -192,12 +195,10 @@ class HTTPModel(Model):
                     completion = await self._post(payload, None if free else form.rung)
                 except ModelError as error:
                     spent = error.usage = spent + error.usage
-                    choosing = bool(request.choices)
-                    simpler = (
-                        simpler_choice(form, error)
-                        if choosing
-                        else self._simpler(form, error, free)
-                    )
+                    if request.choices:
+                        simpler = simpler_choice(form, error)
+                    else:
+                        simpler = self._simpler(form, error, free)
                     if simpler is None:
                         error.sent = sent
                         raise
@@ -208,12 +209,12 @@ class HTTPModel(Model):
                 if spent is not NO_USAGE:
                     self._form = form
                     completion = replace(completion, usage=spent + completion.usage)
-                if not free:
-                    self._reply_forms.answered(form.rung, refused)
+                if is_noted or refused:
+                    forms.answered(form.rung, refused)
                 return completion if sent is None else replace(completion, sent=sent)
         finally:
-            if not free:
-                self._reply_forms.end(begun)
+            if is_noted:
+                forms.end(begun)
 
     def _payload(
         self, request: Request, form: Form, tagged: tuple[Message, ...] | None = None
@@ -341,13 +342,20 @@ class HTTPModel(Model):
             raise self._billed(self._refusal(answer.status, raw, headers), raw, headers)
         try:
             body = parse_body(raw)
-            text = self._without_keys(completion_text(body))
-            elsewhere = self._without_keys(text_elsewhere(body, text))
+            choice = first_choice(body)
+            text = completion_text(choice)
+            elsewhere = text_elsewhere(choice["message"], text)
         except ModelError as error:
             raise self._billed(self._redacted(error), raw, headers) from None
         usage = self._reported(body, raw, headers, seconds)
-        probabilities, unusable = token_probabilities(body, text)
-        model, reason = body.get("model"), finish_reason(body)
+        probabilities, unusable = token_probabilities(choice, text)
+        model, reason = body.get("model"), finish_reason(choice)
+        if not isinstance(model, str):
+            model = ""
+        if self._long_secrets:
+            text, elsewhere, unusable, model, reason = map(
+                self._without_keys, (text, elsewhere, unusable, model, reason)
+            )
         return Completion(
             text,
             usage,
@@ -356,9 +364,9 @@ class HTTPModel(Model):
             is_too_long(reason),
             None,
             elsewhere,
-            self._without_keys(unusable),
-            self._without_keys(model) if isinstance(model, str) else "",
-            self._without_keys(reason),
+            unusable,
+            model,
+            reason,
             form,
             "" if usage.input_tokens or usage.cost is not None else _written(body),
         )
@@ -372,7 +380,8 @@ class HTTPModel(Model):
         price write that.
         """
         plain = plain_tokens(body)
-        if plain is not None and b"cost" not in raw.lower() and COST_HEADER not in headers:
+        says_cost = b"cost" in raw or b"Cost" in raw or COST_HEADER in headers
+        if plain is not None and not says_cost:
             read, wrote = plain
             return Usage(1, read, 0, wrote, self._price(read, 0, wrote, 0), seconds)
         from rubricate.judge.models._token_counts import reported_cost, reported_tokens
@@ -498,7 +507,7 @@ class HTTPModel(Model):
 
     def _without_keys(self, reply: str) -> str:
         """A reply without the key, which a server that repeats what it is sent may put there."""
-        if not self._long_secrets or len(reply) < _NO_WORD:  # too short for any of them
+        if len(reply) < _NO_WORD:  # too short for any of them
             return reply
         from rubricate.judge.models._redaction import redacted
 

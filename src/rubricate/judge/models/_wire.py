@@ -23,6 +23,7 @@ __all__ = [
     "TAGGED_INSTRUCTION",
     "completion_text",
     "finish_reason",
+    "first_choice",
     "is_too_long",
     "parse_body",
     "plain_tokens",
@@ -91,21 +92,29 @@ def parse_body(raw: bytes) -> dict[str, Any]:
     return body
 
 
-def completion_text(body: Mapping[str, Any]) -> str:
-    """The reply's text.
+def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a body says of its only reply, whose `message` is an object.
 
     Raises:
-        ModelError: `refused` where the model or a filter declined, `truncated` where the answer
-            has no message at all.
+        ModelError: `truncated`: it has none.
     """
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         raise ModelError("truncated", "the answer has no choices[0].message")
+    return choice
+
+
+def completion_text(choice: Mapping[str, Any]) -> str:
+    """The reply's text.
+
+    Raises:
+        ModelError: `refused` where the model or a filter declined, `server` where it broke off.
+    """
+    message = choice["message"]
     if message.get("refusal"):
         raise ModelError("refused", f"the model refused: {message['refusal']}")
-    reason = finish_reason(body).lower()
+    reason = finish_reason(choice).lower()
     if reason in _FILTERED:
         raise ModelError("refused", "the endpoint's content filter stopped the answer")
     if reason in _BROKEN:
@@ -118,23 +127,25 @@ def completion_text(body: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def text_elsewhere(body: Mapping[str, Any], text: str) -> str:
+def text_elsewhere(message: Mapping[str, Any], text: str) -> str:
     """What stands in the place of a reply's text, or beside it as another one; "" for nothing.
 
     Without text, that is the arguments of its only tool call, else its reasoning. Where two such
     places hold JSON or differ, it is all of them, so that none is taken for the answer. Beside a
     text, it is a tool call's arguments alone: reasoning is no answer there.
     """
-    message = body["choices"][0]["message"]
+    has_text = bool(text) and not text.isspace()
+    if has_text and not message.get("tool_calls") and not message.get("function_call"):
+        return ""
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         calls = []
     functions = [call.get("function") for call in calls if isinstance(call, dict)]
     functions += [message["function_call"]] if message.get("function_call") else []
-    if text.strip():
+    if has_text:
         return "\n".join(filter(None, map(_arguments, functions)))
-    thoughts = [message.get(name) for name in _THOUGHTS]
-    thoughts = list(dict.fromkeys([one.strip() for one in thoughts if isinstance(one, str)]))
+    said = [one.strip() for one in map(message.get, _THOUGHTS) if isinstance(one, str)]
+    thoughts = list(dict.fromkeys(said))
     if functions:
         given = [_arguments(functions[0])] if len(functions) == 1 else []
         return "\n".join([*given, *[one for one in thoughts if given and one[:1] in ("{", "`")]])
@@ -149,12 +160,10 @@ def _arguments(function: Any) -> str:
     return given if isinstance(given, str) and given.strip() != "{}" else ""
 
 
-def finish_reason(body: Mapping[str, Any]) -> str:
+def finish_reason(choice: Mapping[str, Any]) -> str:
     """Why the reply ended, in the endpoint's words; "" where it says nothing."""
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    given = choice.get("finish_reason") if isinstance(choice, dict) else None
-    return given if isinstance(given, str) else ""
+    reason = choice.get("finish_reason")
+    return reason if isinstance(reason, str) else ""
 
 
 def is_too_long(reason: str) -> bool:
@@ -166,7 +175,9 @@ _SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
 """Control tokens and space, as chat templates put them around reasoning and text."""
 
 
-def token_probabilities(body: Mapping[str, Any], reply: str) -> tuple[dict[str, float] | None, str]:
+def token_probabilities(
+    choice: Mapping[str, Any], reply: str
+) -> tuple[dict[str, float] | None, str]:
     """What the first token of the reply's text could have been, with probabilities.
 
     Servers that hand a model's reasoning over apart from the text may list the tokens of both, or
@@ -174,23 +185,21 @@ def token_probabilities(body: Mapping[str, Any], reply: str) -> tuple[dict[str, 
     over. Spellings of a token that differ in the space around it count together.
 
     Args:
-        body: the answer.
-        reply: the reply's text.
+        choice: what the body says of the reply.
+        reply: its text.
 
     Returns:
         The probability of each token, or None where none are given or they cannot be used; and
         what is wrong with those that cannot be used.
     """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    given = choice.get("logprobs") if isinstance(choice, dict) else None
+    given = choice.get("logprobs")
     if given is None:
         return None, ""
     content = given.get("content") if isinstance(given, dict) else None
     if not isinstance(content, list):
         return None, "they have another form than the interface's"
     try:
-        begin = _begin_of_text(list(map(_token, content)), reply.strip(), _thought(body).strip())
+        begin = _begin_of_text(list(map(_token, content)), reply.strip(), _thought(choice).strip())
         for place in content[begin:]:
             if any(one.isalnum() for one in _token(place)):
                 return _place_probabilities(place, place.get("top_logprobs") or []), ""
@@ -234,9 +243,9 @@ def _begin_of_text(tokens: list[str], reply: str, thought: str) -> int:
     raise wrong
 
 
-def _thought(body: Mapping[str, Any]) -> str:
+def _thought(choice: Mapping[str, Any]) -> str:
     """The reasoning that came apart from the reply's text; "" for none."""
-    message = body["choices"][0]["message"]
+    message = choice["message"]
     given = (message.get(name) for name in _THOUGHTS)
     return next((text for text in given if isinstance(text, str) and text.strip()), "")
 

@@ -35,7 +35,7 @@ class Bills:
         self._cost = self._squares = 0.0
         self._is_reported = False
 
-    def add(self, request: Request, usage: Usage, *, is_reported: bool) -> None:
+    def add(self, request: Request, usage: Usage, is_reported: bool) -> None:
         """Learn from what a reply took; `is_reported` is False where that is an estimate."""
         cost = usage.cost
         if cost is not None:
@@ -44,9 +44,11 @@ class Bills:
             self._squares += cost * cost
         elif not usage.input_tokens:
             return
-        self._is_reported |= is_reported
+        if is_reported:
+            self._is_reported = True
         self._replies += 1
-        self._size += _size(request)
+        for message in request.messages:
+            self._size += len(message["content"])
         self._read += usage.input_tokens
         self._written += usage.output_tokens
 

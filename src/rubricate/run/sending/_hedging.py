@@ -12,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from rubricate._usage import Usage
 from rubricate.errors import ModelError, ModelErrorKind, described
@@ -113,6 +114,7 @@ class Hedging:
             raise
         except ModelError as error:
             watch.take_back()
+            error.usage = _possible(error.usage)
             first = first and error.usage
             raise
         except Exception as raised:
@@ -226,7 +228,7 @@ class _Watch:
         except Exception as raised:  # the first may still be answered
             if self.took is not None:
                 error = raised if isinstance(raised, ModelError) else model_error(raised)
-                self.took = error.usage
+                self.took = _possible(error.usage)
             return
         finally:
             out.limiter.release()
@@ -256,6 +258,12 @@ class _Watch:
 def _checked(reply: object) -> Completion:
     if not isinstance(reply, Completion):
         raise TypeError(f"complete gives a Completion, not {type(reply).__name__}")
-    if not (isinstance(reply.text, str) and isinstance(reply.usage, Usage)):
+    usage = reply.usage
+    if not (isinstance(reply.text, str) and isinstance(usage, Usage)):
         raise TypeError("the text of a Completion is a str, and its usage a Usage")
-    return reply
+    return reply if usage.is_possible else replace(reply, usage=_possible(usage))
+
+
+def _possible(usage: object) -> Usage:
+    """What a model says that a request took; unknown where it cannot be right."""
+    return usage if isinstance(usage, Usage) and usage.is_possible else UNANSWERED

@@ -90,7 +90,7 @@ class Sender:
         self._shared: list[Limiter] = []
         self._chance = random.Random(0)
         self._hedging = Hedging(retries.deadline, self._bill)
-        self._bills: dict[ModelKey, Bills] = {}
+        self._bills: dict[CircuitBreaker, Bills] = {}  # of a model, as its breaker is
         self._budget = budget
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
         self.lost: dict[ModelKey, ModelError] = {}
@@ -441,11 +441,10 @@ class Sender:
 
     def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
         """Count what one request took; estimated, where the endpoint does not say it."""
-        key = (out.model.endpoint, out.model.name)
-        bills = self._bills.get(key)
+        bills = self._bills.get(out.breaker)
         if bills is None:
-            bills = self._bills[key] = Bills()
-        is_reported = usage.cost is not None or bool(usage.input_tokens)
+            bills = self._bills[out.breaker] = Bills()
+        is_reported = usage.cost is not None or usage.input_tokens > 0
         if not is_reported:
             estimate = bills.estimate(out.model, out.request, reply)
             if reply is None or self._estimates:
@@ -453,7 +452,7 @@ class Sender:
             else:  # the cost is unknown, but a bound that is set later counts the estimate
                 usage = replace(usage, estimated_cost=estimate.estimated_cost)
         if reply is not None:
-            bills.add(out.request, usage, is_reported=is_reported)
+            bills.add(out.request, usage, is_reported)
         out.takes(usage)
 
 

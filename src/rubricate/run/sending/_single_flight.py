@@ -32,7 +32,7 @@ class SingleFlight:
         It is not where another has asked for one of its answers since it was planned; None where
         one is asking: `over` waits for that.
         """
-        asked = False
+        asked = asking = False
         for key in keys:
             left = self._planned.pop(key, 1) - 1
             if left:
@@ -41,9 +41,10 @@ class SingleFlight:
                 asked = True
                 if not left:
                     self._asked.discard(key)
-        for key in keys:
             if key in self._asking:
-                return None
+                asking = True
+        if asking:
+            return None
         if not asked:
             for key in keys:
                 self._asking[key] = None
