@@ -299,6 +299,12 @@ def test_a_run_that_is_stopped_waits_for_no_silent_worker(tmp_path, monkeypatch)
     asyncio.run(asyncio.wait_for(stopped(), 60))
 
 
+def test_a_journal_waits_until_a_worker_that_is_frozen_in_a_commit_is_ended(tmp_path):
+    with closing(open_journal(tmp_path / "journal.sqlite", access="driver")) as journal:
+        (milliseconds,) = journal._database.execute("PRAGMA busy_timeout").fetchone()
+    assert milliseconds / 1000 > _worker.SILENCE + 7  # Ray takes 5 s to kill it, and is asked late
+
+
 def test_a_worker_whose_driver_is_silent_sends_nothing_more(tmp_path, monkeypatch):
     monkeypatch.setattr(_worker, "LOOK", 0.01)
     options: Any = GradingOptions(concurrency=2)

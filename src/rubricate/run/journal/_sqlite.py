@@ -41,6 +41,10 @@ AT_ONCE = 500
 """Keys that are looked up together."""
 PATIENCE = {False: 0.5, True: 5.0}
 """Seconds to wait for another process that has the file, by whether several may have it."""
+SHARED_PATIENCE = 60.0
+"""Seconds to wait for a write of another process of the same run. A worker that is frozen in the
+middle of a commit keeps all others from writing until it is ended, which takes up to 37 s; at half,
+the run would fail for it."""
 _FORMAT = 3
 _WITHOUT_EXCHANGES = 2
 """The format of before, which did not have them."""
@@ -120,7 +124,7 @@ class SQLiteJournal:
         try:
             if not path.exists():
                 path.touch(mode=0o600)
-            patience = PATIENCE[self._is_cache]
+            patience = PATIENCE[self._has_others]
             self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
@@ -139,7 +143,7 @@ class SQLiteJournal:
         run = self._database.execute
         if not self._has_others:
             run("PRAGMA locking_mode=EXCLUSIVE")
-        write_ahead(self._database, PATIENCE[self._is_cache])
+        write_ahead(self._database, PATIENCE[self._has_others])
         run("PRAGMA synchronous=NORMAL")
         run("BEGIN IMMEDIATE")
         (version,) = run("PRAGMA user_version").fetchone()
@@ -169,8 +173,8 @@ class SQLiteJournal:
             if found and run("SELECT 1 FROM spending LIMIT 1").fetchone() is None:
                 self._note_earlier()
         run("COMMIT")
-        if self._has_others:
-            run(f"PRAGMA busy_timeout={1000 * PATIENCE[True]:.0f}")
+        if self._has_others and not self._is_cache:
+            run(f"PRAGMA busy_timeout={1000 * SHARED_PATIENCE:.0f}")
         if found and not self._has_others and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError(_MALFORMED)
         return bool(found)
