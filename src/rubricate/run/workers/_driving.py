@@ -195,6 +195,8 @@ class Driving:
         yield from self._left(batch)
 
     def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
+        if not batch:
+            return
         found, progress, not_run = self._known(batch)
         self._progress.add(progress)
         self.not_run += not_run
@@ -213,7 +215,7 @@ class Driving:
             NOBODY,
             self._stop,
         )
-        found = list(execution.left()) if batch else []
+        found = list(execution.left())
         for item in found:
             item.index = batch[item.index].number
         return found, progress, execution.not_run
