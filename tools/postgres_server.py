@@ -50,9 +50,12 @@ class PostgresServer:
         self._holder: int | None = holder.detach()
         if self._as:
             shutil.chown(self.folder, *self._as)
-        told = {"fsync": "off", "full_page_writes": "off", **options}
+        told = {"fsync": "off", "full_page_writes": "off", "max_connections": "200", **options}
         told |= {"port": str(self.port), "unix_socket_directories": str(self.folder)}
-        told |= {"listen_addresses": "127.0.0.1", "max_connections": "200"}
+        told |= {
+            "listen_addresses": "127.0.0.1",
+            "max_connections": options.get("max_connections", "200"),
+        }
         password = self.folder / "password"
         password.write_text(PASSWORD)
         try:

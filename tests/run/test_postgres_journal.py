@@ -23,6 +23,7 @@ from rubricate.run.journal import Database, remembered
 from rubricate.run.journal import _postgres as postgres_module
 from rubricate.run.journal import _server as server_module
 from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
+from rubricate.run.sending._stores import PostgresStore, change
 from rubricate.run.workers._worker import Job, Worker
 
 RECORD = {"status": "judged", "label": "MET", "reason": "r", "usage": {}, "judge": None}
@@ -524,3 +525,78 @@ def test_answers_are_looked_up_a_block_at_once_and_not_in_the_event_loop(
     assert len(asked) == 600
     assert threading.main_thread() not in looks
     assert len(looks) <= (4 if known else 4 + 300)
+
+
+def connections(address: str) -> int:
+    [(found,)] = query(
+        address, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rubricate'"
+    )
+    return found
+
+
+def test_a_process_takes_two_connections_and_one_where_few_are_left(own_postgres, monkeypatch):
+    """Its limits and accounts, and a cache in the same database, use them, too."""
+    server = own_postgres(max_connections="19")  # of which 3 are the superuser's
+    address, opened = server.address(), []
+    for taken in (2, 4, 6, 8, 9, 10, 11, 12):
+        monkeypatch.setattr(server_module, "_BESIDE", {})  # as in another process
+        opened.append(PostgresJournal(Database(address, "r"), "worker"))
+        store = PostgresStore(address)
+        assert change(store, "name", lambda value, now: (b"value", value)) in (None, b"value")
+        opened.append(store)
+        asyncio.run(opened[-2]._exchange(lambda others: None))
+        opened[-2].put("a", RECORD)
+        assert opened[-2].get_many(["a"]) == {"a": RECORD}
+        assert connections(address) == taken
+    for one in opened:
+        one.close()
+    assert connections(address) == 0
+
+
+def test_more_workers_than_a_database_has_connections_for_are_refused_before_they_begin(
+    make_dataset, tmp_path, endpoint, postgres
+):
+    run = {"run_dir": tmp_path / "run", "journal": postgres, "base_url": endpoint.url}
+    with pytest.raises(InputError, match=r"500 workers need .* it has \d+ left.*--workers \d+"):
+        rubricate.grade(make_dataset(600), "m", workers=500, **run)
+    assert endpoint.requests == []
+
+
+def test_a_run_folder_remembers_several_servers_and_which_of_them_is_wanted(
+    make_dataset, tmp_path, endpoint, postgres_server, postgres
+):
+    database = postgres.partition("?")[0].rpartition("/")[2]
+    folder, port = postgres_server.folder, postgres_server.port
+    address = (
+        f"postgresql://rubricate:secret@/{database}?host={folder}/none,{folder}&port={port},{port}"
+        "&target_session_attrs=read-write&connect_timeout=5"
+    )
+    run = {"base_url": endpoint.url, "run_dir": tmp_path / "run"}
+    rubricate.grade(make_dataset(2), "m", journal=address, **run)
+    note = (tmp_path / "run" / "journal.url").read_text()
+    assert "target_session_attrs=read-write" in note
+    assert "secret" not in note
+    assert rubricate.grade(make_dataset(2), "m", **run).calls == 0
+
+
+STRANGE = {
+    "older": ("UPDATE rubricate_meta SET format = 1", "an older version of rubricate .format 1"),
+    "newer": ("UPDATE rubricate_meta SET format = 99", "a newer version of rubricate .format 99"),
+    "of no version": (
+        "ALTER TABLE rubricate_records RENAME COLUMN checksum TO sum",
+        "not as any version of rubricate made them",
+    ),
+    "partly there": ("DROP TABLE rubricate_meta", "not as any version of rubricate made them"),
+}
+
+
+@pytest.mark.parametrize("layout", STRANGE)
+def test_tables_of_another_layout_are_one_line(layout: str, postgres):
+    place, (change_it, said) = Database(postgres, "r"), STRANGE[layout]
+    with closing(PostgresJournal(place)) as journal:
+        journal.put("a", RECORD)
+    query(postgres, change_it)
+    opened = PostgresReader if layout == "older" else PostgresJournal
+    with pytest.raises(JournalError, match=said) as caught, closing(opened(place)) as journal:
+        journal.get_many(["a"])
+    assert len(str(caught.value).splitlines()) == 1

@@ -158,6 +158,15 @@ FAULTS: dict[str, tuple[str, str]] = {
         "SET default_transaction_read_only = off;;"
         " ALTER DATABASE {name} SET default_transaction_read_only = off",
     ),
+    "its statements take longer than they may": (
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN PERFORM pg_sleep(9); RETURN NEW; END $$;"
+        " CREATE TRIGGER slow BEFORE INSERT ON rubricate_records EXECUTE FUNCTION slow();;"
+        " ALTER DATABASE {name} SET statement_timeout = '100ms';;"
+        " SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'rubricate' AND datname = current_database()",
+        "DROP TRIGGER slow ON rubricate_records",
+    ),
     "its disk is full": (
         "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device'"
@@ -182,6 +191,80 @@ def test_what_passes_is_waited_for(make_dataset, tmp_path: Path, slow, postgres,
     assert (result.calls, result.failed) == (2 * ITEMS, 0)
     assert len(slow.requests) == 2 * ITEMS
     assert grading.again().resumed == 2 * ITEMS
+
+
+def test_a_statement_that_a_person_cancels_is_not_sent_again(
+    make_dataset, tmp_path, slow, postgres
+):
+    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=postgres)
+    grading.after(30)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("BEGIN; LOCK TABLE rubricate_records")
+        cancel = (
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%INSERT INTO"
+            " rubricate_records%' AND wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        while not connection.execute(cancel).fetchall():
+            time.sleep(0.01)
+        error = grading.end()
+    assert "canceling statement" in str(error)
+    assert len(str(error).splitlines()) == 1
+
+
+NO_STANDBY = "ALTER SYSTEM SET synchronous_standby_names = 'gone';; SELECT pg_reload_conf()"
+STANDBY = "ALTER SYSTEM RESET synchronous_standby_names;; SELECT pg_reload_conf()"
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_a_commit_that_waits_for_a_standby_is_told_of_and_bounded(
+    comes_back: bool, make_dataset, tmp_path, slow, own_postgres, monkeypatch
+):
+    from rubricate.run.journal import _server as server_module
+
+    monkeypatch.setattr(server_module, "SILENT", 0.2)
+    server = own_postgres()
+    told = {"run_dir": tmp_path / "run", "journal": server.address()}
+    bound = 120.0 if comes_back else 1.0
+    grading = Grading(slow, make_dataset(ITEMS), **told, max_outage=bound)
+    grading.after(30)
+    query(server.address(), NO_STANDBY)
+    while comes_back and not any(one and "standby" in one for one in [*grading.troubles]):
+        grading.after(0)
+    if comes_back:
+        query(server.address(), STANDBY)
+    result = grading.end()
+    assert any(one and "standby" in one for one in [*grading.troubles])
+    if not comes_back:
+        assert "away for" in str(result)
+        assert len(str(result).splitlines()) == 1
+        query(server.address(), STANDBY)
+        result = grading.again()
+    assert (result.failed, result.calls + result.resumed) == (0, 2 * ITEMS)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_database_without_a_free_connection_is_waited_for_and_called_that(
+    waits: bool, make_dataset, tmp_path, slow, own_postgres, caplog
+):
+    server = own_postgres(max_connections="5")
+    others = [psycopg.connect(server.address()) for _ in range(5)]
+    told = {"run_dir": tmp_path / "run", "journal": server.address()}
+    bound = 120.0 if waits else 0.3
+    grading = Grading(slow, make_dataset(ITEMS), **told, max_outage=bound)
+    while waits and "all its connections are in use" not in caplog.text:
+        assert grading.thread.is_alive()
+        time.sleep(0.01)
+    if not waits:
+        grading.thread.join(60)
+    for one in others:
+        one.close()
+    result = grading.end()
+    if waits:
+        assert (result.calls, result.failed) == (2 * ITEMS, 0)
+    else:
+        assert "all its connections have been in use for" in str(result)
+        assert "max_connections" in str(result)
+        assert slow.requests == []
 
 
 def test_tables_that_are_dropped_in_mid_run_stop_it_in_one_line(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         verdict_from_record,
         verdict_record,
     )
-    from rubricate.run.journal._server import Server
+    from rubricate.run.journal._server import NoRoom, Server
     from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal, write_ahead
 else:
     __getattr__, __dir__ = lazy_door(__name__)
@@ -51,6 +51,7 @@ __all__ = [
     "Lease",
     "Ledger",
     "MemoryJournal",
+    "NoRoom",
     "Origin",
     "Place",
     "SQLiteJournal",

@@ -102,6 +102,11 @@ class Answers:
         return self.ledger.total(others.values())
 
     @property
+    def room(self) -> int | None:
+        """How many more processes the journal's database has connections for; None for any."""
+        return self._journal.room
+
+    @property
     def has_a_past(self) -> bool:
         """Whether there may be answers from before this run."""
         return self._journal.has_a_past or (self._reads_cache and self._cache is not None)

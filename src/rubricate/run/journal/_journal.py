@@ -49,6 +49,7 @@ class Journal(JournalReader, Protocol):
             renewed, and those that are released end, with each commit.
         is_full: whether so much waits to be written that no more is to be put before it is.
         trouble: what the store is waited for, in words; None for nothing.
+        room: how many more processes can use the store at once; None for any number.
 
     All methods raise `JournalError` where the store cannot be used any more.
     """
@@ -66,6 +67,9 @@ class Journal(JournalReader, Protocol):
 
     @property
     def trouble(self) -> str | None: ...
+
+    @property
+    def room(self) -> int | None: ...
 
     def get_many(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The records under keys; one that is not there, or damaged, is missing."""

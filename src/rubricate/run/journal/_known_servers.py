@@ -26,8 +26,8 @@ FILE = "servers"
 """The list: an address on each line, without passwords and runs, as a run folder notes it."""
 MOST_READ = 1 << 20
 """Bytes of the list that are read: some 10,000 servers."""
-_NOTED = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootcert", "options")
-"""What of an address is noted, `user` to `dbname` in their places."""
+_FIRST = ("user", "host", "port", "dbname", "service", "sslmode", "sslrootcert", "options")
+"""What of an address is noted first, `user` to `dbname` in their places."""
 _TUNING = frozenset(
     {
         *("connect_timeout", "tcp_user_timeout", "application_name"),
@@ -76,7 +76,7 @@ def _is_known(address: str) -> bool:
         and given.get("host", "") in ("", os.environ.get("PGHOST", ""))
         and str(given.get("port", port)) == port
     )
-    return is_of_environment or (given.keys() <= {*_NOTED} and _noted(given) in _listed())
+    return is_of_environment or (not _secrets(given) and _noted(given) in _listed())
 
 
 def remember(address: str) -> None:
@@ -117,9 +117,18 @@ def _file() -> Path:
     return user_cache_path("rubricate") / FILE
 
 
+def _secrets(given: dict[str, Any]) -> list[str]:
+    """The parameters of an address that libpq would not show, such as passwords."""
+    known = psycopg_driver().pq.Conninfo.get_defaults()
+    shown = {one.keyword.decode() for one in known if not one.dispchar}
+    return [name for name in given if name not in shown]
+
+
 def _noted(given: dict[str, Any]) -> str:
     """An address of its parts, without passwords, and what is usual."""
-    told = {name: str(given[name]) for name in _NOTED if name in given}
+    left_out = {*_TUNING, *_secrets(given)}
+    names = [*_FIRST, *sorted(given.keys() - {*_FIRST})]
+    told = {name: str(given[name]) for name in names if name in given and name not in left_out}
     account = quote(told.pop("user"), safe="") + "@" if "user" in told else ""
     host, port = told.pop("host", ""), told.pop("port", "")
     database = quote(told.pop("dbname", ""), safe="")

@@ -22,7 +22,7 @@ class MemoryJournal:
     """A `Journal` of records alone: nobody could look at what was sent and received later."""
 
     has_a_past = keeps_exchanges = is_remote = is_full = False
-    trouble = None
+    trouble = room = None
     lease: Lease | None = None
     claims: Claims | None = None
     damaged = 0

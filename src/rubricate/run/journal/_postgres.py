@@ -14,8 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from functools import cached_property
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import orjson
@@ -41,6 +40,8 @@ MOST = 128
 """Answers that wait to be confirmed at most, before judging waits."""
 KEYS_AT_ONCE = 20_000
 """Keys of earlier answers that are fetched together."""
+LOOK = 0.5
+"""Seconds between looks at whether the server is silent, while the last answers are written."""
 _WRITTEN = 100_000
 """Hashes of texts that are held as written."""
 PATIENCE_FOR_CACHE = 5.0
@@ -103,7 +104,13 @@ class PostgresJournal:
         self.lease: Lease | None = None
         if (holder := self._writing.holder or holder) is not None:
             self.lease = Lease(place, self._run, access, holder)
-        self.has_a_past = self._writing.do(self._find_earlier)
+        with ExitStack() as opened:
+            opened.callback(self._writing.close)
+            # For whoever asks, and for claims and accounts, beside the thread that writes.
+            self._reader = self._writing.beside()
+            opened.callback(self._reader.close)
+            self.has_a_past = self._writing.do(self._find_earlier)
+            opened.pop_all()
         # A run without a past that nobody else adds to has what is put here, and no more.
         self._keys = None if self.has_a_past or access == "driver" else Keys()
         self._lock = threading.Lock()
@@ -161,11 +168,6 @@ class PostgresJournal:
         """Whether a text is known to be there."""
         return name in self._written
 
-    @cached_property
-    def _reader(self) -> Server:
-        """A connection for whoever asks, beside that of the thread that writes."""
-        return self._writing.beside()
-
     def _find_earlier(self, connection: Connection) -> bool:
         """Whether there may be records from before, or from others."""
         run, access = self._writing.run, self._access
@@ -207,7 +209,7 @@ class PostgresJournal:
                 decide(self._others(connection))
                 connection.execute(f"{_NOTE} {_NOTE_ALL}", (run, *self.ledger.row()))
 
-        await asyncio.to_thread(self._accounting.do, exchange)
+        await asyncio.to_thread(self._reader.do, exchange)
 
     def entries(self) -> dict[str, Entry]:
         """What all other processes have paid for this run, now and earlier.
@@ -230,11 +232,6 @@ class PostgresJournal:
     def _run(self) -> int:
         assert self._writing.run is not None  # it is only where nothing is written
         return self._writing.run
-
-    @cached_property
-    def _accounting(self) -> Server:
-        """A connection for claims, which are made beside all else."""
-        return self._writing.beside()
 
     # Claims, of a cache
 
@@ -278,7 +275,13 @@ class PostgresJournal:
     @property
     def trouble(self) -> str | None:
         """What is waited for, in words; None for nothing."""
-        return self._writing.trouble or (None if self.lease is None else self.lease.trouble)
+        waited = self._writing.trouble or self._reader.trouble
+        return waited or (None if self.lease is None else self.lease.trouble)
+
+    @property
+    def room(self) -> int | None:
+        """How many more connections the database has room for: each process needs one."""
+        return self._reader.room
 
     def put(self, key: str, record: dict[str, Any], exchanges: bytes | Transcript = b"") -> None:
         """Keep a record; it is durable once its batch is committed.
@@ -344,12 +347,15 @@ class PostgresJournal:
             await self.lease.held()
         self.commit()
 
-    def _flush(self) -> None:
-        """Wait until all that was put is durable, in plain code."""
+    def _flush(self, *, is_last: bool = False) -> None:
+        """Wait until all that was put is durable, in plain code; at last for no silent server."""
         self.commit()
         with self._lock:
             last = self._last_batch()
-            self._confirmation.wait_for(lambda: self._confirmed >= last or self._error is not None)
+            while self._confirmed < last and self._error is None:
+                if is_last and self.trouble is not None:
+                    self._writing.give_up()
+                self._confirmation.wait(LOOK)
         if self._error is not None:
             raise type(self._error)(str(self._error))  # each with its own traceback
 
@@ -365,7 +371,7 @@ class PostgresJournal:
         if self.claims is not None:
             self.claims.release_all()
         try:
-            self._flush()
+            self._flush(is_last=True)
         finally:
             self._is_closing = True
             self._due.set()
@@ -374,9 +380,7 @@ class PostgresJournal:
             if self.lease is not None:
                 self.lease.end()
             self._writing.close()
-            for name in ("_reader", "_accounting"):
-                if name in vars(self):
-                    getattr(self, name).close()
+            self._reader.close()
 
     # The thread that writes
 

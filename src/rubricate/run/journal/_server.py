@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
+import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from rubricate.errors import JournalError
 from rubricate.run.journal._known_servers import parsed, psycopg_driver, remember, vouched
@@ -17,8 +23,9 @@ from rubricate.run.journal._places import Access, Database
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["CACHE", "Server"]
+__all__ = ["CACHE", "NoRoom", "Server"]
 
+logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Connection = Any
 """A `psycopg.Connection`, which is not loaded where no journal is in a database."""
@@ -88,6 +95,7 @@ _PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
 """SQLSTATEs, or their beginnings, of what another attempt may find mended."""
 _BEGIN = (
     "SELECT pg_backend_pid(), current_setting('transaction_read_only') = 'on',"
+    " extract(epoch FROM current_setting('statement_timeout')::interval)::float8,"
     " CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
 )
@@ -102,15 +110,122 @@ _GRANTS = (
     "let somebody GRANT SELECT, INSERT, UPDATE on the tables rubricate_*, and DELETE on "
     "rubricate_limits, rubricate_claims and rubricate_leases"
 )
+_CANCELED = "57014"
+_FULL = ("too many", "connection slots", "no more connections", "starting up", "recovery mode")
+"""What a server says that has no connection left (also PgBouncer), or that is being started. One
+with messages in another language is not waited for before a run begins."""
+_WAITS_FOR_ROOM = "all its connections are in use; waiting for one"
+_ROOM = """
+    SELECT least(most.all - used.all, most.base - used.base, most.role - used.role),
+           least(most.all, most.base, most.role)
+    FROM (SELECT current_setting('max_connections')::int
+                 - current_setting('superuser_reserved_connections')::int
+                 - coalesce(current_setting('reserved_connections', true)::int, 0) AS all,
+                 nullif(datconnlimit, -1) AS base, nullif(rolconnlimit, -1) AS role
+          FROM pg_database, pg_roles
+          WHERE datname = current_database() AND rolname = session_user) AS most,
+         (SELECT count(*) AS all, count(*) FILTER (WHERE datname = current_database()) AS base,
+                 count(*) FILTER (WHERE usename = session_user) AS role
+          FROM pg_stat_activity WHERE backend_type = 'client backend') AS used
+"""
+WATCH = 0.5
+"""Seconds between looks at statements without an answer."""
+SILENT = 3.0
+"""Seconds without an answer to a statement after which it is said that it is waited for. A batch
+takes 0.01 to 0.2 s; at half, a checkpoint on a slow disk is trouble, at double, a standby that is
+gone is noticed later."""
 _LOOKS = 5
 """How often is looked whether a pooler gives a session's server to others."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
+class NoRoom(JournalError):
+    """A database has no connection left."""
+
+
+class _Link:
+    """A connection, which several users of a process may have, one statement after the other.
+
+    Attributes:
+        connection: None while there is none.
+        lock: is held by who uses it.
+        users: how many there are.
+        since: when the statement that runs now was sent (monotonic clock); None for none.
+        is_cut: whether it was cut off, because that took too long.
+        timeout: seconds after which the server ends a statement itself; 0 for never.
+    """
+
+    def __init__(self) -> None:
+        self.connection: Connection = None
+        self.lock = threading.RLock()
+        self.users = 1
+        self.since: float | None = None
+        self.is_cut = False
+        self.timeout = 0.0
+
+    @property
+    def silence(self) -> float:
+        """Seconds for which a statement has had no answer."""
+        since = self.since
+        return 0.0 if since is None else time.monotonic() - since
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection that is of no use any more."""
+        with self.lock:
+            if connection is not None and connection is self.connection:
+                self.connection = None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def cut(self) -> None:
+        """End a statement that has no answer; may be called in any thread."""
+        connection = self.connection
+        if self.since is None or connection is None:
+            return
+        self.is_cut = True
+        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as own:
+            own.shutdown(socket.SHUT_RDWR)
+
+
+_BESIDE: dict[str, _Link] = {}
+"""This process's connections for all but writing, by the address."""
+_BESIDE_LOCK = threading.Lock()
+_WATCHED: WeakSet[Server] = WeakSet()
+"""Servers whose statements are cut off if they have no answer for too long."""
+_INHERITED: list[_Link] = []
+
+
+def _begin_anew() -> None:
+    """Share no connection of the parent's, in a forked process; nor close it."""
+    global _BESIDE_LOCK  # noqa: PLW0603 (a thread of the parent may have had it)
+    _BESIDE_LOCK = threading.Lock()
+    _INHERITED.extend([*_BESIDE.values(), *(one._link for one in _WATCHED)])
+    _BESIDE.clear()
+    _WATCHED.clear()
+
+
+def _watch() -> None:
+    """Look after the servers, until there are none."""
+    while True:
+        time.sleep(WATCH)
+        with _BESIDE_LOCK:
+            watched = [*_WATCHED]
+            if not watched:
+                return
+        for server in watched:
+            server.check_silence()
+        del watched, server  # not to be kept by this
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
 class Server:
     """A connection to a run, made again where the server has been away.
 
-    Not to be used by two threads at once.
+    Several threads may use it, one after the other.
 
     Args:
         place: the run, or the shared answers.
@@ -132,31 +247,105 @@ class Server:
         self, place: Database, access: Access, *, fresh: bool = False, patience: float = 0.0
     ) -> None:
         self.place, self._access, self._patience = vouched(place), access, patience
-        self.trouble: str | None = None
+        self._trouble: str | None = None
         self.run: int | None = CACHE
         self.holder: str | None = None
-        self._connection: Connection = None
+        self._link = _Link()
         self._given_up = threading.Event()
+        self._is_open = False
+        self._is_watched()
         try:
-            connection = self._connected()
-            if not self._set_up(connection):
-                self.run = None
-            elif place.run is not None:
-                self.run, self.holder = self._run_of(connection, fresh)
-        except BaseException as error:
+            self.do(partial(self._open, fresh))
+        except BaseException:
             self.close()
-            if isinstance(error, psycopg_driver().Error):
-                raise self._problem(error) from None
             raise
+        self._is_open = True
+
+    def _open(self, fresh: bool, connection: Connection) -> None:
+        if not self._set_up(connection):
+            self.run = None
+        elif self.place.run is not None:
+            self.run, self.holder = self._run_of(connection, fresh)
 
     def beside(self) -> Server:
-        """Another connection to the same run, for another thread; made when it is used."""
-        server = Server.__new__(Server)
-        server.place, server.run, server.trouble = self.place, self.run, None
-        server._access, server._patience = "reading", self._patience
-        server.holder, server._connection = self.holder, None
-        server._given_up = self._given_up
+        """A server for all but writing, with a connection that all of the process share.
+
+        Where the database has less than half of its connections left, that is this one: so three
+        quarters as many processes can work as it has connections.
+        """
+        with _BESIDE_LOCK:
+            link = _BESIDE.get(self.place.address)
+            if link is None or not link.users:
+                link = _BESIDE[self.place.address] = self._second_link()
+            link.users += 1
+        server = self._on(link)
+        server._is_watched()
         return server
+
+    def _on(self, link: _Link) -> Server:
+        server = copy(self)
+        server._access, server._trouble, server._link = "reading", None, link
+        return server
+
+    def _second_link(self) -> _Link:
+        link = _Link()
+        link.users = 0
+        try:
+            free, most = self.do(_room)
+            if 2 * free > most:
+                self._on(link)._connected(again=True)
+                return link
+        except (psycopg_driver().Error, JournalError):
+            pass
+        return self._link
+
+    @classmethod
+    def shared(cls, place: Database) -> Server | None:
+        """A server for all but writing with the connection of one that is open; None for none."""
+        with _BESIDE_LOCK:
+            link = _BESIDE.get(place.address)
+            if link is None or not link.users:
+                return None
+            link.users += 1
+        server = cls.__new__(cls)
+        server.place, server.run, server.holder = place, CACHE, None
+        server._access, server._patience, server._trouble = "reading", 0.0, None
+        server._link, server._is_open = link, True
+        server._given_up = threading.Event()
+        return server
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others of the process have the same connection."""
+        return self._link.users > 1
+
+    @property
+    def room(self) -> int:
+        """How many more connections the database has room for."""
+        return self.do(_room)[0]
+
+    @property
+    def trouble(self) -> str | None:
+        """What is waited for, in words; None for nothing."""
+        if self._trouble is None and self._link.silence > SILENT:
+            return (
+                f"{self.place}: it has not confirmed a statement for more than {SILENT:.0f} s (a "
+                "lock, or a synchronous standby that is away); waiting for it"
+            )
+        return self._trouble
+
+    def check_silence(self) -> None:
+        """Cut off a statement that has had no answer for as long as the server may be away."""
+        if self._link.silence > max(SILENT, self._patience):
+            self._link.cut()
+
+    def _is_watched(self) -> None:
+        if not self._patience:
+            return
+        with _BESIDE_LOCK:
+            if not _WATCHED:
+                threading.Thread(target=_watch, name="rubricate-watch", daemon=True).start()
+            _WATCHED.add(self)
 
     def do(self, act: Callable[[Connection], _T]) -> _T:
         """Do something with the connection, all or nothing; again where it was lost meanwhile.
@@ -164,44 +353,90 @@ class Server:
         Raises:
             JournalError: it cannot be done, or the server has been away for too long.
         """
-        driver, begin, wait = psycopg_driver(), None, _FIRST_WAIT
+        driver, wait, begin = psycopg_driver(), _FIRST_WAIT, time.monotonic()
+        is_first, link = True, self._link
         while True:
+            connection, before = None, time.monotonic()
             try:
-                found = act(self._connection or self._connected(again=True))
+                with link.lock:
+                    connection = self._usable()
+                    before = link.since = time.monotonic()
+                    try:
+                        found = act(connection)
+                    finally:
+                        link.since = None
             except driver.Error as error:
-                if not _passes(error) and not self._is_lost():
-                    raise self._problem(error) from None
                 now = time.monotonic()
-                begin = now if begin is None else begin
-                self.close()
-                if now - begin >= self._patience or self._given_up.is_set():
-                    raise self._problem(error, away=now - begin) from None
-                self.trouble = f"{self.place}: {_line(error)}; waiting for it"
+                is_lost = connection is None or connection.closed
+                if not self._passes(error, is_lost, now - before):
+                    raise self._problem(error) from None
+                link.drop(connection)
+                silence, link.is_cut = now - before if link.is_cut else 0.0, False
+                begin, is_first = now if is_first else begin, False
+                away = max(now - begin, silence)
+                if away >= self._patience or self._given_up.is_set():
+                    raise self._problem(error, away=away) from None
+                waits = _WAITS_FOR_ROOM if _is_full(error) else "waiting for it"
+                self._trouble = f"{self.place}: {_line(error)}; {waits}"
+                if not self._is_open:
+                    logger.warning("%s", self._trouble)
                 self._given_up.wait(min(wait, max(0.0, begin + self._patience - now)))
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
-                self.trouble = None
+                self._trouble = None
                 return found
+
+    def _passes(self, error: psycopg.Error, is_lost: bool, took: float) -> bool:
+        """Whether another attempt may find mended what is wrong."""
+        state = error.sqlstate
+        if not self._is_open and self._access != "worker":  # it may be the wrong server
+            return state is None and _is_full(error)
+        if state == _CANCELED:  # by the server's own limit, or by a person
+            return 0.0 < self._link.timeout <= took
+        return is_lost or (state is not None and state.startswith(_PASSES))
+
+    @contextmanager
+    def turn(self) -> Iterator[Connection]:
+        """The connection, for statements that belong together; nothing is waited for or repeated.
+
+        Raises:
+            JournalError: the server is away.
+        """
+        with self._link.lock:
+            try:
+                connection = self._usable()
+            except psycopg_driver().Error as error:
+                raise self._problem(error) from None
+            yield connection
+
+    def _usable(self) -> Connection:
+        """The connection; a new one where it is lost."""
+        found = self._link.connection
+        return self._connected(again=self._is_open) if found is None or found.closed else found
 
     def give_up(self) -> None:
         """Wait no more for a server that is away; may be called in any thread."""
         self._given_up.set()
+        if self._link.silence > SILENT:
+            self._link.cut()
 
     def close(self) -> None:
-        """Let go of the connection."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(Exception):
-                connection.close()
-
-    def _is_lost(self) -> bool:
-        return self._connection is None or self._connection.closed
+        """Let go of the connection, which is closed when nobody else of the process has it."""
+        with _BESIDE_LOCK:
+            _WATCHED.discard(self)
+            link = self._link
+            link.users -= 1
+            if not link.users:
+                for name in [name for name, one in _BESIDE.items() if one is link]:
+                    del _BESIDE[name]
+        if not link.users:
+            link.drop(link.connection)
 
     def _connected(self, *, again: bool = False) -> Connection:
         """A new connection, which is used from now on."""
         connection = self.opened()
         try:
-            pid, is_read_only, _ = connection.execute(_BEGIN).fetchone()
+            pid, is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
                 raise JournalError(
                     f"{self.place}: it is read-only, such as a replica is; name the server that "
@@ -212,7 +447,7 @@ class Server:
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        self._link.connection, self._link.timeout = connection, timeout
         remember(self.place.address)
         return connection
 
@@ -266,7 +501,12 @@ class Server:
             )
         if self._access != "reading" and not connection.execute(_MAY_WRITE).fetchone()[0]:
             raise JournalError(f"{self.place}: this account may not write there; {_GRANTS}")
-        return found == len(_STEPS)
+        if 0 < found < len(_STEPS):
+            raise JournalError(
+                f"{self.place}: its tables are of an older version of rubricate (format {found}, "
+                f"now {len(_STEPS)}): start a run there, which upgrades them, or use that version"
+            )
+        return found > 0
 
     def _run_of(self, connection: Connection, fresh: bool) -> tuple[int | None, str | None]:
         """The run's number, which is begun where it is not there, and the name in its lease."""
@@ -300,7 +540,8 @@ class Server:
     # Errors
 
     def _problem(self, error: Exception, away: float = 0.0) -> JournalError:
-        return JournalError(f"{self.place}: {_said(error, away)}")
+        kind = NoRoom if _is_full(error) else JournalError
+        return kind(f"{self.place}: {_said(error, away)}")
 
 
 def _pid(connection: Connection) -> int:
@@ -325,10 +566,15 @@ def _format(connection: Connection) -> int:
     return found or 0
 
 
-def _passes(error: psycopg.Error) -> bool:
-    """Whether another attempt may find mended what is wrong."""
-    state = error.sqlstate
-    return state is not None and state.startswith(_PASSES)
+def _is_full(error: Exception) -> bool:
+    """Whether a server has no connection left; psycopg gives no SQLSTATE where connecting fails."""
+    return getattr(error, "sqlstate", None) is None and any(one in str(error) for one in _FULL)
+
+
+def _room(connection: Connection) -> tuple[int, int]:
+    """How many more connections there can be, and how many in all."""
+    free, most = connection.execute(_ROOM).fetchone()
+    return int(free), int(most)
 
 
 def _line(error: Exception) -> str:
@@ -337,20 +583,31 @@ def _line(error: Exception) -> str:
     return "; ".join(line for line in lines if line and not line.startswith(("LINE", "^")))
 
 
+_REMEDIES = {
+    "42501": f"let somebody who may make tables run the command once, or {_GRANTS}",
+    "42P01": "the tables were taken away: name another database, or give --fresh",
+    **dict.fromkeys(
+        ("42703", "42P07"),  # no such column; a table that is there without the others
+        "its tables rubricate_* are not as any version of rubricate made them: name another "
+        "database",
+    ),
+}
+"""What to do, by SQLSTATE."""
+
+
 def _said(error: Exception, away: float) -> str:
     """What is wrong, and what to do."""
-    state, text = getattr(error, "sqlstate", None), _line(error)
+    state, text = getattr(error, "sqlstate", None) or "", _line(error)
     if away:
-        return (
-            f"{text}; it has been away for {away:.0f} s: what was committed is kept, and the same "
-            "command goes on from there"
-        )
+        end = "the same command goes on from there"
+        if _is_full(error):
+            return (
+                f"{text}; all its connections have been in use for {away:.0f} s: raise "
+                f"max_connections there, or use fewer processes; {end}"
+            )
+        return f"{text}; it has been away for {away:.0f} s: what was committed is kept, and {end}"
     if "password" in text:
         return f"{text}; give the password in PGPASSWORD or ~/.pgpass"
-    if state == "42501":
-        return f"{text}; let somebody who may make tables run the command once, or {_GRANTS}"
     if "database" in text and "does not exist" in text:
         return f"{text}; make it with createdb, or name another"
-    if state == "42P01":
-        return f"{text}; the tables were taken away: name another database, or give --fresh"
-    return text
+    return f"{text}; {_REMEDIES[state]}" if state in _REMEDIES else text

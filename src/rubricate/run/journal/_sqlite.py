@@ -103,7 +103,7 @@ class SQLiteJournal:
 
     keeps_exchanges = True
     is_remote = is_full = False
-    trouble = None
+    trouble = room = None
     lease: Lease | None = None
 
     def __init__(

@@ -32,6 +32,15 @@ TRIES = 50
 """How often a change is made anew that another process was quicker with."""
 LONGEST_TURN = 1000
 """Milliseconds after which a database ends the turn of a process that has stopped."""
+BEGIN = "; ".join(
+    [
+        "BEGIN",
+        "SET LOCAL synchronous_commit = off",
+        f"SET LOCAL lock_timeout = {LONGEST_TURN}",
+        f"SET LOCAL idle_in_transaction_session_timeout = {LONGEST_TURN}",
+    ]
+)
+"""For the turn alone: the connection is the journal's, too."""
 TIMEOUTS = ("connect_timeout=3", "tcp_user_timeout=3000")
 UNUSED = 3600.0
 """Seconds after which what nobody has changed is thrown away."""
@@ -247,42 +256,61 @@ class PostgresStore:
     def __init__(self, address: str) -> None:
         self._address = address
         self._server: Server | None = None
-        self._known: Any = None
+        self._connection: Any = None  # in whose turn it is
+        self._is_tidy = False
 
     def read(self, name: str) -> Found:
-        value, version, now = self._used(READ_AND_CLOCK, (name,)).fetchone()
+        value, version, now = self._execute(READ_AND_CLOCK, (name,)).fetchone()
         return Found(None if value is None else bytes(value), version or 0, now)
 
     def write(self, name: str, found: Found, value: bytes | None) -> bool:
+        values: tuple[Any, ...]
         if value is None:
-            cursor = self._used(REMOVE, (name, found.version))
+            statement, values = REMOVE, (name, found.version)
         elif found.version == 0:
             version = random.getrandbits(60) + 1
-            cursor = self._used(ADD, (name, value, version, found.now))
+            statement, values = ADD, (name, value, version, found.now)
         else:
-            cursor = self._used(WRITE, (value, found.now, name, found.version))
-        return bool(cursor.rowcount == 1)
+            statement, values = WRITE, (value, found.now, name, found.version)
+        return bool(self._execute(statement.replace("?", "%s"), values).rowcount == 1)
+
+    def _execute(self, statement: str, values: tuple[Any, ...] | None = None) -> Any:
+        try:
+            return self._connection.execute(statement, values)
+        except Exception as error:
+            raise StoreError(" ".join(str(error).split())) from None
 
     @contextmanager
     def in_turn(self, name: str) -> Iterator[None]:
         """One process after the other: between two questions over a network others are quicker."""
         digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
         number = int.from_bytes(digest, "big", signed=True)
-        self._used(f"BEGIN; SELECT pg_advisory_xact_lock({number})", None)
         try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-        self._used("COMMIT", None)
+            with self._opened().turn() as self._connection:
+                try:
+                    self._execute(f"{BEGIN}; SELECT pg_advisory_xact_lock({number})")
+                    if not self._is_tidy:
+                        self._execute(TIDY, (UNUSED,))
+                        self._is_tidy = True
+                    yield
+                    self._execute("COMMIT")
+                except BaseException:
+                    with suppress(Exception):  # the connection may be lost
+                        self._connection.rollback()
+                    raise
+        except JournalError as error:
+            raise StoreError(str(error)) from None
 
     def check(self) -> None:
         """Find out whether it can be used, with an error for people.
 
         Raises:
-            JournalError: it cannot be reached or used.
+            JournalError: it cannot be reached or used; having no connection left passes.
         """
-        self._opened()
+        from rubricate.run.journal import NoRoom
+
+        with suppress(NoRoom):
+            self._opened()
         self.close()
 
     def close(self) -> None:
@@ -294,26 +322,16 @@ class PostgresStore:
         return PostgresStore(self._address)
 
     def _opened(self) -> Server:
+        """What the process has for all but writing; a connection of its own where there is none."""
         from rubricate.run.journal import Database, Server
 
+        is_own = self._server is None or not self._server.is_shared
+        if is_own and (shared := Server.shared(Database.shared(self._address))):
+            self.close()
+            self._server = shared
         if self._server is None:
             self._server = Server(Database.shared(with_timeouts(self._address)), "cache")
         return self._server
-
-    def _used(self, statement: str, values: tuple[Any, ...] | None) -> Any:
-        def execute(connection: Any) -> Any:
-            if connection is not self._known:
-                connection.execute("SET synchronous_commit = off")
-                for bound in ("lock_timeout", "idle_in_transaction_session_timeout"):
-                    connection.execute(f"SET {bound} = {LONGEST_TURN}")
-                connection.execute(TIDY, (UNUSED,))
-                self._known = connection
-            return connection.execute(statement.replace("?", "%s"), values)
-
-        try:
-            return self._opened().do(execute)
-        except JournalError as error:
-            raise StoreError(str(error)) from None
 
 
 def with_timeouts(address: str) -> str:

@@ -51,10 +51,6 @@ SOME = 16
 """How many workers a cluster is thought to have room for before it is asked."""
 PATIENCE = 10.0
 """Seconds that blocks have to end in when the run does."""
-HURRY = 1.0
-"""The same where somebody interrupts the run, then for workers to write what waits, and for Ray to
-end: a command ends within 5 s. At half, a busy machine loses answers that are paid; at double, the
-command is ended before its results are written."""
 DEATHS = 10
 """Deaths of workers, with no block finished in between, that end the run; of more than three
 workers, three each."""
@@ -192,11 +188,10 @@ class Driving:
             verdicts = {name: self._stages.not_run(name) for name in names}
             self.not_run += len(names)
             yield self._give(JudgedItem(one.item, one.number, verdicts))
-        yield from self._left(batch)
+        if batch:
+            yield from self._left(batch)
 
     def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
-        if not batch:
-            return
         found, progress, not_run = self._known(batch)
         self._progress.add(progress)
         self.not_run += not_run
@@ -357,7 +352,10 @@ class Driving:
         """
         from rubricate.run.workers._ray import Crew
 
+        count = Fleet.parse(self._job.options.workers or 1).count
+        self._check_room(count or 0)
         self._crew = await stack.enter_async_context(Crew(self._job))
+        self._check_room(0 if count else len(self._crew.members))
         for member in self._crew.members:
             self._joins(member)
         self._listeners.on_sent()
@@ -366,6 +364,15 @@ class Driving:
         missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
         stack.callback(missing.cancel)
         stack.push_async_callback(self._end_joining)
+
+    def _check_room(self, workers: int) -> None:
+        """Refuse more workers than the journal's database has connections for."""
+        room = self._answers.room if workers else None
+        if room is not None and room < workers:
+            raise InputError(
+                f"{workers} workers need a connection to the database of the journal each, and it "
+                f"has {room} left: raise max_connections there, or use --workers {max(1, room)}"
+            )
 
     def _tell_missing(self) -> None:
         """Say that workers wait for room, or take long to start."""
@@ -459,10 +466,7 @@ class Driving:
         """Have the workers end what they are at, and keep what they have judged for `left`."""
         self._end_silent(SHORT)
         stops = [asyncio.create_task(member.stop()) for member in self._at_work]
-        is_hurried = self._stop.is_set()
-        if is_hurried and self._crew is not None:
-            self._crew.patience = HURRY
-        await asyncio.wait({*under_way, *stops}, timeout=HURRY if is_hurried else PATIENCE)
+        await asyncio.wait({*under_way, *stops}, timeout=PATIENCE)
         for task in (*under_way, *stops):
             task.cancel()
         await asyncio.gather(*under_way, *stops, return_exceptions=True)
