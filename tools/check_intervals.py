@@ -20,7 +20,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rubricate.stats import Estimate, clustered_mean, corrected_mean
+from rubricate.stats import (
+    Estimate,
+    clustered_mean,
+    corrected_mean,
+    intraclass_correlation,
+    variance_components,
+)
 
 SEED = 20261123
 ITEMS = (10, 20, 50, 200)
@@ -141,11 +147,40 @@ def scores() -> Iterator[Cell]:
         yield Cell(f"1 to 5 with {steps}", n, mean, rated)
 
 
+def raters(figure: str) -> Iterator[Cell]:
+    """Numbers of raters that are a sample: an intraclass correlation, or the judges' share."""
+    for n, k, (items, between) in itertools.product(
+        ITEMS, (2, 3, 5), ((1.0, 0.0), (1.0, 0.5), (1.0, 1.0), (3.0, 0.3))
+    ):
+
+        def draw(
+            chance: np.random.Generator,
+            n: int = n,
+            k: int = k,
+            items: float = items,
+            between: float = between,
+        ) -> Estimate:
+            rated = items * chance.normal(size=(n, 1)) + between * chance.normal(size=(1, k))
+            rated = rated + chance.normal(size=(n, k))
+            if figure == "judge":
+                return variance_components(rated[:, :, None].tolist()).shares[figure]
+            return intraclass_correlation(rated.tolist())[figure]
+
+        whole = items**2 + between**2 + 1
+        truth = (between if figure == "judge" else items) ** 2 / whole
+        if figure == "icc_2_k":
+            truth = items**2 / (items**2 + (between**2 + 1) / k)
+        yield Cell(f"{k} raters, items {items} and raters {between} apart", n, truth, draw)
+
+
 FIGURES: dict[str, tuple[str, Callable[[], Iterator[Cell]]]] = {
     "ppi": ("PPI++ mean of yes and no", partial(corrected, "prediction_powered")),
     "difference": ("difference of two runs", partial(differences, False)),
     "margin": ("lower end of a difference, one-sided", partial(differences, True)),
     "score": ("mean score", scores),
+    "icc": ("ICC(2,1)", partial(raters, "icc_2_1")),
+    "icck": ("ICC(2,k)", partial(raters, "icc_2_k")),
+    "judges": ("share of judges (`trust variance`)", partial(raters, "judge")),
     "gladen": ("Rogan-Gladen mean of yes and no", partial(corrected, "rogan_gladen")),
 }
 

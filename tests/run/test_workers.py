@@ -507,6 +507,20 @@ def test_stopping_a_run_by_workers_keeps_what_was_judged(tmp_path):
     assert sum(row["status"] == "judged" for row in lines(tmp_path)) == done
 
 
+def test_a_run_that_is_stopped_before_a_worker_is_there_has_every_item_as_not_run(tmp_path):
+    async def stopped() -> RunStopped:
+        stop = asyncio.Event()
+        stop.set()
+        run = {"base_url": "http://127.0.0.1:9/v1", "run_dir": tmp_path, "workers": 2}
+        with pytest.raises(RunStopped) as error:
+            await rubricate.agrade(dataset_of(["a", "b"]), "m", stop=stop, **run)
+        return error.value
+
+    error = asyncio.run(stopped())
+    assert error.interrupted
+    assert {row["error"]["kind"] for row in lines(tmp_path)} == {"not_run"}
+
+
 def test_progress_counts_workers_and_those_that_died(tmp_path, monkeypatch):
     monkeypatch.setattr(_driving, "TICK", 0.01)
     seen = []

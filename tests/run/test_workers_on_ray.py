@@ -94,7 +94,8 @@ def soon(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_workers_cleanly(number, ray_cluster, tmp_path):
     write_data(tmp_path, [f"text {n}" for n in range(200)])
     before = {*ray_cluster.workers()}
     with ScriptedEndpoint([Rule(delay=0.3)]) as endpoint:
@@ -104,7 +105,7 @@ def test_ctrl_c_ends_workers_cleanly(ray_cluster, tmp_path):
         )
         soon(lambda: len(endpoint.requests) >= 30 or process.poll() is not None)
         own = {*ray_cluster.workers()} - before
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         shown, _ = process.communicate(timeout=120)
     assert process.returncode == 130, shown
     assert shown.endswith("the same command goes on from there.\n")

@@ -93,3 +93,29 @@ def test_what_cannot_be_taken_apart_says_why():
         variance_components([[[1]], [[0]]])
     with pytest.raises(InputError, match="expected item, judge, replicate"):
         variance_components([[1, 2]])
+
+
+@pytest.mark.parametrize(("items", "judges"), [(20, 2), (50, 3)])
+def test_two_or_three_judges_say_little_of_all_others(items, judges):
+    held = {"judge": 0, "icc": 0}
+    for seed in range(200):
+        draw = np.random.default_rng([items, seed]).normal
+        table = draw(size=(items, 1)) + 0.5 * draw(size=(1, judges)) + draw(size=(items, judges))
+        share = variance_components(table[:, :, None].tolist()).shares["judge"]
+        correlation = intraclass_correlation(table.tolist())["icc_2_1"]
+        held["judge"] += share.low <= 0.25 / 2.25 <= share.high
+        held["icc"] += correlation.low <= 1 / 2.25 <= correlation.high
+    assert min(held.values()) / 200 >= 0.92
+
+
+def test_what_differs_on_few_items_has_no_interval():
+    same = [[[1.0, 1.0], [1.0, 1.0]]] * 12
+    other = [[[0.0, 0.0], [0.0, 0.0]]] * 12
+    once = variance_components([[[1.0, 0.0], [1.0, 1.0]], *same, *other])
+    for share in once.shares.values():
+        assert share.value is not None
+        assert (share.low, share.undefined) == (None, "no interval: too few items differ")
+    rated = intraclass_correlation([[5, 4, 5], *[[5, 5, 5]] * 12, *[[3, 3, 3]] * 12])
+    for correlation in rated.values():
+        assert 0.9 < correlation.value < 1
+        assert correlation.undefined == "no interval: too few items differ"

@@ -25,13 +25,25 @@ from rubricate.stats._inputs import (
     named,
     same_length,
 )
-from rubricate.stats._jackknife import jackknife_totals
+from rubricate.stats._intervals import FEW_DIFFER, few_differ, t_quantile
+from rubricate.stats._jackknife import (
+    HANGS,
+    TOO_FEW,
+    blocks,
+    drawn_squares,
+    jackknife_error,
+    jackknife_totals,
+)
+from rubricate.stats._jackknife import NO_SPREAD as SAME_WITHOUT
 from rubricate.stats._labels import LabelAgreement, label_agreement
 from rubricate.stats._numbers import numbers
 from rubricate.stats._resampling import (
+    ROUNDING,
     Bootstrap,
     Floats,
     Groups,
+    Integers,
+    check_bootstrap,
     cluster_indices,
     groups_at,
 )
@@ -257,7 +269,10 @@ def intraclass_correlation(
     `icc_1_1` and `icc_1_k`: each item is rated by other raters (one-way). `icc_2_1` and `icc_2_k`:
     the raters are a sample of those there could be, and have to agree absolutely (two-way random).
     `icc_3_1` and `icc_3_k`: these raters alone, whose means may differ (two-way mixed,
-    consistency). Only items that every rater rated count.
+    consistency). Only items that every rater rated count. Intervals are by the
+    jackknife over items of the logarithm of the ratio of mean squares (Arvesen and Schmitz 1970).
+    Those of `icc_2_1` and `icc_2_k` also say how little few raters tell of others (generalized
+    confidence intervals, Weerahandi 1993). Where fewer than 5 items differ, there are none.
 
     Args:
         ratings: numbers; a row an item, a column a rater, None where there is no rating.
@@ -271,6 +286,7 @@ def intraclass_correlation(
     Raises:
         InputError: rows differ in length, or something is no number.
     """
+    check_bootstrap(bootstrap)
     rows = [numbers(row, f"ratings of item {item}") for item, row in _rows(ratings)]
     if len({len(row) for row in rows}) > 1:
         raise InputError("ratings: the rows are not equally long; put None where none was given")
@@ -286,34 +302,92 @@ def intraclass_correlation(
         [table, table.sum(1) ** 2 / k, (table**2).sum(1), np.ones(len(table))]
     )
 
-    def statistics(totals: Floats) -> dict[str, Floats]:
-        columns, rows, squares, n = totals[:, :k], totals[:, k], totals[:, k + 1], totals[:, k + 2]
-        middle = columns.sum(1) ** 2 / (n * k)
-        between_items = rows - middle
-        between_raters = (columns**2).sum(1) / n - middle
-        left = squares - middle - between_items - between_raters
-        items, raters = between_items / (n - 1), between_raters / (k - 1)
-        rest = left / ((n - 1) * (k - 1))
-        same = squares - middle <= 1e-12 * np.maximum(squares, 1e-300)
-        within = (between_raters + left) / (n * (k - 1))
-        found = {
-            "icc_1_1": (items - within) / (items + (k - 1) * within),
-            "icc_1_k": (items - within) / items,
-            "icc_2_1": (items - rest) / (items + (k - 1) * rest + k * (raters - rest) / n),
-            "icc_2_k": (items - rest) / (items + (raters - rest) / n),
-            "icc_3_1": (items - rest) / (items + (k - 1) * rest),
-            "icc_3_k": (items - rest) / items,
-        }
-        return {name: np.where(same, np.nan, value) for name, value in found.items()}
+    clusters = cluster_indices(kept, len(table))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = _two_way(contributions.sum(axis=0, keepdims=True), k)
+        ends = _log_ratio_ends(contributions, squares, k, clusters, bootstrap)
+        if bootstrap is not None and few_differ(table, clusters):
+            ends = dict.fromkeys(ends, FEW_DIFFER)
+        found = {}
+        for kind, (between, within) in _ratios(*squares).items():
+            for raters, name in ((k, "1"), (1, "k")):
+                value = float(_correlation(between / within, raters)[0])
+                end = ends[kind]
+                if not np.isfinite(value):
+                    found[f"{kind}_{name}"] = Estimate(None, undefined=NO_ITEMS_APART)
+                elif end is None or isinstance(end, str):
+                    found[f"{kind}_{name}"] = Estimate(value, undefined=end)
+                else:
+                    low, high = _correlation(np.exp(np.array(end)), raters).tolist()
+                    found[f"{kind}_{name}"] = Estimate(value, min(low, value), max(high, value))
+    return {name: found[name] for name in ICC}
 
-    found = jackknife_totals(
-        contributions,
-        statistics,
-        scales=dict.fromkeys(ICC, "correlation"),
-        groups=kept,
-        bootstrap=bootstrap,
-    )
-    return {name: spread.estimate(NO_ITEMS_APART) for name, spread in found.items()}
+
+def _two_way(totals: Floats, k: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """The mean squares of items, of raters and of what is left, and the number of items."""
+    columns, rows, squares, n = totals[:, :k], totals[:, k], totals[:, k + 1], totals[:, k + 2]
+    middle = columns.sum(1) ** 2 / (n * k)
+    between_raters = (columns**2).sum(1) / n - middle
+    left = np.maximum(squares - rows - between_raters, 0.0)
+    same = squares - middle <= 1e-12 * np.maximum(squares, 1e-300)
+    left[left <= 1e-12 * squares] = 0.0  # what is left of rounding
+    items = np.where(same, np.nan, (rows - middle) / (n - 1))
+    return items, between_raters / (k - 1), left / ((n - 1) * (k - 1)), n
+
+
+def _ratios(
+    items: Floats, raters: Floats, rest: Floats, n: Floats
+) -> dict[str, tuple[Floats, Floats]]:
+    """For each kind of correlation the mean square between items, and the one within them."""
+    of_raters = (raters - rest) / n
+    within = rest + of_raters
+    return {
+        "icc_1": (items, within),
+        "icc_2": (items + of_raters, within),
+        "icc_3": (items, rest),
+    }
+
+
+def _correlation(ratio: Floats, raters: int) -> Floats:
+    """From the ratio of the mean squares; `raters` is k for one rater, 1 for the mean of all k."""
+    return np.asarray(1 - raters / (ratio + raters - 1))
+
+
+def _log_ratio_ends(
+    contributions: Floats,
+    squares: tuple[Floats, Floats, Floats, Floats],
+    k: int,
+    clusters: Integers,
+    bootstrap: Bootstrap | None,
+) -> dict[str, tuple[float, float] | str | None]:
+    """The ends of the interval of the logarithm of each ratio, or why there are none."""
+    kinds = _ratios(*squares)
+    if bootstrap is None or clusters.max() < 1:
+        return dict.fromkeys(kinds, None if bootstrap is None else TOO_FEW)
+    of_blocks = blocks(contributions, clusters, bootstrap.seed)
+    count = len(of_blocks)
+    without = _ratios(*_two_way(contributions.sum(axis=0) - of_blocks, k))
+    generator = np.random.default_rng(bootstrap.seed)
+    items, raters, rest, n = squares
+    drawn = _ratios(items, drawn_squares(raters, k - 1, generator, bootstrap.resamples), rest, n)
+    noise = generator.standard_t(count - 1, bootstrap.resamples)
+    tails = [(1 - bootstrap.confidence) / 2, (1 + bootstrap.confidence) / 2]
+    ends: dict[str, tuple[float, float] | str | None] = {}
+    for kind, (between, within) in without.items():
+        error = jackknife_error(np.log(between / within))
+        if not np.isfinite(error):
+            ends[kind] = HANGS
+        elif error <= ROUNDING:
+            ends[kind] = SAME_WITHOUT
+        elif kind == "icc_2":
+            among = np.log(drawn[kind][0] / drawn[kind][1]) + error * noise
+            low, high = np.quantile(among, tails).tolist()
+            ends[kind] = low, high
+        else:
+            middle = float(np.log(kinds[kind][0] / kinds[kind][1])[0])
+            half = t_quantile(tails[1], count - 1) * error
+            ends[kind] = middle - half, middle + half
+    return ends
 
 
 @dataclass(frozen=True, slots=True)

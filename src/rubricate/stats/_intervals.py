@@ -26,6 +26,7 @@ from rubricate.stats._resampling import (
 )
 
 __all__ = [
+    "FEW_DIFFER",
     "MeanEstimate",
     "are_few",
     "bootstrapped_mean",
@@ -34,6 +35,7 @@ __all__ = [
     "clustered_share",
     "clustered_variance",
     "design_effect",
+    "few_differ",
     "mean_of",
     "mostly_same",
     "score_interval",
@@ -190,6 +192,17 @@ def mostly_same(values: Floats) -> NDArray[np.bool_] | None:
 def are_few(same: NDArray[np.bool_], clusters: Integers) -> bool:
     """Whether too few clusters hold other values to say what other values there are."""
     return len(np.unique(clusters[~same])) < LEAST_OTHERS
+
+
+FEW_DIFFER = "no interval: too few items differ"
+
+
+def few_differ(table: Floats, clusters: Integers) -> bool:
+    """Whether nearly all numbers of a table, a row an item, are the same, or those of each item."""
+    common = mostly_same(table.ravel())
+    if common is not None and are_few(common.reshape(table.shape).all(axis=1), clusters):
+        return True
+    return are_few(np.asarray(np.ptp(table, axis=1) == 0), clusters)
 
 
 def unseen(quantile: float) -> float:

@@ -22,6 +22,7 @@ from rubricate.stats._resampling import (
     Bootstrap,
     Floats,
     Groups,
+    Integers,
     Spread,
     Statistics,
     alone,
@@ -31,7 +32,16 @@ from rubricate.stats._resampling import (
     dense,
 )
 
-__all__ = ["Scale", "jackknife_totals"]
+__all__ = [
+    "HANGS",
+    "NO_SPREAD",
+    "TOO_FEW",
+    "Scale",
+    "blocks",
+    "drawn_squares",
+    "jackknife_error",
+    "jackknife_totals",
+]
 
 Scale: TypeAlias = Literal["correlation", "size", "distance"]
 """At most 1 in size; above 0; 0 or more, and 0 for no difference."""
@@ -75,12 +85,8 @@ def jackknife_totals(
         if bootstrap is None or count < 2:
             why = None if bootstrap is None else TOO_FEW
             return {name: alone(value, why) for name, value in values.items()}
-        if count > BLOCKS:
-            shuffled = np.random.default_rng(bootstrap.seed).permutation(count)
-            clusters, count = (shuffled % BLOCKS)[clusters], BLOCKS
-        totals = contributions
-        if count < contributions.shape[0]:
-            totals = cells(clusters, count).T @ contributions
+        totals = blocks(contributions, clusters, bootstrap.seed)
+        count = totals.shape[0]
         without = _left_out(totals, whole, statistics)
     t = t_quantile((1 + bootstrap.confidence) / 2, count - 1)
     return {
@@ -89,6 +95,37 @@ def jackknife_totals(
         else alone(value, None)
         for name, value in values.items()
     }
+
+
+def blocks(contributions: Any, clusters: Integers, seed: int) -> Any:
+    """The totals of what is left out in turn: of each cluster, or of `BLOCKS` random lots."""
+    count = int(clusters.max(initial=-1)) + 1
+    if count > BLOCKS:
+        shuffled = np.random.default_rng(seed).permutation(count)
+        clusters, count = (shuffled % BLOCKS)[clusters], BLOCKS
+    if count < contributions.shape[0]:
+        return cells(clusters, count).T @ contributions
+    return contributions
+
+
+def jackknife_error(without: Floats) -> float:
+    """The standard error of a statistic, from its values without each block."""
+    count = len(without)
+    return sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+
+
+def drawn_squares(
+    mean_square: Floats, freedom: float, generator: np.random.Generator, draws: int
+) -> Floats:
+    """What the expectation of a mean square of raters may be, (draws,).
+
+    The mean square times its degrees of freedom over its expectation has a chi-squared
+    distribution; statistics of such draws make generalized confidence intervals (Weerahandi 1993;
+    Gilder et al. 2007 of intraclass correlations). By simulation resampled items, which know
+    nothing of other raters, hold the truth in 41 to 80 %, and the interval of McGraw and Wong
+    (1996) in 69 % where two raters differ much.
+    """
+    return np.asarray(mean_square * freedom / generator.chisquare(freedom, draws))
 
 
 def _left_out(totals: Any, whole: Floats, statistics: Statistics) -> Mapping[str, Floats]:
@@ -108,7 +145,7 @@ def _spread(value: Any, without: Floats, scale: Scale, t: float, corrected: bool
     if not np.isfinite(without).all():
         return alone(value, HANGS)
     middle = float(without.mean())
-    error = sqrt((count - 1) / count * float(((without - middle) ** 2).sum()))
+    error = jackknife_error(without)
     if error <= ROUNDING * max(1.0, float(np.abs(without).max())):
         return alone(value, NO_SPREAD)
     shift = (count - 1) * (point - middle) if corrected else 0.0

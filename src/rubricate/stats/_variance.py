@@ -13,8 +13,18 @@ import numpy as np
 from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import is_nested, listed
+from rubricate.stats._intervals import FEW_DIFFER, are_few, few_differ
+from rubricate.stats._jackknife import HANGS, TOO_FEW, blocks, drawn_squares, jackknife_error
 from rubricate.stats._numbers import numbers
-from rubricate.stats._resampling import Bootstrap, Floats, Groups, bootstrap_totals, groups_at
+from rubricate.stats._resampling import (
+    Bootstrap,
+    Floats,
+    Groups,
+    Integers,
+    check_bootstrap,
+    cluster_indices,
+    groups_at,
+)
 
 __all__ = ["VarianceComponents", "variance_components"]
 
@@ -35,7 +45,8 @@ class VarianceComponents:
         levels: how many of each there are: judges, prompts, replicates.
         components: the variance of each source: `item`, `judge`, `item x judge`, ..., `sampling`.
             An estimate below 0 is given as 0.
-        shares: of each in their sum, with bootstrap intervals by item.
+        shares: of each in their sum, with intervals for which items, judges and prompts are all
+            samples of those there could be.
     """
 
     n: int
@@ -56,18 +67,21 @@ def variance_components(
 
     Mean squares are set equal to their expectations (Searle, Casella and McCulloch 1992, chapter
     4; Brennan 2001, "Generalizability Theory"). Where nothing was asked twice, the interaction of
-    all factors and sampling cannot be told apart, and are one source.
+    all factors and sampling cannot be told apart, and are one source. Intervals of the shares are
+    generalized confidence intervals (Weerahandi 1993): two judges say little of all others.
 
     Args:
         values: numbers with an axis for items, one for each factor, and one for replicates; None
             where there is none. Items with one missing are left out.
         factors: what the axes between items and replicates are.
         groups: the cluster of each item. Default: each by itself.
-        bootstrap: how intervals are made; None for none.
+        bootstrap: the confidence of the intervals, and the number and seed of the draws that make
+            them; None for none.
 
     Raises:
         InputError: another number of axes, rows of different length, or a single number an item.
     """
+    check_bootstrap(bootstrap)
     factors = listed(factors, "factors")
     axes = (ITEM, *factors, REPLICATE)
     if not all(isinstance(factor, str) for factor in factors) or len(set(axes)) < len(axes):
@@ -89,31 +103,90 @@ def variance_components(
         return VarianceComponents(
             len(table), len(values) - len(table), levels, {}, dict.fromkeys(names, nothing)
         )
-    middle = table.mean()
-
-    def statistics(totals: Floats) -> dict[str, Floats]:
-        found = design.components(totals)
-        whole = np.sum(list(found.values()), axis=0)
-        known = np.where(whole > 1e-12 * max(1.0, float((table**2).mean())), whole, np.nan)
-        return {
-            **{design.name(term): part / known for term, part in found.items()},
-            **{f"variance of {design.name(term)}": part for term, part in found.items()},
-        }
-
-    found = bootstrap_totals(
-        design.contributions(table - middle),
-        statistics,
-        groups=groups_at(groups, indices, len(values)),
-        bootstrap=bootstrap,
-    )
-    names = [design.name(term) for term in design.sources()]
+    contributions = design.contributions(table - table.mean())
+    squares = design.mean_squares(contributions.sum(axis=0, keepdims=True))
+    found = {
+        term: max(0.0, float(part[0]))
+        for term, part in design.components(squares, len(table)).items()
+    }
+    whole = sum(found.values())
+    if whole <= 1e-12 * max(1.0, float((table**2).mean())):
+        shares = {term: Estimate(None, undefined=SAME) for term in found}
+    else:
+        of_items = cluster_indices(groups_at(groups, indices, len(values)), len(table))
+        ends = _ends(design, contributions, squares, of_items, bootstrap)
+        ends |= _rare(design, table, of_items)
+        shares = {}
+        for term, part in found.items():
+            share, end = part / whole, ends.get(term) if bootstrap else None
+            shares[term] = Estimate(share, undefined=end if isinstance(end, str) else None)
+            if isinstance(end, tuple):
+                shares[term] = Estimate(share, min(end[0], share), max(end[1], share))
     return VarianceComponents(
         n=len(table),
         left_out=len(values) - len(table),
         levels=levels,
-        components={name: float(found[f"variance of {name}"].value) for name in names},
-        shares={name: found[name].estimate(SAME) for name in names},
+        components={design.name(term): part for term, part in found.items()},
+        shares={design.name(term): share for term, share in shares.items()},
     )
+
+
+def _rare(design: _Design, table: Floats, clusters: Integers) -> dict[_Term, str]:
+    """The sources of which too little was seen for an interval."""
+    flat = table.reshape(len(table), -1)
+    if few_differ(flat, clusters):
+        return dict.fromkeys(design.sources(), FEW_DIFFER)
+    if design.rest == () and are_few(
+        (np.ptp(table, axis=-1) == 0).reshape(len(table), -1).all(axis=1), clusters
+    ):
+        return {(): FEW_DIFFER}
+    return {}
+
+
+def _ends(
+    design: _Design,
+    contributions: Floats,
+    squares: Mapping[_Term, Floats],
+    clusters: Integers,
+    bootstrap: Bootstrap | None,
+) -> dict[_Term, tuple[float, float] | str]:
+    """The ends of the interval of each source's share, or why there are none.
+
+    Other judges (and prompts) are drawn as mean squares that these may stem from; on top, other
+    items as the jackknife's standard error times Student's t.
+    """
+    if bootstrap is None or clusters.max() < 1:
+        return dict.fromkeys(design.sources(), TOO_FEW)
+    of_blocks = blocks(contributions, clusters, bootstrap.seed)
+    count = len(of_blocks)
+
+    def shares(found: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
+        parts = design.components(found, n)
+        whole = sum(parts.values())
+        return {term: part / whole for term, part in parts.items()}
+
+    totals = contributions.sum(axis=0) - of_blocks
+    generator = np.random.default_rng(bootstrap.seed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = shares(design.mean_squares(totals), totals[:, -1])
+        others = {
+            term: square
+            if ITEM in term or not term
+            else drawn_squares(square, design.freedom(term), generator, bootstrap.resamples)
+            for term, square in squares.items()
+        }
+        drawn = shares(others, len(contributions))
+    noise = generator.standard_t(count - 1, bootstrap.resamples)
+    tails = [(1 - bootstrap.confidence) / 2, (1 + bootstrap.confidence) / 2]
+    ends: dict[_Term, tuple[float, float] | str] = {}
+    for term, share in without.items():
+        error = jackknife_error(share)
+        if math.isfinite(error):
+            low, high = np.quantile(np.clip(drawn[term] + error * noise, 0.0, 1.0), tails)
+            ends[term] = float(low), float(high)
+        else:
+            ends[term] = HANGS
+    return ends
 
 
 def _table(values: Any, axes: Sequence[str]) -> Floats:
@@ -134,7 +207,7 @@ def _table(values: Any, axes: Sequence[str]) -> Floats:
 
 
 class _Design:
-    """A table of items by crossed factors with replicates; all from totals over items."""
+    """A table of items by crossed factors with replicates."""
 
     def __init__(self, crossed: Sequence[str], sizes: Sequence[int], replicates: int) -> None:
         self._sizes = dict(zip(crossed, sizes, strict=True))
@@ -158,6 +231,12 @@ class _Design:
             return f"{' x '.join(term)}, {SAMPLING}" if len(term) > 1 else SAMPLING
         return " x ".join(term) or SAMPLING
 
+    @property
+    def rest(self) -> _Term:
+        """The source that nothing is left beside: sampling, or what cannot be told apart from
+        it."""
+        return () if self._replicates > 1 else self._all
+
     def contributions(self, table: Floats) -> Floats:
         """Of each item: its cells' means, the squares that each term with it takes, the sum of its
         squares, and 1."""
@@ -174,8 +253,12 @@ class _Design:
         each = self._cells / math.prod(kept.shape[1:])
         return np.asarray((kept**2).reshape(len(means), -1).sum(1) * each)
 
-    def components(self, totals: Floats) -> dict[_Term, Floats]:
-        """The variance of each source, (b,) each."""
+    def freedom(self, term: _Term) -> int:
+        """The degrees of freedom of a source without items."""
+        return math.prod(self._sizes[factor] - 1 for factor in term)
+
+    def mean_squares(self, totals: Floats) -> dict[_Term, Floats]:
+        """The mean square of each source, (b,) each; of sampling where it can be told apart."""
         n, every = totals[:, -1], totals[:, -2]
         sizes: dict[str, Any] = {ITEM: n, **self._sizes}
         cell_means = totals[:, : self._cells] / n[:, None]
@@ -196,19 +279,25 @@ class _Design:
                 total = sum((-1) ** (len(term) - len(sub)) * squares[sub] for sub in inner)
                 freedom = math.prod(sizes[factor] - 1 for factor in term)
                 mean_squares[term] = np.asarray(total / freedom)
-        found: dict[_Term, Floats] = {}
-        within = np.zeros(len(totals))
         if self._replicates > 1:
             freedom = n * self._cells * (self._replicates - 1)
-            within = np.maximum((every - squares[self._all]) / freedom, 0.0)
-        for term in mean_squares:
-            above = [other for other in mean_squares if set(term) <= set(other)]
-            total = sum((-1) ** (len(other) - len(term)) * mean_squares[other] for other in above)
-            if term == self._all:
-                total = total - within
+            mean_squares[()] = np.maximum((every - squares[self._all]) / freedom, 0.0)
+        return mean_squares
+
+    def components(self, squares: Mapping[_Term, Floats], n: Any) -> dict[_Term, Floats]:
+        """The variance of each source, from (b,) mean squares each, of n items; it may be below
+        0."""
+        sizes: dict[str, Any] = {ITEM: n, **self._sizes}
+        found: dict[_Term, Floats] = {}
+        terms = [term for term in squares if term]
+        for term in terms:
+            above = [other for other in terms if set(term) <= set(other)]
+            total = sum((-1) ** (len(other) - len(term)) * squares[other] for other in above)
+            if term == self._all and self._replicates > 1:
+                total = total - squares[()]
             others = [sizes[factor] for factor in self._all if factor not in term]
             times = self._replicates * math.prod(others)
-            found[term] = np.maximum(np.asarray(total / times), 0.0)
+            found[term] = np.asarray(total / times)
         if self._replicates > 1:
-            found[()] = within
+            found[()] = squares[()]
         return found

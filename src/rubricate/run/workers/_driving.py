@@ -51,6 +51,10 @@ SOME = 16
 """How many workers a cluster is thought to have room for before it is asked."""
 PATIENCE = 10.0
 """Seconds that blocks have to end in when the run does."""
+HURRY = 1.0
+"""The same where somebody interrupts the run, then for workers to write what waits, and for Ray to
+end: a command ends within 5 s. At half, a busy machine loses answers that are paid; at double, the
+command is ended before its results are written."""
 DEATHS = 10
 """Deaths of workers, with no block finished in between, that end the run; of more than three
 workers, three each."""
@@ -192,6 +196,8 @@ class Driving:
             yield from self._left(batch)
 
     def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
+        if not batch:
+            return
         found, progress, not_run = self._known(batch)
         self._progress.add(progress)
         self.not_run += not_run
@@ -466,7 +472,10 @@ class Driving:
         """Have the workers end what they are at, and keep what they have judged for `left`."""
         self._end_silent(SHORT)
         stops = [asyncio.create_task(member.stop()) for member in self._at_work]
-        await asyncio.wait({*under_way, *stops}, timeout=PATIENCE)
+        is_hurried = self._stop.is_set()
+        if is_hurried and self._crew is not None:
+            self._crew.patience = HURRY
+        await asyncio.wait({*under_way, *stops}, timeout=HURRY if is_hurried else PATIENCE)
         for task in (*under_way, *stops):
             task.cancel()
         await asyncio.gather(*under_way, *stops, return_exceptions=True)

@@ -7,13 +7,16 @@ import contextlib
 import logging
 import math
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
+from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.workers._options import Fleet, resources_of
@@ -194,6 +197,7 @@ class Crew:
 
     Attributes:
         members: the workers, those that wait for room among them.
+        patience: seconds in which they write what waits at the end.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -207,13 +211,17 @@ class Crew:
         self._ray = _ray()
         self._job = _dumped(job)
         self._is_own = False
+        self.patience = PATIENCE
         self.members: list[Member] = []
 
     async def __aenter__(self) -> Crew:
-        # In a thread: it takes seconds, and in the main one Ray would take the signals.
+        # In a thread: it takes seconds, and in the main one Ray would take the signals. In one that
+        # stays: the system ends the processes that Ray starts with the thread that started them.
         await asyncio.to_thread(self._connect)
+        if self._is_own:
+            _take_signals_back()
         try:
-            count = await asyncio.to_thread(self._room)
+            count = await in_thread(self._room)
             self._begin(count)
         except BaseException:
             await self._leave()
@@ -327,14 +335,15 @@ class Crew:
     async def _leave(self) -> None:
         ends = [asyncio.ensure_future(one.aclose()) for one in self.members]
         if ends:
-            done, waiting = await asyncio.wait(ends, timeout=PATIENCE)
+            done, waiting = await asyncio.wait(ends, timeout=self.patience)
             for one in waiting:
                 one.cancel()
             for one in done:
                 one.exception()
         actors = [member._actor for member in self.members]
         self.members = []
-        await asyncio.to_thread(self._end, actors)
+        ending = asyncio.ensure_future(in_thread(partial(self._end, actors)))
+        await asyncio.wait({ending}, timeout=self.patience)
 
     def _end(self, actors: Sequence[Any]) -> None:
         with contextlib.suppress(Exception):
@@ -361,6 +370,14 @@ def _silence() -> None:
     # That a worker died is printed whatever `init` is told; this is what does not print it.
     if hasattr(worker, "_worker_logs_enabled"):
         worker._worker_logs_enabled = False
+
+
+def _take_signals_back() -> None:
+    """Have SIGTERM handled as it was: Ray prints a stack, and ends the process."""
+    if threading.current_thread() is threading.main_thread():
+        handler = signal.getsignal(signal.SIGTERM)
+        if handler is not None:  # not of Python's making
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _check_reached(address: str) -> None:
