@@ -13,6 +13,7 @@ from sklearn.metrics import brier_score_loss
 
 from rubricate.errors import InputError
 from rubricate.stats import (
+    Bootstrap,
     IsotonicMap,
     PlattMap,
     calibration,
@@ -143,3 +144,35 @@ def test_unusable_probabilities_are_refused():
         calibration([0.5], [2])  # type: ignore[list-item]
     with pytest.raises(InputError, match="both kinds"):
         PlattMap.fit([0.5, 0.6], [True, True])
+
+
+def test_noise_is_no_calibration_error_and_a_bias_is():
+    found: dict[float, list[float]] = {0.0: [], 0.2: []}
+    shown = dict.fromkeys(found, 0)
+    for shift, errors in found.items():
+        for seed in range(200):
+            chance = np.random.default_rng([50, seed])
+            p = chance.random(50)
+            y = chance.random(50) < np.clip(p - shift, 0, 1)
+            one = calibration(p.tolist(), y.tolist(), bootstrap=Bootstrap(resamples=200))
+            assert one.calibration_error.value <= one.expected_calibration_error.value + 1e-12
+            assert one.calibration_error.low is one.expected_calibration_error.low is None
+            errors.append(one.calibration_error.value)
+            shown[shift] += one.miscalibration < 0.05
+    assert np.mean(found[0.0]) < 0.05  # that of the plain one is 0.15
+    assert 0.12 < np.mean(found[0.2]) < 0.25
+    assert shown[0.0] / 200 <= 0.09
+    assert shown[0.2] / 200 >= 0.4
+
+
+def test_pairs_that_repeat_in_a_cluster_show_no_more_miscalibration():
+    chance = np.random.default_rng(7)
+    p = chance.random(30)
+    y = chance.random(30) < p
+    once = calibration(p.tolist(), y.tolist())
+    groups = np.repeat(np.arange(30), 10).tolist()
+    many = calibration(np.repeat(p, 10).tolist(), np.repeat(y, 10).tolist(), groups=groups)
+    alone = calibration(np.repeat(p, 10).tolist(), np.repeat(y, 10).tolist())
+    assert many.calibration_error.value == pytest.approx(once.calibration_error.value)
+    assert many.miscalibration == pytest.approx(once.miscalibration, abs=0.3)
+    assert alone.miscalibration < 0.01 < many.miscalibration

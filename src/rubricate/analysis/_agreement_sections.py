@@ -20,6 +20,7 @@ from rubricate.views import (
     estimate_text,
     figure,
     numbers,
+    p_text,
     percent,
     say,
     stratified_text,
@@ -28,7 +29,7 @@ from rubricate.views import (
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
 
-__all__ = ["agreement_sections", "few_text"]
+__all__ = ["agreement_sections", "calibration_text", "few_text"]
 
 MOST_ROWS = 60
 """Criteria that are shown unless all are asked for."""
@@ -233,10 +234,18 @@ def _probabilities(
 ) -> Iterator[Paragraph]:
     """How far the judge's probabilities of MET fit."""
     if found is not None:
-        brier, error = map(estimate_text, (found.brier, found.expected_calibration_error))
         told = "" if auc is None else f"AUC {estimate_text(auc)}, "
-        fit = f"{told}Brier {brier}, calibration error {error}, n {found.n}"
+        fit = f"{told}Brier {estimate_text(found.brier)}, {calibration_text(found)}, n {found.n}"
         yield say(f"{name}: probabilities of MET: {fit}")
+
+
+def calibration_text(found: Calibration) -> str:
+    """The calibration error, and whether it is more than noise."""
+    error, p = estimate_text(found.calibration_error), found.miscalibration
+    if p is None:
+        return f"calibration error {error}"
+    shown = "miscalibration is shown" if p < 0.05 else "no miscalibration is shown"
+    return f"calibration error {error} ({shown}, p {p_text(p)})"
 
 
 def _distribution(found: ScoreAgreement) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
+from rubricate.analysis._agreement_sections import calibration_text
 from rubricate.analysis._finished import FinishedRun, mean_score
 from rubricate.errors import InputError
 from rubricate.stats import Estimate, LabelAgreement
@@ -211,7 +212,7 @@ def calibration_plot(report: AgreementReport) -> Plot | None:
         "Calibration",
         reliability_plot(found),
         f"n {found.n}, Brier score {_short(found.brier)}, "
-        f"calibration error {_short(found.expected_calibration_error)} ({found.binning})",
+        f"{calibration_text(found)}; {found.binning}",
     )
 
 

@@ -43,8 +43,8 @@ __all__ = [
     "jackknife_totals",
 ]
 
-Scale: TypeAlias = Literal["correlation", "size", "distance"]
-"""At most 1 in size; above 0; 0 or more, and 0 for no difference."""
+Scale: TypeAlias = Literal["correlation", "size"]
+"""At most 1 in size; above 0."""
 
 BLOCKS = 200
 """So many clusters, or blocks of clusters, are left out one after the other (Kott 2001)."""

@@ -59,9 +59,10 @@ SCALES: dict[str, Scale] = {
     "icc_3_k": "correlation",
     "krippendorff_alpha": "correlation",
     "quadratic_kappa": "correlation",
-    "wasserstein": "distance",
-    "ks": "distance",
 }
+
+
+NO_DISTANCE = "no interval: samples of one distribution are apart too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +124,8 @@ def score_agreement(
     The bias has a t interval, the two accuracies have Wilson's (1927), with groups for the
     effective number of pairs, and the others have that of the jackknife (Tukey 1958) with the
     quantile of t: correlations on the scale of Fisher's z (1921), mean errors on that of their
-    logarithm. The distance (`wasserstein`, `ks`) of two samples of one distribution is above 0, and
-    so its interval lies high where the distributions are nearly the same.
+    logarithm. The distance (`wasserstein`, `ks`) of two samples of one distribution is above 0: it
+    has no interval, since one would never contain 0.
 
     Args:
         judge, human: numbers for the same things in the same order; None where there is none. Such
@@ -163,7 +164,9 @@ def score_agreement(
         name: spread.estimate(_WHY.get(name, NO_PAIR) if len(x) else NO_PAIR)
         for name, spread in spreads.items()
     }
-    figures["ks"] = figures["ks"].within(0.0, 1.0)
+    for name in ("wasserstein", "ks"):
+        if len(x) and bootstrap is not None:
+            figures[name] = Estimate(figures[name].value, undefined=NO_DISTANCE)
     if scale and len(x) and bootstrap is not None:
         apart = np.abs(x - y)
         for name, hits in (
