@@ -26,6 +26,7 @@ from rubricate.options import GradingOptions
 from rubricate.run.journal import open_journal
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
+from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, resources_of
 from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
 from rubricate.testing import Rule, ScriptedEndpoint
@@ -631,6 +632,74 @@ def test_what_a_worker_takes_is_read_from_text():
     for wrong, right in {"gpu=1": "num_gpus", "GPU=1": "num_gpus", "num_cpu=2": "num_cpus"}.items():
         with pytest.raises(InputError, match=f"it is {right}, not"):
             resources_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({}, None),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "150000 100000\n"}, 2),
+        (
+            {
+                "proc/self/cgroup": "1:name=systemd:/\n0::/pod/one\n",
+                "sys/fs/cgroup/pod/one/cpu.max": "max 100000\n",
+                "sys/fs/cgroup/pod/cpu.max": "50000 100000\n",
+            },
+            1,
+        ),
+        (
+            {
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "300000\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            3,
+        ),
+    ],
+)
+def test_usable_cores_are_those_of_the_process_and_its_container(
+    tmp_path, monkeypatch, files, quota
+):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {*range(16)}, raising=False)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert usable_cores(tmp_path) == (quota or 16)
+
+
+@pytest.mark.parametrize(
+    ("workers", "cores", "begun", "told"),
+    [
+        ("auto", 3, 3, "in no Ray cluster: 3 on this machine"),
+        ("2@auto", 3, 2, "in no Ray cluster: 2 on this machine"),
+        (8, 2, 8, "8 workers on 2 usable cores: more workers than cores make a run slower"),
+        (2, 2, 2, ""),
+    ],
+)
+def test_workers_on_this_machine_are_as_many_as_cores_or_it_is_said(
+    tmp_path, monkeypatch, caplog, workers, cores, begun, told
+):
+    pytest.importorskip("ray")
+
+    def connect(self: Any) -> None:
+        if self._fleet.address == "auto":
+            raise InputError("no workers at auto: Ray says: Could not find any running Ray ins")
+
+    crews = []
+    monkeypatch.undo()
+    monkeypatch.setattr(_ray.Crew, "_connect", connect)
+    monkeypatch.setattr(_ray.Crew, "_room", lambda self: self._fleet.count)
+    monkeypatch.setattr(_ray.Crew, "_begin", lambda self, count: crews.append(count))
+    monkeypatch.setattr(_ray, "usable_cores", lambda: cores)
+    options: Any = GradingOptions(run_dir="x", workers=workers)
+
+    async def opened() -> None:
+        async with _ray.Crew(Job(named_judge("builtin"), options, Path("x"))):
+            pass
+
+    asyncio.run(opened())
+    assert crews == [begun]
+    assert [told in one.getMessage() for one in caplog.records] == [True] * bool(told)
 
 
 def numbered(texts: str) -> list[Numbered]:

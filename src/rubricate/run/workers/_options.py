@@ -45,7 +45,7 @@ class Fleet:
             raise InputError(
                 "workers must be a number (8: so many on this machine), the address of a Ray "
                 "cluster (ray://host:10001, host:6379, or auto for the one that this machine is "
-                f"in), or both (8@auto); found {given!r}"
+                f"in, else one for each core), or both (8@auto); found {given!r}"
             )
         return cls(count, address)
 
@@ -59,8 +59,8 @@ class Workers(Settings):
 
     workers: int | str | None = option(
         None,
-        "Judge in so many processes, by Ray: 8 on this machine, ray://head:10001 or auto on a "
-        "cluster, 8@auto eight of that.",
+        "Judge in so many processes, by Ray: 8 on this machine, ray://head:10001 on a cluster, "
+        "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
         more="Limits on requests in flight are for each of them.",
         group="The run",
         usual="none: this process judges",

@@ -19,6 +19,7 @@ from typing import Any
 from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
+from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, resources_of
 from rubricate.run.workers._worker import Facts, Job, Report, State, WorkerDied
 
@@ -33,6 +34,8 @@ REACHED = 5.0
 """Seconds in which a cluster is to be reached."""
 PATIENCE = 10.0
 """Seconds in which workers that are told to stop do."""
+NO_CLUSTER = "Could not find any running Ray"
+"""What Ray says where `auto` finds no cluster."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -217,9 +220,10 @@ class Crew:
     async def __aenter__(self) -> Crew:
         # In a thread: it takes seconds, and in the main one Ray would take the signals. In one that
         # stays: the system ends the processes that Ray starts with the thread that started them.
-        await asyncio.to_thread(self._connect)
+        await asyncio.to_thread(self._find)
         if self._is_own:
             _take_signals_back()
+        self._check_cores()
         try:
             count = await in_thread(self._room)
             self._begin(count)
@@ -227,6 +231,29 @@ class Crew:
             await self._leave()
             raise
         return self
+
+    def _find(self) -> None:
+        """Connect to the cluster; where `auto` finds none, start one on this machine."""
+        try:
+            self._connect()
+        except InputError as error:
+            if self._fleet.address != "auto" or NO_CLUSTER not in str(error):
+                raise
+            count = self._fleet.count or usable_cores()
+            self._fleet = Fleet(count, None)
+            logger.warning("workers: this machine is in no Ray cluster: %d on this machine", count)
+            self._connect()
+
+    def _check_cores(self) -> None:
+        """Say where workers on this machine would be in each other's way."""
+        count, cores = self._fleet.count, usable_cores()
+        if self._fleet.address is None and count is not None and count > cores:
+            logger.warning(
+                "%d workers on %d usable cores: more workers than cores make a run slower, unless "
+                "judges wait for something in this process; auto is one for each core",
+                count,
+                cores,
+            )
 
     def _connect(self) -> None:
         ray, address = self._ray, self._fleet.address
