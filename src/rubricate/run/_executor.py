@@ -7,11 +7,11 @@ import contextvars
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -612,23 +612,22 @@ class Execution:
             self._more.set()
             self._more.clear()
 
-    async def _made(self, item: JudgedItem, call: Call) -> bool:
+    def _made(self, item: JudgedItem, call: Call) -> Awaitable[bool]:
         """Make a call; whether the budget allowed it."""
-        if self._spending is not None:
-            if not self._progress.calls:
-                async with self._first:  # the first call goes alone: it shows what a call costs
-                    if not self._progress.calls:
-                        await self._spending.begin()
-                        if not self._goes_on():
-                            return False
-                        await self._make(item, call)
-                        return True
-            if not self._goes_on(len(call.asked)):
-                return False
-        await self._make(item, call)
-        return True
+        if self._spending is None:
+            return self._make(item, call)
+        return self._made_within(self._spending, item, call)
 
-    async def _make(self, item: JudgedItem, call: Call) -> None:
+    async def _made_within(self, spending: Spending, item: JudgedItem, call: Call) -> bool:
+        """Make a call that fits into a bound; whether it does."""
+        if not self._progress.calls:
+            async with self._first:  # the first call goes alone: it shows what a call costs
+                if not self._progress.calls:
+                    await spending.begin()
+                    return self._goes_on() and await self._make(item, call)
+        return self._goes_on(len(call.asked)) and await self._make(item, call)
+
+    async def _make(self, item: JudgedItem, call: Call) -> Literal[True]:
         """Make a call, or take the answers that others have asked for meanwhile."""
         keys = call.keys
         is_mine = self._flights.begin(keys)
@@ -637,11 +636,11 @@ class Execution:
         if is_mine and self._turns is not None:
             is_mine = self._turns.is_mine(item, call)
             if is_mine is None:
-                return
+                return True
         if not is_mine:
             self._go_on_with(item, [call])
             self._on_progress(self._progress)
-            return
+            return True
         asked, progress = call.asked, self._progress
         progress.in_flight += len(asked)
         context = Context(self._run, item, call.failed_before)
@@ -671,11 +670,12 @@ class Execution:
             ]
             self._keep(item, call, verdicts, context)
         except RunEnds:
-            return
+            return True
         finally:
             self._flights.end(keys)
             if self._turns is not None:
                 self._answers.release(keys)
+        return True
 
     def _checked(
         self, item: JudgedItem, call: Call, asked: Asked, given: Any, took: Usage
@@ -689,7 +689,7 @@ class Execution:
             if isinstance(given, BaseException):
                 raise given
             verdict = checked_verdict(call.judge, given, asked.criterion, took)
-            if not (verdict.detail is verdict.answer is verdict.order is None):
+            if not (verdict.detail is None and verdict.answer is None and verdict.order is None):
                 orjson.loads(to_json((verdict.detail, verdict.answer, verdict.order)))
         except BaseException as error:
             failure = failure_of(error, f"{item.item.id}: {call.judge.name}")

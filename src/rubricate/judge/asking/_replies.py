@@ -232,8 +232,8 @@ def _may_repeat(reason: str, material: str) -> bool:
     if folded is None or not reason.isascii():
         return True
     for first in (FIRST_WORDS, -1):
-        for word in reason.casefold().split(None, first)[1:-1] or ("reason",):
-            if word not in folded:
+        for word in reason.split(None, first)[1:-1] or ("reason",):
+            if word.casefold() not in folded:
                 return False
     return True
 

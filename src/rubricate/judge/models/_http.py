@@ -50,7 +50,6 @@ from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.judge.models._providers import access, split_name
 from rubricate.judge.models._proxy import password, proxy_for
 from rubricate.judge.models._wire import (
-    COST_HEADER,
     completion_text,
     finish_reason,
     first_choice,
@@ -58,6 +57,7 @@ from rubricate.judge.models._wire import (
     parse_body,
     plain_tokens,
     quota,
+    says_cost,
     status_error,
     text_elsewhere,
     token_probabilities,
@@ -221,13 +221,12 @@ class HTTPModel(Model):
     ) -> dict[str, Any]:
         """What is posted; `tagged` are the messages where they say how a reply is tagged."""
         sent = tagged or request.messages
-        payload: dict[str, Any] = {"model": self._model, "messages": sent}
+        payload = {"model": self._model, "messages": sent, **self._parameters(request, form)}
         if self._marks and request.shared:
             messages: list[dict[str, Any]] = [dict(message) for message in sent]
             first = next(message for message in messages if message["role"] == "user")
             first["content"] = marked(first["content"], request.shared)
             payload["messages"] = messages
-        payload |= self._parameters(request, form)
         if request.schema is None:
             return payload
         if form.rung == "json_schema":
@@ -380,8 +379,7 @@ class HTTPModel(Model):
         price write that.
         """
         plain = plain_tokens(body)
-        says_cost = b"cost" in raw or b"Cost" in raw or COST_HEADER in headers
-        if plain is not None and not says_cost:
+        if plain is not None and not says_cost(body, raw, headers):
             read, wrote = plain
             return Usage(1, read, 0, wrote, self._price(read, 0, wrote, 0), seconds)
         from rubricate.judge.models._token_counts import reported_cost, reported_tokens

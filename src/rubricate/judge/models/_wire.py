@@ -29,6 +29,7 @@ __all__ = [
     "plain_tokens",
     "quota",
     "retry_after",
+    "says_cost",
     "status_error",
     "text_elsewhere",
     "token_probabilities",
@@ -69,7 +70,10 @@ MOST_TOKENS = 2**24
 """Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
 At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
 in the summary."""
-_PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
+_USUAL = frozenset(
+    ("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier")
+)
+"""What the bodies of most servers have, and no cost in it where the usage is plain."""
 _KEY_WORDS = ("api key not valid", "api_key_invalid")
 """What Gemini says of a wrong key, with status 400."""
 
@@ -114,11 +118,14 @@ def completion_text(choice: Mapping[str, Any]) -> str:
     message = choice["message"]
     if message.get("refusal"):
         raise ModelError("refused", f"the model refused: {message['refusal']}")
-    reason = finish_reason(choice).lower()
-    if reason in _FILTERED:
-        raise ModelError("refused", "the endpoint's content filter stopped the answer")
-    if reason in _BROKEN:
-        raise ModelError("server", f"the endpoint ended the answer with finish_reason '{reason}'")
+    reason = finish_reason(choice)
+    if reason != "stop":
+        reason = reason.lower()
+        if reason in _FILTERED:
+            raise ModelError("refused", "the endpoint's content filter stopped the answer")
+        if reason in _BROKEN:
+            said = f"the endpoint ended the answer with finish_reason '{reason}'"
+            raise ModelError("server", said)
     content = message.get("content")
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict)]
@@ -168,7 +175,7 @@ def finish_reason(choice: Mapping[str, Any]) -> str:
 
 def is_too_long(reason: str) -> bool:
     """Whether a reply that ended for this reason was as long as it may be (`length`)."""
-    return reason.lower() in _TOO_LONG
+    return reason != "stop" and reason.lower() in _TOO_LONG
 
 
 _SPECIAL = r"(?:\s|</?[A-Za-z][\w:-]*>|<\|[^<>|]*\|>|\[/?[A-Z_]+\])*"
@@ -300,12 +307,24 @@ def plain_tokens(body: object) -> tuple[int, int] | None:
     Most servers do. What others report, `reported_tokens` reads.
     """
     usage = body.get("usage") if isinstance(body, dict) else None
-    if isinstance(usage, dict) and usage.keys() == _PLAIN:
-        read, wrote = usage["prompt_tokens"], usage["completion_tokens"]
-        is_sum = type(read) is type(wrote) is int and usage["total_tokens"] == read + wrote
-        if is_sum and 0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS:
-            return read, wrote
+    if isinstance(usage, dict) and len(usage) == 3:
+        read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if type(read) is type(wrote) is int and usage.get("total_tokens") == read + wrote:
+            return (read, wrote) if 0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS else None
     return None
+
+
+def says_cost(body: Any, raw: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether a body that is like those of most servers, or its headers, may say a cost.
+
+    Args:
+        body: the body; its usage is plain (`plain_tokens`).
+        raw: the same, as it came.
+        headers: by their names in lower case.
+    """
+    if COST_HEADER in headers:
+        return True
+    return not _USUAL.issuperset(body) and b"cost" in raw.lower()
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -246,9 +246,11 @@ class Answers:
             transcript: what was sent and received for it.
         """
         exchanges = transcript or b""
-        self._held.pop(key, None)
-        for wanted in self._looking_up.values():
-            wanted.pop(key, None)  # what is looked up now may be older
+        if self._held:
+            self._held.pop(key, None)
+        if self._looking_up:
+            for wanted in self._looking_up.values():
+                wanted.pop(key, None)  # what is looked up now may be older
         self._journal.put(key, record, exchanges)
         if shared and self._cache is not None:
             try:

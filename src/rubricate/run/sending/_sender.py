@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -216,17 +216,25 @@ class Sender:
             self._on_trouble(bound)
         return limiter
 
-    async def _attempt(self, out: Outgoing) -> Completion:
-        """The answer to a request whose turn it is; what comes of it is learnt from."""
-        limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
+    def _attempt(self, out: Outgoing) -> Awaitable[Completion]:
+        """The answer to a request whose turn it is; what comes of it is learnt from.
+
+        Raises:
+            ModelError: it is not sent.
+        """
+        limiter, judgement = out.limiter, out.judgement
         expected = 0.0
         if limiter.rate.counts_tokens:
             expected = limiter.tokens(sum(len(part["content"]) for part in out.request.messages))
         self._check_goes_on(out)
         if judgement.ends is not None and time.monotonic() >= judgement.ends:
             raise self._too_late()
-        if breaker.is_open and limiter.admits(expected):
-            return await self._sent(out, expected)
+        if out.breaker.is_open and limiter.admits(expected):
+            return self._sent(out, expected)
+        return self._in_turn(out, expected)
+
+    async def _in_turn(self, out: Outgoing, expected: float) -> Completion:
+        limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
         alone = not breaker.is_open
         if alone:
             await self._in_time(judgement, breaker.turn(judgement))
