@@ -12,18 +12,19 @@ import sqlite3
 import threading
 from collections import Counter
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rubricate
-from rubricate import Criterion, InputError, Rubric, RubricDataset, RunStopped
+from rubricate import Criterion, Group, InputError, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Item
 from rubricate.errors import JournalError, MissingExtraError
 from rubricate.judge import Endpoint, Judge, named_judge
 from rubricate.options import GradingOptions
-from rubricate.run.journal import open_journal
+from rubricate.run.journal import open_journal, to_json
 from rubricate.run.workers import _driving, _ray, _worker
 from rubricate.run.workers._blocks import Blocks, Numbered, block_size
 from rubricate.run.workers._cores import usable_cores
@@ -153,6 +154,13 @@ def summary(folder: Path) -> Any:
     return plain(json.loads((folder / "summary.json").read_text()))
 
 
+def plain_item(item: Any) -> Any:
+    """All that a result says, but for the endpoint's clock and cache."""
+    found = {one.name: getattr(item, one.name) for one in fields(item)}
+    assert found.pop("rubric") is not None
+    return plain(json.loads(to_json(found | {"scoring": str(found["scoring"])})))
+
+
 def both(dataset: RubricDataset, tmp_path: Path, *rules: Rule, **options: Any) -> None:
     """Grade in this process, and by workers: verdicts, figures and requests are the same."""
     asked = []
@@ -229,6 +237,37 @@ def test_panels_cascades_and_gates_go_through_workers(tmp_path):
         dataset.add_item(f"text {index}", f"i{index}")
     unmet = Rule(submission="text 4", criterion="first", verdict="UNMET")
     both(dataset, tmp_path, unmet, replicates=3)
+
+
+@pytest.mark.parametrize("by", ["tags", ()])
+@pytest.mark.parametrize(
+    ("judge", "options"),
+    [
+        ("m", {}),
+        (["m", "k", "l"], {}),
+        (["m", "k", "l"], {"weights": "reliability"}),
+        ("m", {"replicates": 3}),
+    ],
+    ids=["one", "panel", "learnt", "replicates"],
+)
+def test_labels_tags_trees_and_panels_have_the_results_of_one_process(tmp_path, judge, options, by):
+    parts = [Criterion(name=f"p{n}", requirement=f"Says p{n}", tags=(f"t{n}",)) for n in range(2)]
+    whole = Criterion(name="whole", weight=2.0, requirement="Says it all")
+    dataset = RubricDataset("p", Rubric([whole, Group(name="parts", criteria=parts)]), name="d")
+    for n in range(14):
+        labels = ["MET", "UNMET", "MET"] if n % 3 else None
+        metadata = {"model": "k", "n": n, "long": "x" * 999, "tags": [f"i{n % 2}"]}
+        dataset.add_item(f"text {n}", f"i{n}", labels, metadata=metadata)
+    unmet = [Rule(submission="text 4", verdict="UNMET")]
+    found: list[list[Any]] = []
+    with ScriptedEndpoint(unmet) as endpoint:
+        for name, workers in (("one", None), ("many", 2)):
+            run = {"base_url": endpoint.url, "run_dir": tmp_path / name, "workers": workers}
+            result = rubricate.grade(dataset, judge, by=by, cache=None, **run, **options)
+            found.append([plain_item(item) for item in result])
+    assert found[0] == found[1]
+    assert lines(tmp_path / "many") == lines(tmp_path / "one")
+    assert summary(tmp_path / "many") == summary(tmp_path / "one")
 
 
 def test_an_earlier_run_is_gone_on_with_and_what_failed_is_asked_again(tmp_path):
