@@ -24,6 +24,7 @@ from rubricate.judge.models._wire import MOST_TOKENS, plain_tokens
 PRICE = ModelPrice(input=2.0, cached_input=0.5, output=8.0)
 counts = st.integers(0, 100_000)
 some = st.integers(1, 100_000)
+NAMED = ("cached_tokens", "audio_tokens", "reasoning_tokens", "cache_write_tokens")
 
 
 def cost(tokens: TokenCounts) -> float:
@@ -455,13 +456,32 @@ def test_a_report_within_what_the_model_wrote_is_none():
     assert unfinished(text.encode()) == {}
 
 
-@given(read=some, wrote=some)
-def test_the_quick_way_reads_what_the_other_one_does(read: int, wrote: int):
-    body = {"usage": openai(read, 0, 0, wrote, 0)}
-    assert plain_tokens(body) is None
-    plain = {name: body["usage"][name] for name in USAGE}
-    assert plain_tokens({"usage": plain}) == (read, wrote)
-    assert reported_tokens({"usage": plain}) == TokenCounts(read, 0, 0, wrote, 0)
+@given(
+    read=some,
+    wrote=some,
+    total=st.none() | st.integers(-1, 1),
+    inner=st.none() | st.dictionaries(st.sampled_from(NAMED), counts | st.none() | st.just("7")),
+    outer=st.none() | st.dictionaries(st.sampled_from(NAMED), counts | st.none() | st.just(-1)),
+)
+def test_the_quick_way_reads_what_the_other_one_does(
+    read: int, wrote: int, total: int | None, inner: Any, outer: Any
+):
+    usage = {"prompt_tokens": read, "completion_tokens": wrote}
+    usage |= {} if total is None else {"total_tokens": read + wrote + total}
+    usage |= {"prompt_tokens_details": inner} if inner else {}
+    usage |= {"completion_tokens_details": outer} if outer else {}
+    found = plain_tokens({"usage": usage})
+    if found is not None:
+        read, cached, wrote, thought = found
+        assert reported_tokens({"usage": usage}) == TokenCounts(read, cached, 0, wrote, thought)
+    if total == 0 and not inner and not outer:
+        assert found == (read, 0, wrote, 0)
+
+
+def test_what_openai_reports_is_read_in_the_quick_way():
+    usage = openai(900, 100, 0, 40, 10)
+    del usage["prompt_tokens_details"]["cache_write_tokens"]
+    assert plain_tokens({"usage": usage}) == (1000, 100, 50, 10)
 
 
 @pytest.mark.parametrize("opened", ['{"x_details":', '{"cost":', '{"usage":', '{"usage":[', "["])

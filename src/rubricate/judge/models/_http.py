@@ -380,8 +380,9 @@ class HTTPModel(Model):
         """
         plain = plain_tokens(body)
         if plain is not None and not says_cost(body, raw, headers):
-            read, wrote = plain
-            return Usage(1, read, 0, wrote, self._price(read, 0, wrote, 0), seconds)
+            read, cached, wrote, thought = plain
+            priced = self._price(read, cached, wrote, 0)
+            return Usage(1, read, cached, wrote, priced, seconds, thought)
         from rubricate.judge.models._token_counts import reported_cost, reported_tokens
 
         tokens, said = reported_tokens(body), reported_cost(body, headers)

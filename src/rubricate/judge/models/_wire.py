@@ -70,6 +70,18 @@ MOST_TOKENS = 2**24
 """Tokens beyond which a count is no count. The longest context of any model is 10 million tokens.
 At half of it a full one would be unknown; at double, a wrong count of a gateway costs twice as much
 in the summary."""
+_COUNTS = frozenset(
+    {
+        *("prompt_tokens", "completion_tokens", "total_tokens"),
+        *("prompt_tokens_details", "completion_tokens_details"),
+    }
+)
+_PARTS = {"audio_tokens", "text_tokens", "image_tokens"}
+_INPUT_DETAILS = frozenset({"cached_tokens", *_PARTS})
+_OUTPUT_DETAILS = frozenset(
+    {"reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens", *_PARTS}
+)
+"""What the usage of most servers has, and its details."""
 _USUAL = frozenset(
     ("id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier")
 )
@@ -301,17 +313,36 @@ def _probability(entry: Mapping[str, Any]) -> float:
     return math.exp(min(0.0, logprob))
 
 
-def plain_tokens(body: object) -> tuple[int, int] | None:
-    """The tokens of prompt and reply, of a body that reports these and their sum; else None.
+def plain_tokens(body: object) -> tuple[int, int, int, int] | None:
+    """The tokens of prompt, cache, reply and reasoning, of a body that reports them as OpenAI does.
 
-    Most servers do. What others report, `reported_tokens` reads.
+    Most servers do: the total is the sum of prompt and reply, and the others are among these. What
+    others report, `reported_tokens` reads.
     """
     usage = body.get("usage") if isinstance(body, dict) else None
-    if isinstance(usage, dict) and len(usage) == 3:
-        read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if type(read) is type(wrote) is int and usage.get("total_tokens") == read + wrote:
-            return (read, wrote) if 0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS else None
-    return None
+    if not isinstance(usage, dict) or not _COUNTS.issuperset(usage):
+        return None
+    read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not (type(read) is type(wrote) is int and usage.get("total_tokens") == read + wrote):
+        return None
+    if not (0 < read <= MOST_TOKENS and 0 < wrote <= MOST_TOKENS):
+        return None
+    if len(usage) == 3:
+        return read, 0, wrote, 0
+    cached = _among(usage.get("prompt_tokens_details"), "cached_tokens", _INPUT_DETAILS)
+    thought = _among(usage.get("completion_tokens_details"), "reasoning_tokens", _OUTPUT_DETAILS)
+    is_within = 0 <= cached <= read and 0 <= thought <= wrote
+    return (read, cached, wrote, thought) if is_within else None
+
+
+def _among(details: Any, name: str, usual: frozenset[str]) -> int:
+    """A count among details; 0 where there is none, -1 where they are not the usual ones."""
+    if not details:
+        return 0
+    if not isinstance(details, dict) or not usual.issuperset(details):
+        return -1
+    count = details.get(name) or 0
+    return count if type(count) is int else -1
 
 
 def says_cost(body: Any, raw: bytes, headers: Mapping[str, str]) -> bool:
