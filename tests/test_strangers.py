@@ -315,6 +315,18 @@ def test_a_settings_file_cannot_have_links_followed(
     )
 
 
+def test_a_settings_file_cannot_have_packages_installed_for_workers(
+    rubricate: Command, write_dataset: Command, tmp_path: Path
+):
+    write_dataset()
+    (tmp_path / "env.yaml").write_text("pip: [theirs]\n")
+    settings = {"data": "data.json", "workers": 2, "worker_env": "env.yaml"}
+    (tmp_path / "theirs.yaml").write_text(json.dumps(settings))
+    done = rubricate("grade", "--config", "theirs.yaml")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "worker_env: only the command line allows" in done.stderr
+
+
 @pytest.mark.parametrize("run_dir", [None, "../run", "new"])
 def test_a_settings_file_cannot_have_results_replaced(
     run_dir: str | None, rubricate: Command, write_dataset: Command, tmp_path: Path

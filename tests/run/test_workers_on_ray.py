@@ -147,6 +147,122 @@ def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
     assert done.stderr == ""
 
 
+GROWING = """
+import os, sys, time
+import rubricate
+from rubricate import Criterion, Rubric, RubricDataset
+from rubricate.run.workers import _ray
+
+_ray.GROWTH = 0.2
+here = os.getcwd()
+
+def judge(messages):
+    with open(f"{here}/{os.getpid()}", "w"):
+        pass
+    while not os.path.exists(f"{here}/enough"):
+        time.sleep(0.02)
+    return {"reason": "r", "evidence": [], "verdict": "MET"}
+
+dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="Says c")]), name="d")
+for number in range(400):
+    dataset.add_item(f"text {number}")
+print(rubricate.grade(dataset, judge, run_dir="run", workers=sys.argv[1]).failed)
+"""
+
+
+def test_nodes_that_join_later_are_used(ray_cluster, tmp_path):
+    (tmp_path / "script.py").write_text(GROWING)
+
+    def nodes(count: int) -> Callable[[], bool]:
+        import ray
+
+        def found() -> bool:
+            with ray.init(ray_cluster.client, log_to_driver=False):
+                return sum(one["Alive"] for one in ray.nodes()) == count
+
+        return found
+
+    def at_work() -> int:
+        return sum(path.name.isdecimal() for path in tmp_path.iterdir())
+
+    ray_cluster.lose_node()
+    try:
+        soon(nodes(1))
+        process = subprocess.Popen(
+            [sys.executable, "script.py", ray_cluster.client],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        soon(lambda: at_work() == 2 or process.poll() is not None)
+    finally:
+        ray_cluster.add_node()
+    soon(lambda: at_work() == 4 or process.poll() is not None)
+    (tmp_path / "enough").touch()
+    assert process.communicate(timeout=120)[0] == "0\n"
+    assert at_work() == 4
+
+
+CONNECTED = """
+import sys
+import ray
+import rubricate
+from rubricate import Criterion, Rubric, RubricDataset
+
+address, client = sys.argv[1:]
+dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="Says c")]), name="d")
+dataset.add_item("text")
+ray.init(address, logging_level="CRITICAL", log_to_driver=False)
+for options in (
+    {"workers": "auto"},
+    {"workers": address},
+    {"workers": client},
+    {"workers": "127.0.0.1:9"},
+    {"workers": 1, "worker_env": {"env_vars": {"A": "1"}}},
+):
+    try:
+        print(rubricate.grade(dataset, run_dir="run", fresh=True, **options).failed)
+    except rubricate.InputError as error:
+        print(error)
+    assert ray.is_initialized()
+"""
+
+
+def test_an_address_in_a_program_that_is_connected_is_obeyed_or_refused(ray_cluster, tmp_path):
+    (tmp_path / "script.py").write_text(CONNECTED)
+    command: Any = [sys.executable, "script.py", ray_cluster.address, ray_cluster.client]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    auto, address, *refused = [one for one in done.stdout.splitlines() if "raylet" not in one]
+    assert (auto, address) == ("0", "0"), done
+    assert [line.partition(": this program is connected to ")[0] for line in refused] == [
+        f"workers='{ray_cluster.client}'",
+        "workers='127.0.0.1:9'",
+        "worker_env",
+    ]
+
+
+def test_a_module_beside_the_script_reaches_workers_by_worker_env(ray_cluster, tmp_path):
+    module = 'MET = {"reason": "r", "evidence": [], "verdict": "MET"}\n'
+    (tmp_path / "beside_it.py").write_text(module)
+    script = SCRIPT.replace("import rubricate\n", "import beside_it, rubricate\n", 1)
+    script = script.replace(
+        'return {"reason": "r", "evidence": [], "verdict": "MET"}', "return beside_it.MET"
+    )
+    script = script.replace('"poison" in', '"none" in').replace("argv[1])", "argv[1], **ENV)")
+    for environment, found in (("{}", "1"), ('{"worker_env": "env.json"}', "0")):
+        (tmp_path / "script.py").write_text(f"ENV = {environment}\n{script}")
+        (tmp_path / "env.json").write_text('{"py_modules": ["beside_it.py"]}')
+        command: Any = [sys.executable, "script.py", f"2@{ray_cluster.client}"]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert str(done.returncode) == found, done
+        has_hint = "No module named 'beside_it'; worker_env (--worker-env) takes" in done.stderr
+        assert has_hint == (found == "1")
+
+
 @pytest.mark.parametrize("mode", ["", "token"])
 def test_a_cluster_that_refuses_says_what_to_do_about_its_token(monkeypatch, mode):
     def init(**options: Any) -> None:

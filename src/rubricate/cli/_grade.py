@@ -31,6 +31,7 @@ OWN_WORD = {
     "allow_code": "code",
     "follow_links": "links to be followed",
     "fresh": "results to be replaced",
+    "worker_env": "packages and variables for workers",
 }
 """What no settings file can allow, in words."""
 _ADDRESS = re.compile(r"(?:https?|s3)://[^:]")

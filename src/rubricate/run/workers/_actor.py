@@ -57,7 +57,11 @@ def _loaded(job: bytes) -> Job:
     except RubricateError as error:  # such as a key that is not in this node's environment
         raise InputError(f"on {socket.gethostname()}: {error}") from None
     except Exception as error:
+        hint = "; worker_env (--worker-env) takes modules to workers" * isinstance(
+            error, ImportError
+        )
         raise InputError(
             f"the judge cannot be loaded on {socket.gethostname()}: {type(error).__name__}: {error}"
+            f"{hint}"
         ) from None
     return found

@@ -124,6 +124,7 @@ class Driving:
         self._handed = bytearray(plan.items)  # and whether a worker has had it
         self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
         self._crew: Crew | None = None
+        self._begun = 0  # workers of it
         self._at_work: dict[Member, None] = {}
         self._load: Counter[Member] = Counter()
         self._joining: dict[asyncio.Task[None], Member] = {}
@@ -362,8 +363,7 @@ class Driving:
         self._check_room(count or 0)
         self._crew = await stack.enter_async_context(Crew(self._job))
         self._check_room(0 if count else len(self._crew.members))
-        for member in self._crew.members:
-            self._joins(member)
+        self._begin_joining()
         self._listeners.on_sent()
         watching = asyncio.create_task(self._watch())
         stack.callback(watching.cancel)
@@ -379,6 +379,13 @@ class Driving:
                 f"{workers} workers need a connection to the database of the journal each, and it "
                 f"has {room} left: raise max_connections there, or use --workers {max(1, room)}"
             )
+
+    def _begin_joining(self) -> None:
+        """Wait for the workers that are new."""
+        assert self._crew is not None
+        for member in self._crew.members[self._begun :]:
+            self._joins(member)
+        self._begun = len(self._crew.members)
 
     def _tell_missing(self) -> None:
         """Say that workers wait for room, or take long to start."""
@@ -494,6 +501,7 @@ class Driving:
         assert self._crew is not None
         while True:
             await asyncio.sleep(TICK)
+            self._begin_joining()  # on nodes that have joined the cluster
             for member in self._crew.members:
                 if member not in self._asking:
                     self._asking[member] = asyncio.create_task(self._ask_state(member))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
@@ -72,12 +75,22 @@ class Workers(Settings):
         group="The run",
         usual="num_cpus=1",
     )
+    worker_env: str | Path | Mapping[str, Any] | None = option(
+        None,
+        "A file with Ray's runtime_env for the workers: modules and packages that they need "
+        "(working_dir, py_modules, pip) and env_vars.",
+        group="The run",
+        written=str | None,
+        is_path=True,
+    )
 
     def check(self) -> None:
         if self.workers is not None:
             Fleet.parse(self.workers)
         elif self.worker_resources is not None:
             raise InputError("worker_resources says what each worker takes: give workers, too")
+        elif self.worker_env is not None:
+            raise InputError("worker_env says what workers need: give workers, too")
         resources_of(self.worker_resources)
 
 
@@ -99,4 +112,20 @@ def resources_of(given: str | None) -> dict[str, float]:
         if meant in ("cpu", "gpu") and written[1] != f"num_{meant}s":
             raise InputError(f"worker_resources: it is num_{meant}s, not {written[1]}")
         found[written[1]] = float(written[2])
+    return found
+
+
+def environment_of(given: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
+    """What workers need, as Ray's `runtime_env`.
+
+    Raises:
+        InputError: the file cannot be read, or has something else in it.
+    """
+    if given is None or isinstance(given, Mapping):
+        return dict(given or {})
+    from rubricate._documents import read_document
+
+    found = read_document(given)
+    if not isinstance(found, dict):
+        raise InputError("expected Ray's runtime_env: working_dir, py_modules, pip", file=given)
     return found

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.workers._cores import usable_cores
-from rubricate.run.workers._options import Fleet, resources_of
+from rubricate.run.workers._options import Fleet, environment_of, resources_of
 from rubricate.run.workers._worker import Facts, Job, Report, State, WorkerDied
 
 __all__ = ["Crew", "Member"]
@@ -36,12 +37,22 @@ PATIENCE = 10.0
 """Seconds in which workers that are told to stop do."""
 NO_CLUSTER = "Could not find any running Ray"
 """What Ray says where `auto` finds no cluster."""
+GROWTH = 5.0
+"""Seconds between looks for nodes that have joined the cluster. A node takes about a minute to
+start, so that double would be late by little; half would ask the head twice as often."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_SCHEDULER_EVENTS": "0",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
 }
-"""What keeps Ray from phoning home and from printing."""
+"""What keeps Ray from phoning home and from printing. The last has it leave out all lines: that a
+worker died is printed whatever `init` is told, and is told as an error here where it matters."""
+
+_CONNECTING = threading.Lock()
+_connections: Counter[tuple[str, str]] = Counter()
+"""The cluster that runs have connected this process to, by its address and the workers'
+environment, with how many use it."""
 
 
 def _ray() -> Any:
@@ -72,6 +83,7 @@ def _dumped(job: Job) -> bytes:
         run_dir=None,
         cache=None,
         share_limits="auto" if job.options.share_limits is None else job.options.share_limits,
+        worker_env=None,
     )
     job = replace(job, options=options)
     cloudpickle = _ray().cloudpickle
@@ -211,17 +223,20 @@ class Crew:
         assert job.options.workers is not None
         self._fleet = Fleet.parse(job.options.workers)
         self._resources = resources_of(job.options.worker_resources)
+        self._environment = environment_of(job.options.worker_env)
         self._ray = _ray()
         self._job = _dumped(job)
-        self._is_own = False
         self.patience = PATIENCE
+        self._connection: tuple[str, str] | None = None
+        self._make: Callable[[], Member] | None = None
+        self._left = threading.Event()
         self.members: list[Member] = []
 
     async def __aenter__(self) -> Crew:
         # In a thread: it takes seconds, and in the main one Ray would take the signals. In one that
         # stays: the system ends the processes that Ray starts with the thread that started them.
         await asyncio.to_thread(self._find)
-        if self._is_own:
+        if self._connection is not None:
             _take_signals_back()
         self._check_cores()
         try:
@@ -230,6 +245,9 @@ class Crew:
         except BaseException:
             await self._leave()
             raise
+        if self._fleet.count is None:
+            loop = asyncio.get_running_loop()
+            threading.Thread(target=self._watch_room, args=(loop,), daemon=True).start()
         return self
 
     def _find(self) -> None:
@@ -256,9 +274,52 @@ class Crew:
             )
 
     def _connect(self) -> None:
+        """Connect to the cluster, unless this process is connected to it.
+
+        Raises:
+            InputError: it cannot be reached, or the process is connected to another one.
+        """
+        with _CONNECTING:
+            if self._ray.is_initialized():
+                self._connection = self._shared()
+            else:
+                self._connect_anew()
+                self._connection = self._fleet.address or "local", repr(self._environment)
+            if self._connection is not None:
+                _connections[self._connection] += 1
+
+    def _shared(self) -> tuple[str, str] | None:
+        """The connection that the process has, of other runs; None where it is the user's own.
+
+        Raises:
+            InputError: it is to another cluster, or was made with another environment.
+        """
+        address = self._fleet.address
+        connection = next(iter(_connections), None)
+        known = (None, "auto") if connection is None else (None, "auto", connection[0])
+        if address not in known:
+            self._check_is_this(address)
+        if self._environment and (connection is None or connection[1] != repr(self._environment)):
+            raise InputError(
+                "worker_env: this program is connected to Ray, which takes it with the connection: "
+                "give it to ray.init(runtime_env=...), or call ray.shutdown() before"
+            )
+        return connection
+
+    def _check_is_this(self, address: str | None) -> None:
+        """Raise `InputError` unless the user's own connection is to the cluster of an address."""
+        found = self._ray.get_runtime_context().gcs_address
+        host, _, port = str(address).rpartition(":")
+        with contextlib.suppress(OSError):
+            if f"{socket.gethostbyname(host)}:{port}" == found:
+                return
+        raise InputError(
+            f"workers={address!r}: this program is connected to the Ray cluster {found}; give "
+            "workers='auto' to use that, or call ray.shutdown() before"
+        )
+
+    def _connect_anew(self) -> None:
         ray, address = self._ray, self._fleet.address
-        if ray.is_initialized():  # the user's own, or that of a run beside this one
-            return
         where: dict[str, Any] = {"address": address}
         if address is None:
             assert self._fleet.count is not None
@@ -273,12 +334,12 @@ class Crew:
             }
         else:
             _check_reached(address)
-        _silence()
         for attempt in range(1, ATTEMPTS + 1):  # a busy head is late to start the client's server
             try:
                 ray.init(
                     **where,
                     namespace=f"rubricate-{os.getpid()}",
+                    runtime_env=self._environment or None,
                     logging_level=logging.CRITICAL,
                     log_to_driver=False,
                 )
@@ -291,7 +352,6 @@ class Crew:
                     at = "on this machine" if address is None else f"at {address}"
                     hint = "" if "mismatch" in text else self._token()
                     raise InputError(f"no workers {at}: Ray says: {text}{hint}") from None
-        self._is_own = True
 
     def _token(self) -> str:
         """What to do where a cluster may ask for a token; Ray says of one only that it failed."""
@@ -308,18 +368,12 @@ class Crew:
         Raises:
             InputError: there is room for none.
         """
-        names = {"num_cpus": "CPU", "num_gpus": "GPU"}
-        needed = {names.get(name, name): each for name, each in self._resources.items() if each}
-        rooms = 0
-        nodes = [one["Resources"] for one in self._ray.nodes() if one["Alive"]]
-        for node in nodes:
-            fits = [math.floor(node.get(name, 0) / each + 1e-9) for name, each in needed.items()]
-            rooms += min(fits, default=self._fleet.count or 1)
-        count = self._fleet.count
+        nodes = self._nodes()
+        rooms, count = sum(map(self._fitting, nodes)), self._fleet.count
         if not rooms or (self._fleet.address is None and count is not None and rooms < count):
             wanted = ", ".join(f"{name}={each:g}" for name, each in self._resources.items())
             there = ", ".join(
-                f"{sum(node.get(name, 0) for node in nodes):g} {name}" for name in needed
+                f"{sum(node.get(name, 0) for node in nodes):g} {name}" for name in self._needed()
             )
             raise InputError(
                 f"there is room for {rooms} workers of {wanted}, and not for {count or 'one'}: "
@@ -329,7 +383,43 @@ class Crew:
             logger.warning("%d of %d workers wait for room in the cluster", count - rooms, count)
         return count or rooms
 
+    def _nodes(self) -> list[dict[str, float]]:
+        """The resources of each node that is there."""
+        return [one["Resources"] for one in self._ray.nodes() if one["Alive"]]
+
+    def _needed(self) -> dict[str, float]:
+        """What a worker takes, as nodes call it."""
+        names = {"num_cpus": "CPU", "num_gpus": "GPU"}
+        return {names.get(name, name): each for name, each in self._resources.items() if each}
+
+    def _fitting(self, node: dict[str, float]) -> int:
+        """How many workers a node has room for."""
+        needed = self._needed().items()
+        fits = [math.floor(node.get(name, 0) / each + 1e-9) for name, each in needed]
+        return min(fits, default=self._fleet.count or 1)
+
+    def _watch_room(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin more workers where nodes join.
+
+        In a thread of its own, which no end of a run waits for: Ray may answer late, or never.
+        """
+        while not self._left.wait(GROWTH):
+            with contextlib.suppress(Exception):  # the cluster is not there now, or the loop is not
+                rooms = sum(map(self._fitting, self._nodes()))
+                loop.call_soon_threadsafe(self._grow, rooms)
+
+    def _grow(self, rooms: int) -> None:
+        if not self._left.is_set():
+            self._begin(rooms - len(self.members))
+
     def _begin(self, count: int) -> None:
+        """Begin so many workers more."""
+        if self._make is None:
+            self._make = self._maker()
+        self.members += [self._make() for _ in range(count)]
+
+    def _maker(self) -> Callable[[], Member]:
+        """What begins a worker."""
         from rubricate.run.workers._actor import WATCH, Actor
 
         ray = self._ray
@@ -345,7 +435,7 @@ class Crew:
             **known,
         )(Actor)
         job = ray.put(self._job)
-        self.members = [Member(kind.remote(), job, self._restart) for _ in range(count)]
+        return lambda: Member(kind.remote(), job, self._restart)
 
     def _restart(self, actor: Any) -> None:
         with contextlib.suppress(Exception):
@@ -360,6 +450,7 @@ class Crew:
         await self._leave()
 
     async def _leave(self) -> None:
+        self._left.set()
         ends = [asyncio.ensure_future(one.aclose()) for one in self.members]
         if ends:
             done, waiting = await asyncio.wait(ends, timeout=self.patience)
@@ -376,8 +467,13 @@ class Crew:
         with contextlib.suppress(Exception):
             for one in actors:
                 self._ray.kill(one)
-            if self._is_own:
-                self._ray.shutdown()
+        with _CONNECTING, contextlib.suppress(Exception):
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                _connections[connection] -= 1
+                if not _connections[connection]:
+                    del _connections[connection]
+                    self._ray.shutdown()
 
 
 def _last_words(error: Exception) -> str:
@@ -388,15 +484,6 @@ def _last_words(error: Exception) -> str:
     if "mismatch" in text:
         text += ": install the same versions of Ray and Python here and on every node"
     return text
-
-
-def _silence() -> None:
-    """Keep Ray's own messages off the terminal: what matters of them is told as an error."""
-    from ray._private import worker
-
-    # That a worker died is printed whatever `init` is told; this is what does not print it.
-    if hasattr(worker, "_worker_logs_enabled"):
-        worker._worker_logs_enabled = False
 
 
 def _take_signals_back() -> None:
