@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
+import time
 import traceback
 from contextlib import closing
 from typing import Any
@@ -13,10 +15,10 @@ import psycopg
 import pytest
 
 import rubricate
-from rubricate import Criterion, Rubric, RubricDataset
+from rubricate import Criterion, Rubric, RubricDataset, Usage
 from rubricate._addresses import is_address
-from rubricate.errors import InputError, JournalError, MissingExtraError
-from rubricate.judge import ModelJudge
+from rubricate.errors import InputError, JournalError, MissingExtraError, RunStopped
+from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
 from rubricate.run.journal import Database, remembered
@@ -313,6 +315,10 @@ def test_a_read_only_server_is_told_before_anything_is_sent(
     assert len(endpoint.requests) == sent
 
 
+async def paid(messages: Any) -> Completion:
+    return Completion(json.dumps(MET), Usage(requests=1, cost=0.01))
+
+
 @pytest.mark.parametrize("mode", ["session", "transaction"])
 def test_a_pooler_that_breaks_locks_is_refused_before_anything_is_sent(
     mode, make_dataset, tmp_path, endpoint, postgres, pooled
@@ -321,6 +327,10 @@ def test_a_pooler_that_breaks_locks_is_refused_before_anything_is_sent(
     told = {"base_url": endpoint.url, "run_dir": tmp_path / "run", "journal": address}
     if mode == "session":
         assert rubricate.grade(make_dataset(40), "m", **told).failed == 0
+        account = {"max_cost": 0.305, "run_dir": tmp_path / "paid", "journal": address}
+        with pytest.raises(RunStopped, match=r"greatest cost of \$0\.305"):
+            rubricate.grade(make_dataset(40), PythonModel(paid), **account)
+        assert query(postgres, "SELECT count(*) FROM rubricate_records WHERE run > 1") == [(30,)]
         with (
             closing(PostgresJournal(Database(address, "run"))),
             pytest.raises(JournalError, match="another process is grading into this run"),
@@ -551,6 +561,30 @@ def test_a_process_takes_two_connections_and_one_where_few_are_left(own_postgres
     for one in opened:
         one.close()
     assert connections(address) == 0
+
+
+def test_a_journal_that_is_closed_leaves_no_connection_and_no_thread_that_waits(own_postgres):
+    def wait() -> None:
+        with pytest.raises(JournalError):
+            journal._reader.do(lambda connection: connection.execute("SELECT pg_sleep(600)"))
+        with pytest.raises(JournalError, match="closed"):
+            journal._reader.do(lambda connection: connection.execute("SELECT 1"))
+
+    address = own_postgres().address()
+    journal = PostgresJournal(Database(address, "r"))
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while not query(address, "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'"):
+        assert waiting.is_alive()
+    journal.close()
+    waiting.join(60)
+    assert not waiting.is_alive()
+    query(
+        address,
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'",
+    )
+    while connections(address):
+        time.sleep(0.01)
 
 
 def test_more_workers_than_a_database_has_connections_for_are_refused_before_they_begin(

@@ -411,6 +411,8 @@ class Server:
 
     def _usable(self) -> Connection:
         """The connection; a new one where it is lost."""
+        if not self._link.users:
+            raise JournalError(f"{self.place}: it was closed")
         found = self._link.connection
         return self._connected(again=self._is_open) if found is None or found.closed else found
 
@@ -430,7 +432,9 @@ class Server:
                 for name in [name for name, one in _BESIDE.items() if one is link]:
                     del _BESIDE[name]
         if not link.users:
-            link.drop(link.connection)
+            link.cut()  # a thread that nobody waits for may be using it
+            with link.lock:
+                link.drop(link.connection)
 
     def _connected(self, *, again: bool = False) -> Connection:
         """A new connection, which is used from now on."""

@@ -430,8 +430,12 @@ class SQLiteReader:
     def __init__(self, path: Path) -> None:
         try:
             self._database = self._opened(path)
+        except TROUBLE as error:
+            raise self._problem(error) from None
+        try:
             columns = self._database.execute("PRAGMA table_info(records)").fetchall()
         except TROUBLE as error:
+            self._database.close()
             raise self._problem(error) from None
         self._has_exchanges = any(name == "exchanges" for _, name, *_ in columns)
 

@@ -193,8 +193,7 @@ class Driving:
             verdicts = {name: self._stages.not_run(name) for name in names}
             self.not_run += len(names)
             yield self._give(JudgedItem(one.item, one.number, verdicts))
-        if batch:
-            yield from self._left(batch)
+        yield from self._left(batch)
 
     def _left(self, batch: Sequence[Numbered]) -> Iterator[JudgedItem]:
         if not batch:
