@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -321,6 +321,41 @@ def test_a_worker_without_a_sign_of_life_is_ended_and_its_blocks_are_judged(
         )
     assert (result.calls, result.failed, lost[-1]) == (40, 0, 1)
     assert LocalMember.begun == workers + 1
+
+
+def test_a_listener_that_raises_between_results_ends_a_run_by_workers(tmp_path, monkeypatch):
+    """Else nobody would ask workers how they are any more, and they would cut off each block."""
+    monkeypatch.setattr(_driving, "TICK", 0.01)
+
+    def raises(now: Any) -> None:
+        if now.workers and now.in_flight:
+            raise ZeroDivisionError
+
+    with ScriptedEndpoint([Rule(delay=3600)]) as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 1}
+        with pytest.raises(ZeroDivisionError):
+            rubricate.grade(dataset_of(["text"]), "m", on_progress=raises, **run)
+
+
+@pytest.mark.parametrize("times", [3, 99])
+def test_blocks_that_a_silent_driver_has_cut_are_handed_out_again_but_not_for_ever(
+    tmp_path, monkeypatch, times
+):
+    async def grade(self: LocalMember, items: list[Item]) -> Report:
+        report = await judge(self, items)
+        cut.append(any("text 7" in one.submission for one in items))
+        return replace(report, is_cut=cut[-1] and sum(cut) <= times)
+
+    cut: list[bool] = []
+    judge = LocalMember.grade
+    monkeypatch.setattr(LocalMember, "grade", grade)
+    texts = [f"text {n}" for n in range(20)]
+    with ScriptedEndpoint() as endpoint:
+        run = {"base_url": endpoint.url, "run_dir": tmp_path, "workers": 2}
+        result = rubricate.grade(dataset_of(texts), "m", **run)
+        assert len(endpoint.requests) == 40
+    assert not result.failed
+    assert sum(cut) == min(times, 10) + 1
 
 
 def test_a_run_that_is_stopped_waits_for_no_silent_worker(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
 from rubricate.rubric import Failure, Verdict
@@ -55,6 +55,9 @@ HURRY = 1.0
 """The same where somebody interrupts the run, then for workers to write what waits, and for Ray to
 end: a command ends within 5 s. At half, a busy machine loses answers that are paid; at double, the
 command is ended before its results are written."""
+CUTS = 10
+"""How often a block is handed out that this process was too silent for: each costs the requests in
+flight. Code that takes results and blocks the event loop for a minute is silent once for each."""
 DEATHS = 10
 """Deaths of workers, with no block finished in between, that end the run; of more than three
 workers, three each."""
@@ -67,10 +70,12 @@ class Block:
     Attributes:
         items: the items.
         alone: whether the worker is given no other block beside it.
+        cuts: how often its worker ended it since the driver was silent.
     """
 
     items: list[Numbered]
     alone: bool = False
+    cuts: int = 0
 
 
 Source = Callable[[], Block | None]
@@ -124,6 +129,7 @@ class Driving:
         self._handed = bytearray(plan.items)  # and whether a worker has had it
         self._ended: deque[JudgedItem] = deque()  # judged, or as far as it was
         self._crew: Crew | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._begun = 0  # workers of it
         self._at_work: dict[Member, None] = {}
         self._load: Counter[Member] = Counter()
@@ -262,13 +268,7 @@ class Driving:
                     await asyncio.sleep(0)
                 if not under_way and block is None:
                     return
-                await asyncio.wait(
-                    {*under_way, *self._joining, stopping},
-                    timeout=TICK,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                for joining in [one for one in self._joining if one.done()]:
-                    self._joined(joining)
+                await self._wait({*under_way, stopping})
                 for task in [one for one in under_way if one.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         yield item
@@ -277,6 +277,18 @@ class Driving:
             stopping.cancel()
             if under_way:
                 await self._wind_up(under_way)
+
+    async def _wait(self, ends: set[asyncio.Task[Any]]) -> None:
+        """Wait for a while until something has come of what is under way, or of workers."""
+        watching = {self._watching} if self._watching is not None else set()
+        await asyncio.wait(
+            {*ends, *self._joining, *watching}, timeout=TICK, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in watching:
+            if task.done():
+                task.result()  # raises: nobody would ask workers any more
+        for joining in [one for one in self._joining if one.done()]:
+            self._joined(joining)
 
     def _known_block(self, block: Block) -> Iterator[JudgedItem]:
         """The items of a block of which all is known: as long as there are such, nobody is begun to
@@ -320,6 +332,9 @@ class Driving:
         if report.is_cut:  # it was the driver that was silent
             self._note_paid([report.progress])
             self._again.append(block)
+            block.cuts += 1
+            if block.cuts > CUTS:
+                self._end(f"this process was silent for {SILENCE:g} s, {block.cuts} times")
             return
         self._note(member, block, report)
         while self._ended and not report.not_run:
@@ -364,8 +379,8 @@ class Driving:
         self._check_room(0 if count else len(self._crew.members))
         self._begin_joining()
         self._listeners.on_sent()
-        watching = asyncio.create_task(self._watch())
-        stack.callback(watching.cancel)
+        self._watching = asyncio.create_task(self._watch())
+        stack.callback(self._watching.cancel)
         missing = asyncio.get_running_loop().call_later(ROOM, self._tell_missing)
         stack.callback(missing.cancel)
         stack.push_async_callback(self._end_joining)
