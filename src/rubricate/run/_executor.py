@@ -521,7 +521,7 @@ class Execution:
             for one in left:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
-            await self._answers.end(self._progress)
+            await self._answers.end(self._progress, self._stop)
 
     def _set_aside(self, waits: bool) -> None:
         """A call waits to be sent again: another one takes its place until it does no more."""
@@ -566,7 +566,7 @@ class Execution:
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on() and not self._leaves():
             if self._answers.is_full:
-                await self._answers.durable()
+                await self._answers.ready()
                 continue
             if self._unread:
                 await self._look_up_unread()

@@ -25,6 +25,12 @@ LOOK_AGAIN = 0.1
 of its takes 0.2 s; at half, a database is asked twice as often, at double, 0.1 s are lost once."""
 
 
+GRACE = 1.5
+"""Seconds in which a server is to confirm the last answers of a run that is interrupted. At half, a
+busy one loses answers that are paid; at double, the command is ended before its results are
+written."""
+
+
 class Known(NamedTuple):
     """Records of answers by key, and the keys of those that are from the cache."""
 
@@ -286,11 +292,40 @@ class Answers:
             except JournalError as error:
                 self._give_up_cache(error)
 
-    async def end(self, progress: Progress) -> None:
-        """Note that an execution has ended, with what it took; all is durable then."""
+    async def ready(self) -> None:
+        """Wait until judging may go on: what was put is durable, and the run this process's."""
+        await self.durable()
+        if self.lease is not None:
+            await self.lease.held()
+
+    async def end(self, progress: Progress, stop: asyncio.Event) -> None:
+        """Note that an execution has ended, with what it took; all is durable then.
+
+        Where it was interrupted, or is meanwhile, a server has `GRACE` seconds to confirm that.
+        """
         self.ledger.end(progress)
+        if not self._journal.is_remote:
+            await self._end()
+            return
+        task = asyncio.current_task()
+        is_cut = stop.is_set() or (task is not None and task.cancelling() > 0)
+        ending = asyncio.create_task(self._end(answers_looks=is_cut))
+        late = asyncio.create_task(_grace(None if is_cut else stop))
+        try:
+            await asyncio.wait((ending, late), return_when=asyncio.FIRST_COMPLETED)
+            if ending.done():
+                ending.result()
+            else:
+                self._journal.give_up()
+        finally:
+            ending.cancel()
+            late.cancel()
+
+    async def _end(self, *, answers_looks: bool = False) -> None:
         await self.ledger.give_back()
         await self.durable()
+        if answers_looks:  # the items that are left are looked up next
+            await in_thread(partial(self._journal.get_many, [""]))
 
     def _give_up_cache(self, error: JournalError) -> None:
         assert self._cache is not None
@@ -305,3 +340,9 @@ class Answers:
         if self._cache is not None:
             with suppress(JournalError):
                 self._cache.close()
+
+
+async def _grace(stop: asyncio.Event | None) -> None:
+    if stop is not None:
+        await stop.wait()
+    await asyncio.sleep(GRACE)

@@ -93,6 +93,13 @@ class Journal(JournalReader, Protocol):
         """Wait until all that was put is durable."""
         ...
 
+    def give_up(self) -> None:
+        """Wait no more for the store: what it has not confirmed is not kept, and nothing looked up.
+
+        May be called where `is_remote`.
+        """
+        ...
+
     def entries(self) -> dict[str, Entry]:
         """What all other processes have paid for this run, now and earlier."""
         ...

@@ -324,10 +324,14 @@ class Lease:
             connection = None
         _close(connection)
 
-    def end(self) -> None:
-        """Let others have the run, at once where the server is there."""
+    def leave(self) -> None:
+        """Let others have the run, as soon as the server is there."""
         _ENDED.add(self.holder)
         self._ends.set()
+
+    def end(self) -> None:
+        """Let others have the run, at once where the server is there."""
+        self.leave()
         if self._thread is not None:
             self._thread.join(EVERY)
 

@@ -52,6 +52,9 @@ class MemoryJournal:
     def commit(self) -> None:
         return None
 
+    def give_up(self) -> None:
+        """Nothing is waited for here."""
+
     async def durable(self) -> None:
         return None
 

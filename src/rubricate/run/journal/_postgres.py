@@ -12,13 +12,16 @@ beside it, and the texts that this names have a table of their own (`_exchanges`
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 import orjson
 
+from rubricate._sync import in_thread
 from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._claims import LEASE, Claims
@@ -34,6 +37,7 @@ from rubricate.run.journal._server import Connection, Server
 
 __all__ = ["MOST", "PostgresJournal", "PostgresReader"]
 
+logger = logging.getLogger(__name__)
 BATCH = 64
 """Answers after which a batch is written, where the one before it has been."""
 MOST = 128
@@ -122,7 +126,7 @@ class PostgresJournal:
         self._written: set[str] = set()
         self._begun = self._confirmed = 0  # batches
         self._error: JournalError | None = None
-        self._is_closing = False
+        self._is_closing = self._is_given_up = False
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         self._confirmation = threading.Condition(self._lock)
         self._thread = threading.Thread(target=self._write_batches, name="journal", daemon=True)
@@ -140,6 +144,8 @@ class PostgresJournal:
                 put = self._waiting.get(key) or self._written_now.get(key)
                 if put is not None:
                     records[key] = orjson.loads(to_json(put.record))
+        if self._is_given_up:
+            return records
         here = self._keys
         wanted = [
             key
@@ -209,7 +215,7 @@ class PostgresJournal:
                 decide(self._others(connection))
                 connection.execute(f"{_NOTE} {_NOTE_ALL}", (run, *self.ledger.row()))
 
-        await asyncio.to_thread(self._reader.do, exchange)
+        await in_thread(partial(self._reader.do, exchange))
 
     def entries(self) -> dict[str, Entry]:
         """What all other processes have paid for this run, now and earlier.
@@ -218,8 +224,8 @@ class PostgresJournal:
             JournalError: the server is away; it is not waited for, because this is asked for at the
                 end of a run, also of one that was interrupted.
         """
-        if self.trouble is not None:
-            raise JournalError(self.trouble)
+        if self.trouble is not None or self._is_given_up:
+            raise JournalError(self.trouble or "the server does not answer")
         return self._reader.do(self._others)
 
     def _others(self, connection: Connection) -> dict[str, Entry]:
@@ -323,6 +329,8 @@ class PostgresJournal:
 
     def commit(self) -> None:
         """Have what is waiting written; what kept an earlier batch from it is raised."""
+        if self._is_given_up:
+            return
         if self._error is not None:
             raise type(self._error)(str(self._error))  # each with its own traceback
         self._paid = self._paid or (None if self._is_cache else self.ledger.due_row())
@@ -338,14 +346,18 @@ class PostgresJournal:
             last = self._last_batch()
         while True:
             with self._lock:
-                if self._confirmed >= last or self._error is not None:
+                if self._confirmed >= last or self._error is not None or self._is_given_up:
                     break
                 waiter = loop.create_future()
                 self._waiters.append((loop, waiter))
             await waiter
-        if self._error is None and self.lease is not None:
-            await self.lease.held()
         self.commit()
+
+    def give_up(self) -> None:
+        """Wait no more for the server: what it has not confirmed is not known to be kept."""
+        self._is_given_up = True
+        self._writing.give_up()
+        self._wake_waiters()
 
     def _flush(self, *, is_last: bool = False) -> None:
         """Wait until all that was put is durable, in plain code; at last for no silent server."""
@@ -366,6 +378,9 @@ class PostgresJournal:
 
     def close(self) -> None:
         """Write what is waiting, and let go of the server, for which is waited no more."""
+        if self._is_given_up:
+            self._leave()
+            return
         if self.trouble is not None:
             self._writing.give_up()
         if self.claims is not None:
@@ -381,6 +396,19 @@ class PostgresJournal:
                 self.lease.end()
             self._writing.close()
             self._reader.close()
+
+    def _leave(self) -> None:
+        """Let go of a server that does not answer. Threads that wait for it keep nobody waiting."""
+        self._is_closing = True
+        self._due.set()
+        if self.lease is not None:
+            self.lease.leave()
+        if unconfirmed := len(self._waiting) + len(self._written_now):
+            logger.warning(
+                "%d answers are not stored, because the server of %s does not answer; the same "
+                "command asks for them again",
+                *(unconfirmed, self._writing.place),
+            )
 
     # The thread that writes
 
@@ -421,10 +449,14 @@ class PostgresJournal:
                 self._error = error
             else:
                 self._error = JournalError(f"{self._writing.place}: {error!r}")
-            waiters, self._waiters = self._waiters, []
             self._confirmation.notify_all()
             if len(self._waiting) >= BATCH:
                 self._due.set()
+        self._wake_waiters()
+
+    def _wake_waiters(self) -> None:
+        with self._lock:
+            waiters, self._waiters = self._waiters, []
         for loop, waiter in waiters:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_wake, waiter)

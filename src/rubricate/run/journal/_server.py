@@ -255,17 +255,21 @@ class Server:
         self._is_open = False
         self._is_watched()
         try:
-            self.do(partial(self._open, fresh))
+            opening = partial(self._open, fresh, Watch(self.place))
+            while not self.do(opening):
+                self._given_up.wait(LOOK)
         except BaseException:
             self.close()
             raise
         self._is_open = True
 
-    def _open(self, fresh: bool, connection: Connection) -> None:
+    def _open(self, fresh: bool, watch: Watch, connection: Connection) -> bool:
+        """Find or begin the run; False where another process's lease is to be looked at again."""
         if not self._set_up(connection):
             self.run = None
         elif self.place.run is not None:
-            self.run, self.holder = self._run_of(connection, fresh)
+            return self._take_run(connection, fresh, watch)
+        return True
 
     def beside(self) -> Server:
         """A server for all but writing, with a connection that all of the process share.
@@ -512,34 +516,33 @@ class Server:
             )
         return found > 0
 
-    def _run_of(self, connection: Connection, fresh: bool) -> tuple[int | None, str | None]:
-        """The run's number, which is begun where it is not there, and the name in its lease."""
-        name, access, watch = self.place.run or "", self._access, Watch(self.place)
-        while True:
-            with connection.transaction():
-                connection.execute(
-                    "SELECT pg_advisory_xact_lock(%s)", (_number(connection, name, "opening"),)
-                )
-                row = connection.execute(
-                    "SELECT id FROM rubricate_runs WHERE name = %s ORDER BY id DESC LIMIT 1",
-                    (name,),
+    def _take_run(self, connection: Connection, fresh: bool, watch: Watch) -> bool:
+        """Note the run's number, and take its lease; whether that could be taken.
+
+        A run that is not there is begun, but for a reader.
+        """
+        name, access = self.place.run or "", self._access
+        with connection.transaction():
+            connection.execute(
+                "SELECT pg_advisory_xact_lock(%s)", (_number(connection, name, "opening"),)
+            )
+            row = connection.execute(
+                "SELECT id FROM rubricate_runs WHERE name = %s ORDER BY id DESC LIMIT 1", (name,)
+            ).fetchone()
+            self.run = None if row is None else int(row[0])
+            if access == "reading":
+                return True
+            belongs = access != "worker"  # which works under its driver's lease
+            if belongs and self.run is not None and not watch.is_free(connection, self.run, access):
+                return False
+            if self.run is None or (fresh and belongs):
+                (begun,) = connection.execute(
+                    "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id", (name,)
                 ).fetchone()
-                if access == "reading":
-                    return None if row is None else int(row[0]), None
-                begun = None if row is None else int(row[0])
-                if access == "worker" and begun is not None:
-                    return begun, None
-                found = begun is None or watch.is_free(connection, begun, access)
-                if found and (begun is None or fresh):
-                    (begun,) = connection.execute(
-                        "INSERT INTO rubricate_runs (name) VALUES (%s) RETURNING id", (name,)
-                    ).fetchone()
-                if found:
-                    assert begun is not None
-                    holder = None if access == "worker" else acquired(connection, begun, access)
-                    return begun, holder
-            if self._given_up.wait(LOOK):
-                raise JournalError(f"{self.place}: another process's lease was waited for")
+                self.run = int(begun)
+            if belongs:
+                self.holder = acquired(connection, self.run, access)
+        return True
 
     # Errors
 

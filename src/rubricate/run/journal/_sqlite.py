@@ -363,6 +363,9 @@ class SQLiteJournal:
         renewal = (time.time(), holder)
         self._database.execute("UPDATE claims SET renewed = ? WHERE holder = ?", renewal)
 
+    def give_up(self) -> None:
+        """Nothing is waited for here."""
+
     async def durable(self) -> None:
         """Write what is waiting."""
         self.commit()
