@@ -13,6 +13,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -189,6 +190,31 @@ def of_comparisons(sets: int) -> Iterator[Checked]:
             paired_power(n, difference, 0.2),
             sets,
             differs,
+        )
+    for n, sizes, chances in (
+        (20, (0, 1 / 3, -1 / 3, 2 / 3), (0.55, 0.3, 0.1, 0.05)),
+        (50, (0, 1, -1), (0.88, 0.1, 0.02)),
+        (100, (0, 1, -1), (0.88, 0.1, 0.02)),
+    ):
+        size, chances_of = np.array(sizes), np.array(chances)
+        mean = float(size @ chances_of)
+
+        def few_differ(
+            chance: np.random.Generator,
+            n: int = n,
+            size: Any = size,
+            chances_of: Any = chances_of,
+        ) -> bool:
+            made = chance.choice(size, n, p=chances_of).tolist()
+            return (permutation_test(made, rounds=999).p_value or 1) < 0.05
+
+        spread = math.sqrt(float(size**2 @ chances_of) - mean**2)
+        share = 1 - chances[0]
+        yield powers(
+            f"permutation test, {n} differences of {mean:.2g}, {share:.2g} differ",
+            paired_power(n, mean, spread, differing=share),
+            sets,
+            few_differ,
         )
     for n, difference, differing in ((50, 0.2, 0.3), (200, 0.1, 0.2)):
         better = (differing + difference) / 2

@@ -71,6 +71,17 @@ def test_the_power_of_a_paired_comparison_is_the_noncentral_ts(n, difference, sp
     assert paired_power(n, -difference, spread) == pytest.approx(expected, abs=1e-4)
 
 
+def test_items_that_do_not_differ_give_no_power():
+    flips = {"difference": 0.08, "spread": 0.3371}  # 10 % better, 2 % worse
+    assert paired_power(20, **flips) > 0.15
+    assert paired_power(20, differing=0.12, **flips) == pytest.approx(
+        mcnemar_power(20, 0.08, 0.12), abs=0.005
+    )
+    assert paired_power(50, differing=1.0, **flips) == paired_power(50, **flips)
+    with pytest.raises(InputError, match=r"differing must be 0\.0533 or more"):
+        paired_power(20, differing=0.05, **flips)
+
+
 def test_five_clusters_can_show_no_difference_by_flipping_signs():
     assert paired_power(5, 0.5, 0.01) == 0
     assert paired_power(20, 0.5, 0.01, cluster_size=4) == 0

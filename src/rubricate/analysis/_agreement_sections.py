@@ -29,7 +29,7 @@ from rubricate.views import (
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
 
-__all__ = ["agreement_sections", "calibration_text", "few_text"]
+__all__ = ["agreement_sections", "calibration_text", "few_text", "people_labels"]
 
 MOST_ROWS = 60
 """Criteria that are shown unless all are asked for."""
@@ -52,6 +52,7 @@ def agreement_sections(report: AgreementReport, *, every: bool = False) -> Itera
     """
     shown = _shown(report, every)
     yield from _labels_table(report, shown)
+    yield from _error_counts(shown)
     yield from _numbers_table(report, shown)
     if any(len(one.found.against) > 1 for one in report.annotators):
         yield _annotators_table(report, every)
@@ -101,6 +102,22 @@ def _labels_table(report: AgreementReport, shown: Sequence[CriterionAgreement]) 
             f"{report.judge} against labels of {report.items} items",
             totals,
         )
+
+
+def people_labels(found: LabelAgreement) -> dict[str, int]:
+    """How often people gave each label, of the pairs that count."""
+    return {name: sum(row) for name, row in zip(found.labels, found.confusion, strict=True)}
+
+
+def _error_counts(shown: Sequence[CriterionAgreement]) -> Iterator[Paragraph]:
+    """What the rates of false answers rest on: of UNMET and of MET, as people say."""
+    counts = []
+    for one in shown:
+        if one.measurement == "binary" and isinstance(one.agreement, LabelAgreement):
+            people = people_labels(one.agreement)
+            counts.append(f"{one.name} {people.get('UNMET', 0)} and {people.get('MET', 0)}")
+    if counts:
+        yield say(f"n of false pos (people's UNMET) and of false neg (MET): {'; '.join(counts)}")
 
 
 def _numbers_table(report: AgreementReport, shown: Sequence[CriterionAgreement]) -> Iterator[Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
 from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
-from rubricate.analysis._agreement_sections import few_text
+from rubricate.analysis._agreement_sections import few_text, people_labels
 from rubricate.analysis._finished import FinishedRun, as_written
 from rubricate.errors import InputError
 from rubricate.run.results import CertificateFigures
@@ -61,6 +62,13 @@ class CertifiedFigure(_Figures):
         )
 
 
+class CertifiedShare(CertifiedFigure):
+    """A share with what it is of."""
+
+    n: int | None = None
+    """People's labels that it rests on; None in certificates of versions that did not write it."""
+
+
 class CertifiedCriterion(_Figures):
     """How far the judge agreed with people on one criterion."""
 
@@ -70,9 +78,9 @@ class CertifiedCriterion(_Figures):
     """Items, or groups of them, that they come from."""
     not_decided: dict[str, int]
     """Pairs in which one did not decide, by cause."""
-    sensitivity: CertifiedFigure | None
+    sensitivity: CertifiedShare | None
     """Of a binary criterion: the share of people's MET that the judge called MET."""
-    specificity: CertifiedFigure | None
+    specificity: CertifiedShare | None
     """Of a binary criterion: the share of people's UNMET that the judge called UNMET."""
     figures: dict[str, CertifiedFigure]
     """All figures of agreement, by name."""
@@ -115,7 +123,12 @@ class Certificate(Report, _Figures):
 
     def digest(self) -> str:
         """The hash that `sha256` must be."""
-        return _digest(self.model_dump(mode="json", exclude={"sha256"}))
+        data = self.model_dump(mode="json", exclude={"sha256"})
+        for criterion in data["criteria"].values():
+            for share in (criterion["sensitivity"], criterion["specificity"]):
+                if share is not None and share["n"] is None:  # as older versions hashed it
+                    del share["n"]
+        return _digest(data)
 
     @property
     def title(self) -> str:
@@ -140,7 +153,7 @@ class Certificate(Report, _Figures):
         yield Table(
             [
                 Column("criterion", is_text=True),
-                *numbers("n", *headings, "sensitivity", "specificity"),
+                *numbers("n", *headings, "sensitivity", "n MET", "specificity", "n UNMET"),
             ],
             [
                 Row(
@@ -148,8 +161,8 @@ class Certificate(Report, _Figures):
                         name,
                         str(one.n),
                         *(_estimate(one.figures.get(figure)) for figure in shown),
-                        _estimate(one.sensitivity),
-                        _estimate(one.specificity),
+                        *_share(one.sensitivity),
+                        *_share(one.specificity),
                     ]
                 )
                 for name, one in self.criteria.items()
@@ -168,6 +181,11 @@ class Certificate(Report, _Figures):
 
 def _estimate(figure: CertifiedFigure | None) -> Cell:
     return "" if figure is None else Estimate(figure.value, figure.low, figure.high)
+
+
+def _share(share: CertifiedShare | None) -> list[Cell]:
+    n = None if share is None else share.n
+    return [_estimate(share), "" if n is None else str(n)]
 
 
 def _digest(data: Any) -> str:
@@ -229,8 +247,11 @@ def _criterion(one: CriterionAgreement) -> CertifiedCriterion:
     found = one.agreement
     sensitivity = specificity = None
     if one.measurement == "binary" and isinstance(found, LabelAgreement):
-        sensitivity = CertifiedFigure.of(found.by_label["MET"]["recall"])
-        specificity = CertifiedFigure.of(found.by_label["UNMET"]["recall"])
+        of_people = people_labels(found)
+        sensitivity, specificity = (
+            CertifiedShare(**asdict(found.by_label[name]["recall"]), n=of_people[name])
+            for name in ("MET", "UNMET")
+        )
     return CertifiedCriterion(
         n=found.n,
         clusters=found.clusters,

@@ -595,12 +595,22 @@ def _comparison(
     if spread is None and differing is None:
         _needed(None, "spread", "a comparison")
     made = []
-    if spread is not None:
+    if spread is not None and differing is None:
         made.append(
             Design(
                 f"permutation test, spread {shown(spread)}",
-                _power(options, partial(_by_t, spread, options), 1.0),
+                _power(options, partial(_by_t, spread, None, options), 1.0),
                 "closed form: noncentral t, for differences that are about normal",
+                assumed={"spread": spread},
+            )
+        )
+    if spread is not None:
+        few = "as few items differ as can" if differing is None else f"{shown(differing)} differ"
+        made.append(
+            Design(
+                f"permutation test, spread {shown(spread)}, {few}",
+                _power(options, partial(_by_t, spread, differing or 0.0, options), 1.0),
+                "closed form: noncentral t or the sign test over the items that differ",
                 assumed={"spread": spread},
             )
         )
@@ -622,8 +632,17 @@ def _comparison(
     return made
 
 
-def _by_t(spread: float, options: PlanOptions, n: int, difference: float) -> float:
-    return paired_power(n, difference, spread, significance=options.significance)
+def _by_t(
+    spread: float, differing: float | None, options: PlanOptions, n: int, difference: float
+) -> float:
+    """Where this share of the items differs, or as many more as scores from 0 to 1 take."""
+    if differing is not None:
+        together = spread**2 + difference**2
+        least = max(together, 1.001 * difference**2 / together)
+        differing = min(1.0, max(differing, least))
+    return paired_power(
+        n, difference, spread, significance=options.significance, differing=differing or 1.0
+    )
 
 
 def _by_mcnemar(differing: float, options: PlanOptions, n: int, difference: float) -> float:

@@ -200,7 +200,7 @@ FEW_DIFFER = "no interval: too few items differ"
 def few_differ(table: Floats, clusters: Integers) -> bool:
     """Whether nearly all numbers of a table, a row an item, are the same, or those of each item."""
     common = mostly_same(table.ravel())
-    if common is not None and are_few(common.reshape(table.shape).all(axis=1), clusters):
+    if common is not None and are_few(np.all(common.reshape(table.shape), axis=1), clusters):
         return True
     return are_few(np.asarray(np.ptp(table, axis=1) == 0), clusters)
 

@@ -25,6 +25,8 @@ TAIL = 9.0
 """Standard deviations of a binomial beyond which nothing is counted."""
 LARGEST_N = 10**9
 """Numbers of things beyond which nobody plans."""
+RARE = 1e-6
+"""Counts of so small a probability change no figure that is shown."""
 NODES = 2000
 """Places at which a distribution is looked at for a mean over it."""
 
@@ -239,12 +241,15 @@ def paired_power(
     significance: float = 0.05,
     cluster_size: float = 1.0,
     correlation: float = 0.0,
+    differing: float = 1.0,
 ) -> float:
     """The probability that a paired comparison finds a true difference significant.
 
     By the noncentral t distribution (Cohen 1988): that of the t test and, but for few or very
     skewed differences, of the sign-flipping permutation test of `compare_paired`. That one has
-    `2 ** (1 - clusters)` as its least p: with fewer clusters than that takes, the power is 0.
+    `2 ** (1 - clusters)` as its least p: with fewer clusters than that takes, the power is 0. Items
+    that do not differ tell it nothing, so that the number of those that do is binomial; the power
+    is then that of t or of the sign test (differences of one size), whichever is lower.
 
     Args:
         n: items that both will have a number for.
@@ -253,6 +258,8 @@ def paired_power(
         significance: p is to be below this.
         cluster_size: items that belong together, on average; 1 or more.
         correlation: of their differences, 0 to 1.
+        differing: the share of items that differ at all. Default: all of them, which promises too
+            much where few do.
 
     Returns:
         A probability, 0 to 1.
@@ -264,10 +271,34 @@ def paired_power(
     difference = number_of(difference, "difference")
     spread = _between(spread, "spread", 1e-12)
     check_share(significance, "significance")
+    differing = _between(differing, "differing", 1e-12, 1.0)
     effect, clusters = _clusters(n, cluster_size, correlation)
+    # A cluster differs where one of its items does, of which some go together.
+    differing = 1 - (1 - differing) ** (1 + (cluster_size - 1) * (1 - correlation))
+    variance, size = spread**2 * effect * clusters / n, abs(difference) / differing
+    variance = (variance + difference**2) / differing - size**2
+    if variance <= 0:
+        needed = f"{difference**2 / (spread**2 * effect * clusters / n + difference**2):.3g}"
+        raise InputError(f"differing must be {needed} or more for this difference and spread")
+    if differing == 1:
+        return _t_power(clusters, size, math.sqrt(variance), significance)
+    counts, weights = _binomial(round(clusters), differing)
+    by_t = math.fsum(
+        weight * _t_power(count, size, math.sqrt(variance), significance)
+        for count, weight in zip(counts.tolist(), weights.tolist(), strict=True)
+        if weight > RARE
+    )
+    # Differences of one size, such as flips: then the permutation test is the sign test.
+    shift = differing * size / math.sqrt(variance + size**2)
+    by_sign = mcnemar_power(round(clusters), shift, differing, significance=significance)
+    return min(by_t, by_sign)
+
+
+def _t_power(clusters: float, difference: float, spread: float, significance: float) -> float:
+    """The power of a test that rests on so many differences of this mean and spread."""
     if 2 ** (1 - min(clusters, 100.0)) > significance:
         return 0.0
-    freedom, shift = clusters - 1, abs(difference) / (spread * math.sqrt(effect / n))
+    freedom, shift = clusters - 1, difference / spread * math.sqrt(clusters)
     critical = t_quantile(1 - significance / 2, freedom)
     # The noncentral t given the estimated spread is normal: its mean over that, which is stable
     # where the series of the distribution are not.
