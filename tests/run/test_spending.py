@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from rubricate.analysis import list_runs
 from rubricate.errors import RunStopped
 from rubricate.judge import Completion
 from rubricate.report import write_report
-from rubricate.run.journal._ledger import Entry, Ledger
+from rubricate.run._progress import Progress
+from rubricate.run.journal import Price
+from rubricate.run.journal._ledger import Entry, Ledger, entry_of
 from rubricate.run.results import UsageFigures
 from rubricate.testing import ScriptedEndpoint
 
@@ -203,49 +206,72 @@ def test_an_entry_that_cannot_be_read_is_an_unknown_cost(tmp_path: Path):
     assert run.billed == 30
 
 
+PRICES = {"cheap": 0.01, "dear": 1.0}
+
+
 @given(
     st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from(["claim", "answer", "give_back", "killed"])),
+        st.tuples(
+            st.integers(0, 3),
+            st.sampled_from(["cheap", "dear", "cheap", "answer", "commit", "killed"]),
+        ),
         max_size=200,
     )
 )
-def test_claims_of_all_processes_are_never_more_than_the_greatest_cost(steps):
-    """Every process asks as it likes, and some die with requests in flight."""
-    rows: dict[str, Entry] = {}
+def test_no_choice_of_models_processes_and_kills_exceeds_a_bound_by_more_than_one_request(steps):
+    """Every process asks a cheap and a dear model as it likes, and some die with requests in
+    flight; nobody knows beforehand what a request costs."""
+    rows: dict[str, tuple[Any, bool]] = {}
 
     def process() -> Any:
         async def exchange(decide: Any) -> None:
-            decide({name: entry for name, entry in rows.items() if name != ledger.process})
-            rows[ledger.process] = Entry(ledger.usage, ledger._may_have_sent, True)
+            decide({name: entry for name, entry in entries().items() if name != ledger.process})
+            rows[ledger.process] = ledger.row(), True
 
-        ledger = Ledger(exchange)
-        return ledger
+        ledger, progress = Ledger(exchange), Progress(0)
+        ledger.add(progress)
+        return ledger, progress, []
+
+    def entries() -> dict[str, Entry]:
+        return {
+            name: replace(entry_of(row, row.written), alive=is_alive)
+            for name, (row, is_alive) in rows.items()
+        }
 
     async def play() -> None:
-        ledgers, flying, billed = [process() for _ in range(4)], [0] * 4, 0
+        processes, billed = [process() for _ in range(4)], 0.0
         for index, step in steps:
-            ledger = ledgers[index]
-            if step == "claim":
+            ledger, progress, flying = processes[index]
+            if step in PRICES:
                 try:
                     async with asyncio.timeout(0):
-                        if await ledger.claim(0.2) is None:
-                            flying[index] += 1
-                            billed += 1
+                        if await ledger.reserve(10.0, price := Price(step)) == "granted":
+                            flying.append(price)
+                            billed += PRICES[step]
                 except TimeoutError:
                     pass  # others may give something back
-            elif step == "answer" and flying[index]:
-                flying[index] -= 1
-                ledger.answered(PRICE)
-                ledger._ended += Usage(requests=1, cost=PRICE)
-            elif step == "give_back":
-                await ledger.give_back()
+            elif step == "answer" and flying:
+                price = flying.pop(0)
+                progress.usage += Usage(requests=1, cost=PRICES[price.account])
+                ledger.settle(price, PRICES[price.account])
+            elif step == "commit" and (row := ledger.due_row()) is not None:
+                rows[ledger.process] = row, True
             elif step == "killed":
-                if entry := rows.pop(ledger.process, None):
-                    rows[f"{ledger.process} {len(rows)}"] = Entry(
-                        entry.usage, entry.may_have_sent, False
-                    )
-                ledgers[index], flying[index] = process(), 0
-        assert billed <= 20 + sum(not one.usage.requests for one in rows.values())
+                if ledger.process in rows:
+                    rows[ledger.process] = rows[ledger.process][0], False
+                processes[index] = process()
+        unheard = any(price.account == "dear" for one in processes for price in one[2])
+        assert billed <= 10.0 + PRICES["dear"] * (1 + unheard)
+        for index, (ledger, _, _) in enumerate(processes):
+            if ledger.process in rows:
+                rows[ledger.process] = rows[ledger.process][0], False
+            processes[index] = process()
+        known = {
+            name for entry in entries().values() for name, a in entry.requests.items() if a.ended
+        }
+        if {"cheap", "dear"} <= known:
+            shown = processes[0][0].total(entries().values())
+            assert shown.cost >= billed - 1e-9
 
     asyncio.run(play())
 

@@ -15,7 +15,7 @@ from rubricate.rubric import NO_USAGE, Criterion, Usage, Verdict
 from rubricate.run._kept import Kept
 from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
-from rubricate.run.sending import Claim, Judgement, Locks, RunEnds, SendFor, Spending
+from rubricate.run.sending import Claim, Expense, Judgement, Locks, RunEnds, SendFor
 
 __all__ = ["Context", "RunContext"]
 
@@ -31,13 +31,12 @@ class RunContext:
     Attributes:
         send: how requests reach models.
         kept: the same for requests whose completions are kept.
-        spending: what the run spends; None where it has no greatest cost.
         claim: as of a `Judgement`.
         answers: what is known, and where answers are kept.
         progress: is kept up to date.
         on_progress: told of every part.
         places: room for so many parts in all of the run.
-        goes_on: whether anything more may be asked.
+        goes_on: whether judgements that have begun may ask anything more.
         aside: told that a judgement waits to be sent again, and that it does no more.
         look_ahead: begins many more judgements; whether there are any.
         locks: keep a part from being asked by two judgements at once.
@@ -45,7 +44,6 @@ class RunContext:
 
     send: SendFor
     kept: Kept
-    spending: Spending | None
     claim: Claim | None
     answers: Answers
     progress: Progress
@@ -64,28 +62,32 @@ class Context(Judgement):
         run: what it shares with all others.
         item: what is judged.
         failed_before: whether the judgement failed in an earlier run.
+        expense: what it takes of the greatest cost; None where the run has none.
 
     Attributes:
         transcript: what was sent and received, but for the parts; None where nobody keeps it.
         took: what all requests took so far, whatever the judge says of it.
     """
 
-    __slots__ = ("_known", "_run", "took", "transcript")
+    __slots__ = ("_expense", "_known", "_run", "took", "transcript")
 
-    def __init__(self, run: RunContext, item: object, failed_before: bool) -> None:
+    def __init__(
+        self, run: RunContext, item: object, failed_before: bool, expense: Expense | None = None
+    ) -> None:
         self.item = item
         self.failed_before = failed_before
         self.ends = self.failed_at = None
         self.transcript = run.answers.transcript()
         self._run = run
         self._known = self.took = NO_USAGE  # the former is no part of the run's usage
+        self._expense = expense
         self.claim = run.claim
 
     def takes(self, usage: Usage) -> None:
         self.took = usage if self.took is NO_USAGE else self.took + usage
         self._run.progress.usage += usage
-        if self._run.spending is not None:
-            self._run.spending.takes(usage)
+        if self._expense is not None:
+            self._expense.takes(usage)
 
     def aside(self, waits: bool) -> None:
         self._run.aside(waits)
@@ -118,11 +120,6 @@ class Context(Judgement):
             return NO_USAGE
         left = usage - self._known - self.took
         return left if left.requests >= 0 else NO_USAGE  # a judge that does not tell all
-
-    def leave(self) -> None:
-        """Nothing more is asked from here."""
-        if self._run.spending is not None:
-            self._run.spending.partly -= self.took.cost or 0.0
 
     async def part(
         self, key: str, criterion: Criterion, ask: Callable[[], Awaitable[Verdict]]

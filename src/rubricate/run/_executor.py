@@ -39,10 +39,11 @@ from rubricate.run.journal import (
 from rubricate.run.results import ItemResult, Outcome
 from rubricate.run.sending import (
     RAISED,
+    Expense,
     Locks,
     RunEnds,
     Sender,
-    SendFor,
+    Settle,
     SingleFlight,
     Spending,
 )
@@ -132,23 +133,21 @@ class Execution:
         self._answers = answers
         self._sender = sender
         self._spending: Spending | None = None
-        paid: SendFor = sender
         claim: Claim | None = None
         if options.max_cost is not None:
             self._spending = Spending(options.max_cost, progress, answers.ledger)
-            paid, claim = partial(self._spending.send, sender), self._spending.claim
+            claim = self._spending.claim
         if answers.lease is not None:
             claim = partial(_held, answers.lease, claim)
         self._run = RunContext(
-            send=paid,
-            kept=Kept(paid, answers),
-            spending=self._spending,
+            send=sender,
+            kept=Kept(sender, answers),
             claim=claim,
             answers=answers,
             progress=progress,
             on_progress=on_progress,
             places=asyncio.Semaphore(max(1, concurrency)),
-            goes_on=self._goes_on,
+            goes_on=partial(self._goes_on, has_begun=True),
             aside=self._set_aside,
             look_ahead=self._look_ahead,
             locks=Locks(),
@@ -183,7 +182,6 @@ class Execution:
         self._pending = self._all_calls(() if self._answers.is_remote else self._opening)
         if self._turns is not None:
             self._pending = self._turns.ahead(self._pending)
-        self._first = asyncio.Lock()
         self._breathed = time.monotonic()
         self._tells = self._on_verdict is not None or logger.isEnabledFor(logging.INFO)
         logger.info("%d items, %d judgements", plan.items, progress.total)
@@ -497,7 +495,7 @@ class Execution:
             self._on_sent()
 
         self._begin = begin
-        self._answers.ledger.add(self._progress)
+        self._answers.ledger.add(self._progress, self._sender.in_flight)
         if self._answers.is_remote:
             self._block = asyncio.create_task(self._read_block())
         begin(1)
@@ -526,18 +524,15 @@ class Execution:
     def _set_aside(self, waits: bool) -> None:
         """A call waits to be sent again: another one takes its place until it does no more."""
         self._aside += 1 if waits else -1
-        if waits and not self._all_begun and self._aside <= ASIDE and self._affords(1):
+        if waits and not self._all_begun and self._aside <= ASIDE:
             self._begin(1)
 
     def _look_ahead(self) -> bool:
         """Begin many more calls, to find one whose prompt is answered; whether there are any."""
         more = min((AHEAD - 1) * len(self._workers), self._concurrency + ASIDE - len(self._workers))
-        if more > 0 and not self._all_begun and self._affords(more):
+        if more > 0 and not self._all_begun:
             self._begin(more)
         return not self._all_begun
-
-    def _affords(self, judgements: int) -> bool:
-        return self._spending is None or self._spending.affords(judgements)
 
     def _leaves(self) -> bool:
         """Whether this worker leaves: more are at work than may be in flight, without need.
@@ -557,11 +552,11 @@ class Execution:
             await asyncio.sleep(INTERVAL)
             self._answers.commit()
 
-    def _goes_on(self, judgements: int = 1) -> bool:
-        """Whether so many more judgements may be made."""
+    def _goes_on(self, *, has_begun: bool = False) -> bool:
+        """Whether another judgement may be made; or, of one that has begun, a further part."""
         if self._stop.is_set() or self._sender.stopped_by:
             return False
-        return self._spending is None or self._spending.has_room(judgements)
+        return has_begun or self._spending is None or self._spending.goes_on
 
     async def _worker(self, done: Channel[JudgedItem]) -> None:
         while self._goes_on() and not self._leaves():
@@ -614,20 +609,23 @@ class Execution:
 
     def _made(self, item: JudgedItem, call: Call) -> Awaitable[bool]:
         """Make a call; whether the budget allowed it."""
-        if self._spending is None:
+        if self._spending is None or not call.needs_judge:
             return self._make(item, call)
         return self._made_within(self._spending, item, call)
 
     async def _made_within(self, spending: Spending, item: JudgedItem, call: Call) -> bool:
-        """Make a call that fits into a bound; whether it does."""
-        if not self._progress.calls:
-            async with self._first:  # the first call goes alone: it shows what a call costs
-                if not self._progress.calls:
-                    await spending.begin()
-                    return self._goes_on() and await self._make(item, call)
-        return self._goes_on(len(call.asked)) and await self._make(item, call)
+        """Make a call once it fits into a bound; whether it does."""
+        expense = await spending.begin(str(call.voter))
+        if expense is None:
+            return False
+        try:
+            return not self._goes_on(has_begun=True) or await self._make(item, call, expense)
+        finally:
+            expense.end()
 
-    async def _make(self, item: JudgedItem, call: Call) -> Literal[True]:
+    async def _make(
+        self, item: JudgedItem, call: Call, expense: Expense | None = None
+    ) -> Literal[True]:
         """Make a call, or take the answers that others have asked for meanwhile."""
         keys = call.keys
         is_mine = self._flights.begin(keys)
@@ -643,7 +641,7 @@ class Execution:
             return True
         asked, progress = call.asked, self._progress
         progress.in_flight += len(asked)
-        context = Context(self._run, item, call.failed_before)
+        context = Context(self._run, item, call.failed_before, expense)
         send: Send = keyed(context, call.suffix) if call.suffix else context
         given: list[Any]
         try:
@@ -662,13 +660,14 @@ class Execution:
                 given = [error] * len(asked)
             finally:
                 progress.in_flight -= len(asked)
-                context.leave()
             took = context.took
             verdicts = [
                 self._checked(item, call, one, answer, took)
                 for one, answer in zip(asked, given, strict=True)
             ]
             self._keep(item, call, verdicts, context)
+            if expense is not None:
+                expense.is_whole = True
         except RunEnds:
             return True
         finally:
@@ -715,7 +714,7 @@ class Execution:
             usage += untold
             verdicts = [replace(verdicts[0], usage=verdicts[0].usage + untold), *verdicts[1:]]
         if (left := context.left(usage)) is not NO_USAGE:
-            progress.usage += left
+            context.takes(left)
         for one, verdict in zip(call.asked, verdicts, strict=True):
             self._take(item, call.voter, one, verdict)
             self._answers.put(
@@ -741,12 +740,11 @@ class Execution:
         self._ready.extend((item, call) for call in self._unknown(item, calls))
 
 
-async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> None:
+async def _held(lease: Lease, claim: Claim | None, model: Model, request: Request) -> Settle | None:
     """Wait until the run is known to be this process's; send nothing where it is another's."""
     if not await lease.held():
         raise RunEnds
-    if claim is not None:
-        await claim(model, request)
+    return None if claim is None else await claim(model, request)
 
 
 def _turns(answers: Answers, flights: SingleFlight) -> Turns:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
+    from rubricate.run.journal._accounts import Account, Price
     from rubricate.run.journal._answers import LOOK_AGAIN, Answers
     from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
     from rubricate.run.journal._journal import Journal, JournalReader
     from rubricate.run.journal._known_servers import remembered, vouched
     from rubricate.run.journal._lease import Lease
-    from rubricate.run.journal._ledger import Entry, Ledger
+    from rubricate.run.journal._ledger import Answer, Entry, Ledger
     from rubricate.run.journal._memory import MemoryJournal
     from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
     from rubricate.run.journal._places import (
@@ -42,6 +43,8 @@ __all__ = [
     "INTERVAL",
     "LOOK_AGAIN",
     "Access",
+    "Account",
+    "Answer",
     "Answers",
     "Database",
     "Entry",
@@ -54,6 +57,7 @@ __all__ = [
     "NoRoom",
     "Origin",
     "Place",
+    "Price",
     "SQLiteJournal",
     "Server",
     "Transcript",

@@ -322,7 +322,6 @@ class Answers:
             late.cancel()
 
     async def _end(self, *, answers_looks: bool = False) -> None:
-        await self.ledger.give_back()
         await self.durable()
         if answers_looks:  # the items that are left are looked up next
             await in_thread(partial(self._journal.get_many, [""]))

@@ -4,27 +4,32 @@ Every process has an entry of its own, which is written in the transaction that 
 So the sum of all entries is what the answers cost, whichever command, shard or worker asked, and it
 is moved, copied and begun anew with the journal.
 
-Where there is a greatest cost, an entry also says how many requests its process may have sent.
-Those that are not answered count at the average price. A process writes that number before it sends
-them: what it had in flight when it was killed counts as paid, and the sum never exceeds the bound.
+Where there is a greatest cost, an entry also says how many dollars its process may have spent on
+requests without an answer. A process writes that before it sends them: what it had in flight when
+it was killed counts as paid, and the sum never exceeds the bound. A request counts for what is
+known of its cost: its prompt, and the longest reply that it may get. Where replies may have any
+length, each counts for as much as the dearest one of its model so far.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from rubricate.rubric import Usage
+from rubricate.rubric import NO_USAGE, Usage
 from rubricate.run._progress import Progress
+from rubricate.run.journal._accounts import Account, Accounts, Price, accounts_of
 
-__all__ = ["Decide", "Entry", "Ledger", "Row", "earlier_row", "entry_of"]
+__all__ = ["Answer", "Decide", "Entry", "Ledger", "Row", "earlier_row", "entry_of"]
 
 EARLIER = "earlier"
 """The entry of what was paid before journals had entries: the sum of their answers' costs."""
@@ -45,14 +50,18 @@ ALIVE = 10.0
 It writes one at least every second, so that one which is busy or swapped out is not given up; at
 half, a slow disk could do that, and at double others wait longer for a killed one."""
 SIGN_OF_LIFE, AGAIN = 1.0, 0.2
-"""Seconds between entries that say only that the process lives, and between two looks at whether
-others have given anything back."""
+"""Seconds between entries that say only that the process lives, after which it also gives back what
+it may send ahead; and between two looks at whether others have given anything back."""
 
 Answer = Literal["granted", "wait", "spent", "unknown"]
 
 
 class Row(NamedTuple):
-    """An entry as it is kept; `usage` is JSON, and `written` the time."""
+    """An entry as it is kept; `usage` is JSON, and `written` the time.
+
+    `may_have_sent` is the number of the row: the later one of two of a process has the greater. In
+    earlier versions it was how many requests the process may have sent.
+    """
 
     process: str
     usage: bytes
@@ -66,19 +75,19 @@ class Entry:
 
     Attributes:
         usage: what it has paid for, as far as it was answered.
-        may_have_sent: requests that it may have sent in all; more than those of `usage` where
-            some are in flight or were when it was killed.
+        unanswered: requests that it may have sent and that have no answer.
+        held: US dollars that those may cost; None where only their number is known.
+        requests: its requests to each model, where there is a greatest cost.
+        judgements: its judgements by each judge, likewise.
         alive: whether it may still give back what it does not send.
     """
 
     usage: Usage
-    may_have_sent: int = 0
+    unanswered: int = 0
+    held: float | None = None
+    requests: Mapping[str, Account] = field(default_factory=dict)
+    judgements: Mapping[str, Account] = field(default_factory=dict)
     alive: bool = False
-
-    @property
-    def unanswered(self) -> int:
-        """Requests that it may have sent and that have no answer."""
-        return max(0, self.may_have_sent - self.usage.requests)
 
 
 Decide = Callable[[Mapping[str, Entry]], None]
@@ -90,221 +99,307 @@ Exchange = Callable[[Decide], Awaitable[None]]
 class Ledger:
     """What this process has paid for a run, and what it may send within a greatest cost.
 
+    What it may have spent in all, once that is written, is its allotment: what it has paid and what
+    its requests in flight may cost stay within it, so that most requests need no question.
+
     Args:
         exchange: the journal's.
 
     Attributes:
         process: the name of this process's entry.
-        by_others: US dollars that all others have paid, as of the last exchange.
+        requests: the requests to each model.
+        judgements: the judgements by each judge.
         price: prices what others have paid whose cost is unknown, as without `--prices`.
     """
 
     def __init__(self, exchange: Exchange) -> None:
         self.process = secrets.token_hex(8)
-        self.by_others = 0.0
         self.price: Callable[[Usage], float | None] = lambda usage: None
         self._exchange = exchange
         self._ended = Usage()
-        self._running: list[Progress] = []
-        self._may_have_sent = 0
-        self._in_flight = self._granted = 0  # requests; the latter may be sent without asking
-        self._claims = False  # whether requests are claimed before they are sent
+        self._running: list[tuple[Progress, Callable[[], Usage]]] = []
+        self._rows = 0
+        self._is_bounded = False
+        self._allotment = 0.0
+        self._by_others: float | None = 0.0
+        self._lost = self._held_by_others = 0.0
+        self._others_alive = 0
+        # an exchange with a database decides in another thread
+        self._lock = threading.RLock()
         self._asking = asyncio.Lock()
+        self._turns: dict[str, asyncio.Lock] = {}
         self._news = asyncio.Event()
         self._asked, self._ahead = 0.0, AHEAD
-        self._dearest = self._lost = 0.0  # US dollars: of one request, and by killed processes
-        self._written: tuple[Usage, int] = Usage(), 0
+        self._written: tuple[Usage, tuple[int, float | None]] = Usage(), (0, 0.0)
+        self._at_last = Usage()  # what was paid by the last entry
         self._written_at = time.monotonic()
+
+    @cached_property
+    def requests(self) -> Accounts:
+        return Accounts()
+
+    @cached_property
+    def judgements(self) -> Accounts:
+        return Accounts()
 
     # What was paid
 
-    def add(self, progress: Progress) -> None:
-        """Count what an execution takes from now on."""
-        self._running.append(progress)
+    def add(self, progress: Progress, in_flight: Callable[[], Usage] = lambda: NO_USAGE) -> None:
+        """Count what an execution takes from now on.
+
+        Args:
+            progress: has it.
+            in_flight: what its requests in flight are likely to take.
+        """
+        self._running.append((progress, in_flight))
 
     def end(self, progress: Progress) -> None:
         """Note that an execution takes nothing more."""
-        self._running = [one for one in self._running if one is not progress]
+        self._running = [one for one in self._running if one[0] is not progress]
         self._ended += progress.usage
+        if self._is_bounded:
+            self._give_back()
 
     @property
     def usage(self) -> Usage:
         """What this process has paid for."""
         usage = self._ended
-        for progress in self._running:
+        for progress, _ in self._running:
             usage += progress.usage
         return usage
 
     @property
-    def _unanswered(self) -> int:
-        """Requests that may be sent without an answer; without claims, judgements in flight."""
-        if self._claims:
-            return self._in_flight + self._granted
-        return sum(one.in_flight for one in self._running)
+    def _paid(self) -> float | None:
+        paid = self._ended.cost
+        for progress, _ in self._running:
+            cost = progress.usage.cost
+            paid = None if paid is None or cost is None else paid + cost
+        return paid
 
     def total(self, others: Collection[Entry]) -> Usage:
         """What the run took by all processes, with an estimate of what killed ones may have."""
+        self._look(others)
         usage = Usage.total((self.usage, *(one.usage for one in others)))
         lost = sum(one.unanswered for one in others if not one.alive)
-        if not lost:
+        if not lost and not self._lost:
             return usage
-        cost = None
-        if usage.cost is not None and usage.requests:
-            cost = lost * usage.cost / usage.requests
+        cost = None if usage.cost is None else self._lost
         return usage + Usage(lost, cost=cost, estimated_cost=cost or 0.0)
 
     def row(self) -> Row:
         """The entry as it is to be written now."""
-        usage = orjson.dumps(self.usage.to_dict())
-        return Row(self.process, usage, self._may_have_sent, time.time())
+        with self._lock:
+            unanswered, held = self._open
+            content = self.usage.to_dict() | {"unanswered": unanswered, "held": held}
+            if self._is_bounded:
+                content["by_model"] = self.requests.to_dict()
+                content["by_judge"] = self.judgements.to_dict()
+            self._rows += 1
+        return Row(self.process, orjson.dumps(content), self._rows, time.time())
+
+    @property
+    def _open(self) -> tuple[int, float | None]:
+        """The requests that it may have sent without an answer, and US dollars that they may cost.
+
+        Without a greatest cost, nothing is written before it is sent. Then these are twice what is
+        in flight, which may be answered and as much sent before the next entry, and, where answers
+        are quick, as much as was answered since the last one.
+        """
+        usage = self.usage
+        if self._is_bounded:
+            held = max(self._allotment - (usage.cost or 0.0), self.requests.held)
+            return sum(one.open for one in self.requests.own.values()), held
+        if not self._running:
+            return 0, 0.0
+        flying = Usage.total(in_flight() for _, in_flight in self._running)
+        recent = usage - self._at_last
+        more = flying + flying + recent
+        return more.requests, more.cost
 
     def due_row(self) -> Row | None:
         """The entry where it is not written as it is; None otherwise."""
-        usage = self.usage
-        if not self._claims:
-            # Before the next entry, those in flight may be answered and as many sent, and, where
-            # answers are quick, as many more as were answered since the last one.
-            recent = usage.requests - self._written[0].requests if self._running else 0
-            self._may_have_sent = usage.requests + 2 * self._unanswered + recent
-        now, state = time.monotonic(), (usage, self._may_have_sent)
-        is_old = self._may_have_sent and now - self._written_at >= SIGN_OF_LIFE
-        if state == self._written and not (is_old and self._claims):
+        now = time.monotonic()
+        is_old = now - self._written_at >= SIGN_OF_LIFE
+        if self._is_bounded and now - self._asked >= SIGN_OF_LIFE:
+            self._give_back()
+        state = self.usage, self._open
+        if state == self._written and not (self._is_bounded and is_old):
             return None
-        self._written, self._written_at = state, now
-        return self.row()
+        row = self.row()
+        self._written, self._written_at, self._at_last = state, now, state[0]
+        return row
+
+    def _give_back(self) -> None:
+        """Give back what may be sent ahead."""
+        with self._lock:
+            self._allotment = min(self._allotment, (self._paid or 0.0) + self.requests.held)
 
     # What may be sent
 
-    async def claim(self, max_cost: float, price: float = 0.0) -> str | None:
-        """Wait until one more request may be sent; why it may not, in words, or None.
+    async def reserve(self, max_cost: float, price: Price) -> Answer:
+        """Wait until one more request may be sent; whether it may.
 
-        Call `answered` when it has its answer, or has failed.
+        Call `settle` when it has its answer, or has failed.
 
         Args:
             max_cost: the greatest cost.
-            price: US dollars that the request costs at most; 0 where that is not known.
+            price: what is known of its cost.
 
         Raises:
             JournalError: the journal cannot be used.
         """
-        self._may_cost(price)
-        if not self._granted:
-            async with self._asking:
-                while not self._granted:
-                    self._news.clear()
-                    answer = await self._ask(max_cost)
-                    if answer == "wait":
-                        with suppress(TimeoutError):
-                            await asyncio.wait_for(self._news.wait(), AGAIN)
-                    elif answer != "granted":
-                        return self._why(max_cost, answer)
-        self._granted -= 1
-        self._in_flight += 1
-        return None
+        account = self.requests.of(price.account, price.reply)
+        if self._begun(account, price):
+            return "granted"
+        async with self._turns.setdefault(price.account, asyncio.Lock()):
+            while not self._begun(account, price):
+                answer = await self._ask(max_cost, price, account)
+                if answer != "wait":
+                    return answer
+        return "granted"
 
-    def answered(self, cost: float | None) -> None:
-        """Note that a claimed request is no longer in flight, and what it has cost."""
-        self._in_flight -= 1
-        self._may_cost(cost or 0.0)
+    def settle(self, price: Price, cost: float | None) -> None:
+        """Note that a request is no longer in flight, and what it has cost."""
+        if cost is not None and price.has_bound:
+            cost = max(cost, price.known)
+        with self._lock:
+            self.requests.own[price.account].end(cost, price)
+        self.wake()
+
+    def wake(self) -> None:
+        """Have those that wait look again at what is left."""
         self._news.set()
 
-    def _may_cost(self, price: float) -> None:
-        """Note that a request may be as dear; what was granted for cheaper ones is asked anew."""
-        if price > self._dearest:
-            self._dearest, self._granted = price, 0
+    async def wait(self) -> None:
+        """Wait until something has been answered, or others may have given something back."""
+        self._news.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), AGAIN)
 
-    async def check(self, max_cost: float) -> str | None:
-        """Look at what others have paid; why nothing may be sent, in words, or None.
+    async def check(self, max_cost: float, cost: float = 0.0) -> Answer:
+        """Whether what costs so much fits, with nothing of this process in flight.
+
+        Waits where it depends on what others have in flight.
 
         Raises:
             JournalError: the journal cannot be used.
         """
-        if self._granted:
-            return None
-        async with self._asking:
-            answer = await self._ask(max_cost)
-        return self._why(max_cost, answer) if answer == "spent" else None
+        while True:
+            answer = await self._ask(max_cost, Price("", cost, has_bound=True))
+            if answer != "wait":
+                return answer
 
-    async def give_back(self) -> None:
-        """Give back what was granted and is not sent."""
-        async with self._asking:
-            self._granted = 0
-            if self._may_have_sent != self.usage.requests + self._unanswered:
-                await self._exchange(lambda others: self._note())
+    def left(self, max_cost: float) -> float:
+        """US dollars that this process may still pay, as of the last look at what others have."""
+        gone = (self._paid or 0.0) + (self._by_others or 0.0) + self._lost + self._held_by_others
+        return max_cost * ROUNDING - gone
 
-    def _why(self, max_cost: float, answer: Answer) -> str:
-        if answer == "unknown":
-            return (
-                "the greatest cost cannot be kept, because what this run has paid so far is not "
-                "known; give --prices, or begin anew with --fresh"
-            )
-        return self.reached(max_cost)
+    def _begun(self, account: Account, price: Price) -> bool:
+        """Whether a request is begun within what is allotted to this process."""
+        with self._lock:
+            known = self.requests.sum_of(price.account)
+            if not price.has_bound and known.open >= known.ended:
+                return False
+            cost = max(0.0, price.known + known.dearest)
+            if (self._paid or 0.0) + self.requests.held + cost > self._allotment * ROUNDING:
+                return False
+            account.begin(price)
+            return True
 
-    def reached(self, max_cost: float) -> str:
-        """That a greatest cost is reached, and by whom, in words."""
-        reached = f"the greatest cost of ${max_cost:g} is reached"
-        if self._lost:
-            reached += f"; ${self._lost:.2f} of it may have been paid by killed processes"
-        elif self.by_others:
-            reached += f"; ${self.by_others:.2f} of it by other commands or processes"
-        return reached
+    async def _ask(self, max_cost: float, price: Price, account: Account | None = None) -> Answer:
+        """Ask for a request to be begun; without an account, whether one could be.
 
-    async def _ask(self, max_cost: float) -> Answer:
-        self._claims = True
-        now, ahead = time.monotonic(), self._ahead
-        often = now - self._asked < OFTEN
-        self._ahead = min(MOST_AHEAD, 2 * ahead) if often else max(1, ahead // 2)
-        self._asked = now
+        Where it has to wait for others, it does so for a while.
+        """
         answer: Answer = "wait"
+        is_begun = False
 
         def decide(others: Mapping[str, Entry]) -> None:
-            nonlocal answer
-            answer, self._granted = self._decided(others.values(), max_cost, ahead)
-            self._note()
+            nonlocal answer, is_begun
+            with self._lock:
+                if is_begun and account is not None:  # the database was lost on the way
+                    account.end(None, price)
+                self._look(others.values())
+                answer, ahead = self._decided(max_cost, price)
+                is_begun = answer == "granted" and account is not None
+                if is_begun and account is not None:
+                    account.begin(price)
+                    self._allotment = (self._paid or 0.0) + self.requests.held + ahead
 
-        await self._exchange(decide)
+        async with self._asking:
+            self._news.clear()
+            self._is_bounded = True
+            self._give_back()
+            now = time.monotonic()
+            often = now - self._asked < OFTEN
+            self._ahead = min(MOST_AHEAD, 2 * self._ahead) if often else max(1, self._ahead // 2)
+            self._asked = now
+            await self._exchange(decide)
+        if answer == "wait" and not self._news.is_set():
+            await self.wait()
         return answer
 
-    def _note(self) -> None:
-        self._may_have_sent = self.usage.requests + self._unanswered
+    def _decided(self, max_cost: float, price: Price) -> tuple[Answer, float]:
+        """Whether a request may be sent, and US dollars that may be spent ahead.
 
-    def _decided(
-        self, others: Collection[Entry], max_cost: float, ahead: int
-    ) -> tuple[Answer, int]:
-        """Whether a request may be sent, and how many may be without asking again.
-
-        It may where the bound leaves room for it beside all that is in flight, each as dear as the
-        dearest so far. The last requests, for which that is not so, are sent one after the other.
+        It may where the bound leaves room for it beside all that is in flight. The last requests,
+        for which that is not so, are sent one after the other.
         """
-        by_others = Usage.total(one.usage for one in others)
-        if by_others.cost is None and (by_others.input_tokens or by_others.estimated_cost):
-            cost = self.price(by_others)
-            known = None if cost is None else cost + by_others.estimated_cost
-            by_others = replace(by_others, cost=known)
-        paid = by_others + self.usage
-        if paid.cost is None or by_others.cost is None:
-            return "unknown", 0
-        in_flight = self._in_flight + sum(one.unanswered for one in others if one.alive)
-        lost = sum(one.unanswered for one in others if not one.alive)
-        self.by_others = by_others.cost
-        # One request, of whichever process, shows what a request costs, and as many as have been
-        # answered show how much costs differ: so they are in flight at most.
-        most = max(1, paid.requests) - in_flight
-        if most < 1:
-            return "wait", 0
-        if not paid.requests:
-            return "granted", 1
-        average = paid.cost / paid.requests
-        self._lost = lost * average
-        price, left = max(average, self._dearest), max_cost * ROUNDING - paid.cost - self._lost
-        if left < average or left <= 0.0:
-            return "spent", 0
-        free = left - (in_flight + 1) * price
+        paid = self._paid
+        if paid is None or self._by_others is None:
+            return "unknown", 0.0
+        known = self.requests.sum_of(price.account)
+        left = max_cost * ROUNDING - paid - self._by_others - self._lost
+        in_flight = self.requests.held + self._held_by_others
+        least = price.known + known.average
+        if least > left or left <= 0.0:
+            return "spent", 0.0
+        # The first request to a model, of whichever process, shows what its replies cost, and as
+        # many as have been answered show how much they differ: so many are in flight at most.
+        if not price.has_bound and known.open >= max(1, known.ended):
+            return "wait", 0.0
+        cost = max(0.0, price.known + known.dearest)
+        free = left - in_flight - cost
         if free < 0.0:
-            return ("wait", 0) if in_flight else ("granted", 1)
-        share = SHARE * (len(others) + 1)
-        more = min(ahead, int(free / price / share)) if price else ahead
-        return "granted", min(1 + more, most)
+            return ("wait", 0.0) if in_flight > 0.0 else ("granted", 0.0)
+        return "granted", min(self._ahead * cost, free / (SHARE * (self._others_alive + 1)))
+
+    def _look(self, others: Collection[Entry]) -> None:
+        """Note what others have paid, may have, and have in flight."""
+        self.requests.look((one.requests, one.alive) for one in others)
+        self.judgements.look((one.judgements, one.alive) for one in others)
+        paid = Usage.total(one.usage for one in others)
+        if paid.cost is None and (paid.input_tokens or paid.estimated_cost):
+            cost = self.price(paid)
+            paid = replace(paid, cost=None if cost is None else cost + paid.estimated_cost)
+        self._by_others = paid.cost
+        alive = [one for one in others if one.alive]
+        everything = paid + self.usage
+        average = (everything.cost or 0.0) / max(1, everything.requests)
+        self._others_alive = len(alive)
+        self._held_by_others = sum(self._cost_of(one, average) for one in alive)
+        self._lost = sum(self._cost_of(one, average) for one in others if not one.alive)
+
+    def _cost_of(self, entry: Entry, average: float) -> float:
+        """US dollars that a process may have spent on requests without an answer.
+
+        By what is known of their models now, which may be more than it knew.
+        """
+        if entry.held is None:
+            return entry.unanswered * average
+        now = [a.held(self.requests.sum_of(n)) for n, a in entry.requests.items() if a.open]
+        return max(entry.held, sum(now))
+
+    def reached(self, max_cost: float) -> str:
+        """That a greatest cost is reached, and what was spent by whom, in words."""
+        by_others = self._by_others or 0.0
+        spent = (self._paid or 0.0) + by_others + self._lost
+        reached = f"the greatest cost of ${max_cost:g} is reached: ${spent:.4f} are spent"
+        if self._lost:
+            reached += f"; ${self._lost:.4f} of it may have been paid by killed processes"
+        elif by_others:
+            reached += f"; ${by_others:.4f} of it by other commands or processes"
+        return reached
 
 
 def entry_of(row: Row, now: float | None) -> Entry:
@@ -317,8 +412,16 @@ def entry_of(row: Row, now: float | None) -> Entry:
     _, content, may_have_sent, written = row
     alive = now is not None and abs(now - written) < ALIVE
     try:
-        return Entry(Usage(**orjson.loads(content)), may_have_sent, alive)
-    except (ValueError, TypeError):
+        told = orjson.loads(content)
+        held, unanswered = told.pop("held", None), told.pop("unanswered", None)
+        requests, judgements = (
+            accounts_of(told.pop(name, {})) for name in ("by_model", "by_judge")
+        )
+        usage = Usage(**told)
+        if unanswered is None:  # written by an earlier version
+            unanswered = max(0, may_have_sent - usage.requests)
+        return Entry(usage, unanswered, held, requests, judgements, alive)
+    except (ValueError, TypeError, AttributeError):
         return Entry(Usage(cost=None))
 
 

@@ -566,8 +566,10 @@ _INSERT = (
     " unnest(%(names)b::text[], %(texts)b::bytea[]) ON CONFLICT DO NOTHING),"
     " spending AS (INSERT INTO rubricate_spending SELECT %(run)b, %(process)b::text,"
     f" %(usage)b::bytea, %(may_have_sent)b::bigint, {_CLOCK} WHERE %(process)b::text IS NOT NULL"
-    # where requests are claimed, what may have been sent is written, which may be later than this
-    " ON CONFLICT (run, process) DO UPDATE SET usage = excluded.usage, written = excluded.written,"
+    # where requests are claimed, a later entry may have been written meanwhile
+    " ON CONFLICT (run, process) DO UPDATE SET written = excluded.written, usage ="
+    " CASE WHEN rubricate_spending.may_have_sent > excluded.may_have_sent"
+    " THEN rubricate_spending.usage ELSE excluded.usage END,"
     " may_have_sent = greatest(rubricate_spending.may_have_sent, excluded.may_have_sent))"
     " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
     " SELECT %(run)b, * FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.sending._budget import RunEnds, Spending
+    from rubricate.run.sending._budget import Expense, RunEnds, Spending
     from rubricate.run.sending._circuit_breaker import RAISED
-    from rubricate.run.sending._judgement import Claim, Judgement, SendFor
+    from rubricate.run.sending._judgement import Claim, Judgement, SendFor, Settle
     from rubricate.run.sending._options import Budget, Limits
     from rubricate.run.sending._retries import Retries
     from rubricate.run.sending._sender import ModelKey, Sender
@@ -24,6 +24,7 @@ __all__ = [
     "RAISED",
     "Budget",
     "Claim",
+    "Expense",
     "Judgement",
     "Limits",
     "Locks",
@@ -32,6 +33,7 @@ __all__ = [
     "RunEnds",
     "SendFor",
     "Sender",
+    "Settle",
     "SingleFlight",
     "Spending",
 ]

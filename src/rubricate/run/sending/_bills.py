@@ -6,13 +6,17 @@ or timed out, and replies without token counts.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import orjson
 
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
+from rubricate.run.journal import Price
 
-__all__ = ["UNANSWERED", "Bills", "most_expensive"]
+__all__ = ["UNANSWERED", "Bills", "price_of"]
 
 UNANSWERED = Usage(1, cost=None)
 """What a request took that was sent and never answered, before it is estimated."""
@@ -74,6 +78,15 @@ class Bills:
             cost = self._of_others() * max(1.0, longer) if self._priced else None
         return Usage(1, read, 0, written, cost, 0.0, 0, cost or 0.0)
 
+    def in_flight(self, model: Model, requests: Sequence[Request]) -> Usage:
+        """What requests in flight are likely to take, together."""
+        if self._priced:
+            cost: float | None = self._sum_of(len(requests))
+        else:
+            costs = [self.estimate(model, request, None).cost for request in requests]
+            cost = None if None in costs else sum(filter(None, costs))
+        return Usage(len(requests), cost=cost)
+
     def _of_others(self) -> float:
         """What one more estimate adds to the sum of those made so far."""
         before = self._sum_of(self._estimated)
@@ -94,12 +107,15 @@ class Bills:
         return further * mean + SURE * deviation * spread
 
 
-def most_expensive(model: Model, request: Request) -> float:
-    """US dollars that a request costs at most; 0 where its reply may have any length."""
+def price_of(model: Model, request: Request) -> Price:
+    """What is known of a request's cost before it is sent."""
     most = most_tokens(model, request)
-    if most is None:
-        return 0.0
-    return model.price(Usage(1, _input_tokens(model, request, None), 0, most)) or 0.0
+    cost = model.price(Usage(1, _input_tokens(model, request, None), 0, most or 0))
+    has_bound = most is not None and cost is not None
+    name = orjson.dumps([model.endpoint, model.name, has_bound])  # an address may have a password
+    reply = 0.0 if has_bound else model.price(Usage(0, 0, 0, REPLY_TOKENS))
+    account = hashlib.blake2b(name, digest_size=8).hexdigest()
+    return Price(account, cost or 0.0, reply or 0.0, has_bound)
 
 
 def _size(request: Request) -> int:
@@ -112,8 +128,6 @@ def _input_tokens(model: Model, request: Request, reply: Completion | None) -> i
     messages = request.messages if reply is None else reply.sent or request.messages
     texts = [message["content"] for message in messages]
     if request.schema is not None and (reply is None or reply.form == "json_schema"):
-        import orjson
-
         texts.append(orjson.dumps(request.schema).decode())
     return sum([A_MESSAGE + count(text) for text in texts])
 

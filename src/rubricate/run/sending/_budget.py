@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 
 from rubricate._usage import Usage
-from rubricate.judge import Completion, Model, Request
+from rubricate.judge import Model, Request
 from rubricate.run._progress import Progress
-from rubricate.run.journal import Ledger
-from rubricate.run.sending._bills import most_expensive
-from rubricate.run.sending._judgement import Judgement, SendFor
+from rubricate.run.journal import Account, Answer, Ledger
+from rubricate.run.sending._bills import price_of
+from rubricate.run.sending._judgement import Settle
 
-__all__ = ["RunEnds", "Spending"]
-
-ROUNDING = 1 + 1e-9
+__all__ = ["Expense", "RunEnds", "Spending"]
 
 
 class RunEnds(BaseException):
@@ -23,107 +24,130 @@ class RunEnds(BaseException):
     """
 
 
+class Expense:
+    """What one judgement takes of a greatest cost.
+
+    Args:
+        account: of its judge's judgements.
+        wake: called at the end.
+
+    Attributes:
+        is_whole: whether it has come to a verdict, so that its cost is that of a judgement.
+    """
+
+    def __init__(self, account: Account, wake: Callable[[], None]) -> None:
+        self.is_whole = False
+        self._account, self._wake = account, wake
+        self._paid = 0.0
+        account.begin()
+
+    def takes(self, usage: Usage) -> None:
+        """Note what a part of it took."""
+        self._paid += usage.cost or 0.0
+        self._account.known -= usage.cost or 0.0
+
+    def end(self) -> None:
+        """Note that it has ended."""
+        self._account.known += self._paid
+        self._account.end(self._paid if self.is_whole else None)
+        self._wake()
+
+
 class Spending:
     """What a run spends on its way, against its greatest cost.
 
-    A judgement is begun if it fits together with those in flight, each taken for as dear as one
-    has been on average. Every request that is sent, also a second or a repeated one, is claimed
-    from the run's ledger, which knows what other commands and processes have paid. The first
-    request goes alone: it shows what one costs.
+    A judgement is begun if it fits together with those that have begun, each taken for as dear as
+    the dearest of its judge so far; the first of a judge shows what one costs. Where it does not
+    fit, it waits for them. Each of its requests, also a second or a repeated one, is reserved in
+    the run's ledger, which knows what other commands and processes have paid.
 
     Args:
         max_cost: US dollars that the run may cost.
         progress: has what was spent, and is kept up to date.
         ledger: what the run has cost so far.
-
-    Attributes:
-        reached: why nothing more may be asked; None where it may.
-        partly: US dollars that judgements have taken so far that are not done.
     """
 
     def __init__(self, max_cost: float, progress: Progress, ledger: Ledger) -> None:
-        self.reached: str | None = None
-        self.partly = 0.0
         self._max_cost = max_cost
         self._progress = progress
         self._ledger = ledger
-        self._first_request = asyncio.Lock()
-
-    def has_room(self, judgements: int) -> bool:
-        """Whether so many further judgements fit; `reached` says why not."""
-        if self.reached is None and self._has_price():
-            more = self._on_way + judgements * self._average
-            if not self._fits(more):
-                self.reached = self._ledger.reached(self._max_cost)
-        return self.reached is None
-
-    def affords(self, judgements: int) -> bool:
-        """Whether so many further judgements fit, as far as is known; nothing comes of it."""
-        if not self._average or self._progress.usage.cost is None:
-            return False
-        return self._fits(self._on_way + judgements * self._average)
-
-    async def begin(self) -> None:
-        """Find out whether earlier commands and other processes have left anything."""
-        self.reached = self.reached or await self._ledger.check(self._max_cost)
+        self._ended: Answer = "granted"
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @property
-    def _spent(self) -> float:
-        return self._progress.usage.cost or 0.0
+    def reached(self) -> str | None:
+        """Why no judgement may be begun any more; None where one may."""
+        usage = self._progress.usage
+        if usage.cost is None:
+            why = (
+                "the price of this model is not known"
+                if usage.input_tokens
+                else "the endpoint does not report token counts (--missing-usage estimate goes on)"
+            )
+        elif self._ended == "unknown":
+            why = (
+                "what this run has paid so far is not known; give --prices, or begin anew with "
+                "--fresh"
+            )
+        else:
+            return None if self._ended == "granted" else self._ledger.reached(self._max_cost)
+        return f"the greatest cost cannot be kept, because {why}"
 
     @property
-    def _average(self) -> float:
-        """US dollars that a judgement has cost on average; 0 while that is not known."""
-        asked = self._progress.calls + self._progress.parts
-        return self._spent / asked if asked else 0.0
+    def goes_on(self) -> bool:
+        """Whether judgements may be begun."""
+        return self._ended == "granted" and self._progress.usage.cost is not None
 
-    @property
-    def _on_way(self) -> float:
-        """US dollars that what is in flight will cost."""
-        return max(0.0, self._progress.in_flight * self._average - self.partly)
+    async def begin(self, judge: str) -> Expense | None:
+        """Wait until a judgement may be begun; what it takes, or None where it may not be.
 
-    def _fits(self, more: float) -> bool:
-        return self._ledger.by_others + self._spent + more <= self._max_cost * ROUNDING
-
-    async def send(
-        self, send: SendFor, model: Model, request: Request, judgement: Judgement
-    ) -> Completion:
-        """Send a request, if it fits.
+        Args:
+            judge: the name of the judge's account.
 
         Raises:
-            RunEnds: it does not.
+            JournalError: the journal cannot be used.
         """
-        self._ledger.price = model.price
-        if not self._progress.usage.requests:
-            async with self._first_request:
-                if not self._progress.usage.requests:
-                    return await send(model, request, judgement)
-        if not self._has_price() or self.reached is not None:
-            raise RunEnds
-        return await send(model, request, judgement)
+        judgements = self._ledger.judgements
+        account = judgements.of(judge)
+        async with self._turns[judge]:
+            while self.goes_on:
+                is_alone = not any(one.open for one in judgements.own.values())
+                if self._fits(judge) or (is_alone and await self._fits_alone(judge)):
+                    return Expense(account, self._ledger.wake)
+                if not is_alone:
+                    await self._ledger.wait()
+        return None
 
-    async def claim(self, model: Model, request: Request) -> None:
+    def _fits(self, judge: str) -> bool:
+        """Whether a judgement fits beside those that have begun."""
+        judgements, left = self._ledger.judgements, self._ledger.left(self._max_cost)
+        known, free = judgements.sum_of(judge), left - judgements.held
+        if not known.ended:  # the first one of a judge goes alone
+            return not judgements.own[judge].open and free > 0.0
+        return known.dearest <= free
+
+    async def _fits_alone(self, judge: str) -> bool:
+        """Whether a judgement fits beside nothing else; if not, the run ends."""
+        average = self._ledger.judgements.sum_of(judge).average
+        self._ended = await self._ledger.check(self._max_cost, average)
+        return self.goes_on
+
+    async def claim(self, model: Model, request: Request) -> Settle:
         """Wait until a request may be sent, also a second or a repeated one.
+
+        Returns:
+            What is to be called with its cost.
 
         Raises:
             RunEnds: it may not.
+            JournalError: the journal cannot be used.
         """
-        why = await self._ledger.claim(self._max_cost, most_expensive(model, request))
-        if why is not None:
-            self.reached = why
+        self._ledger.price = model.price
+        price = price_of(model, request)
+        answer: Answer = "unknown"
+        if self._progress.usage.cost is not None:
+            answer = await self._ledger.reserve(self._max_cost, price)
+        if answer != "granted":
+            self._ended = answer
             raise RunEnds
-
-    def takes(self, usage: Usage) -> None:
-        """Note what a claimed request took."""
-        self.partly += usage.cost or 0.0
-        self._ledger.answered(usage.cost)
-
-    def _has_price(self) -> bool:
-        if self._progress.usage.cost is None:
-            why = (
-                "the price of this model is not known"
-                if self._progress.usage.input_tokens
-                else "the endpoint does not report token counts (--missing-usage estimate goes on)"
-            )
-            self.reached = f"the greatest cost cannot be kept, because {why}"
-        return self.reached is None
+        return partial(self._ledger.settle, price)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rubricate._usage import Usage
@@ -73,6 +73,14 @@ class Hedging:
         self._watches: set[_Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def in_flight(self) -> Iterator[Outgoing]:
+        """What waits for its answer: what was sent twice, twice."""
+        for watch in self._watches:
+            yield watch.out
+            if watch.took is not None:
+                yield watch.out
+
     async def complete(self, out: Outgoing, sent: float, ends: float) -> Completion:
         """Ask a model; where its answer is late, ask a second time beside it: the first one wins.
 
@@ -94,12 +102,9 @@ class Hedging:
             self._stop()
             wait = max(0.0, ends - sent) + 0.001 if soon else LOOK_EVERY
             self._timer = asyncio.get_running_loop().call_later(wait, self._look)
-        first: Usage | None = None
+        first = UNANSWERED
         reply: Completion | None = None
         try:
-            if out.judgement.claim is not None:
-                await out.judgement.claim(out.model, out.request)
-            first = UNANSWERED
             reply = _checked(await out.model.complete(out.request))
             first = reply.usage
             return reply
@@ -109,18 +114,14 @@ class Hedging:
             if watch.answer is None:
                 raise watch.lost(self._deadline) from None
             return watch.answer
-        except RunEnds:
-            watch.take_back()
-            raise
         except ModelError as error:
             watch.take_back()
-            error.usage = _possible(error.usage)
-            first = first and error.usage
+            first = error.usage = _possible(error.usage)
             raise
         except Exception as raised:
             watch.take_back()
             failed = model_error(raised)
-            first = first and failed.usage
+            first = failed.usage
             raise failed from raised
         finally:
             self._end(watch, first, reply)
@@ -128,12 +129,11 @@ class Hedging:
                 watch.second.cancel()
                 await asyncio.wait({watch.second}, timeout=1.0)
 
-    def _end(self, watch: _Watch, first: Usage | None, reply: Completion | None) -> None:
+    def _end(self, watch: _Watch, first: Usage, reply: Completion | None) -> None:
         """Bill the requests that were sent."""
         self._watches.discard(watch)
         watch.ended = True
-        if first is not None:
-            self._bill(watch.out, first, reply)
+        self._bill(watch.out, first, reply)
         if watch.took is not None:
             self._bill(watch.out, watch.took, watch.answer)
         if not self._watches:  # another loop may be the next to ask
@@ -219,8 +219,7 @@ class _Watch:
         out = self.out
         await out.limiter.acquire()
         try:
-            if out.judgement.claim is not None:
-                await out.judgement.claim(out.model, out.request)
+            await out.claim()
             self.took = UNANSWERED
             answer = _checked(await out.model.complete(out.request))
         except RunEnds:

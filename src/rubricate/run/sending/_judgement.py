@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
-__all__ = ["Claim", "Judgement", "SendFor"]
+__all__ = ["Claim", "Judgement", "SendFor", "Settle"]
 
-Claim = Callable[[Model, Request], Awaitable[None]]
+Settle = Callable[[float | None], None]
+"""Called with what a claimed request has cost, once that is known or estimated."""
+Claim = Callable[[Model, Request], Awaitable[Settle | None]]
 """Waits until a request may be sent, at the last moment before it is."""
 
 

@@ -6,7 +6,7 @@ from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Model, Request
 from rubricate.run.sending._circuit_breaker import CircuitBreaker
-from rubricate.run.sending._judgement import Judgement
+from rubricate.run.sending._judgement import Judgement, Settle
 from rubricate.run.sending._limiter import Limiter
 
 __all__ = ["Failures", "Outgoing"]
@@ -44,10 +44,12 @@ class Outgoing:
         limiter: its endpoint's.
         breaker: its model's.
         failed: what it has failed with so far; None as long as nothing has failed.
+        claims: of each attempt in flight, what is called with its cost; empty where nothing bounds
+            what is sent.
         usage: what all its attempts took.
     """
 
-    __slots__ = ("breaker", "failed", "judgement", "limiter", "model", "request", "usage")
+    __slots__ = ("breaker", "claims", "failed", "judgement", "limiter", "model", "request", "usage")
 
     def __init__(
         self,
@@ -63,12 +65,22 @@ class Outgoing:
         self.limiter = limiter
         self.breaker = breaker
         self.failed: Failures | None = None
+        self.claims: tuple[Settle, ...] = ()
         self.usage: Usage = NO_USAGE
+
+    async def claim(self) -> None:
+        """Wait until an attempt may be sent; `RunEnds` where it may not."""
+        if self.judgement.claim is not None:
+            settle = await self.judgement.claim(self.model, self.request)
+            self.claims += () if settle is None else (settle,)
 
     def takes(self, usage: Usage) -> None:
         """An attempt took this."""
         self.usage = usage if self.usage is NO_USAGE else self.usage + usage
         self.judgement.takes(usage)
+        if self.claims:
+            self.claims, settle = self.claims[:-1], self.claims[-1]
+            settle(usage.cost)
 
     @property
     def patience(self) -> float:

@@ -131,6 +131,16 @@ class Sender:
         """The models that have answered."""
         return {key for key, breaker in self._breakers.items() if breaker.accepted}
 
+    def in_flight(self) -> Usage:
+        """What requests in flight are likely to take, each by what others to its model took."""
+        sent: dict[CircuitBreaker, list[Outgoing]] = {}
+        for out in self._hedging.in_flight:
+            sent.setdefault(out.breaker, []).append(out)
+        return Usage.total(
+            self._bills.get(model, Bills()).in_flight(outs[0].model, [one.request for one in outs])
+            for model, outs in sent.items()
+        )
+
     @property
     def in_doubt(self) -> bool:
         """Whether it is not known of some model if it answers anybody."""
@@ -255,8 +265,21 @@ class Sender:
             if alone:
                 breaker.done()
 
+    async def _claimed(self, out: Outgoing) -> None:
+        """Wait until a request may be sent; that is no part of the time of its judgement."""
+        judgement, before = out.judgement, time.monotonic()
+        try:
+            await out.claim()
+        except BaseException:
+            out.limiter.release()
+            raise
+        if judgement.ends is not None:
+            judgement.ends += time.monotonic() - before
+
     async def _sent(self, out: Outgoing, expected: float) -> Completion:
         limiter, breaker, judgement = out.limiter, out.breaker, out.judgement
+        if judgement.claim is not None:
+            await self._claimed(out)
         sent, before = time.monotonic(), limiter.latencies.count
         if judgement.ends is None:
             judgement.ends = sent + self._retries.deadline
