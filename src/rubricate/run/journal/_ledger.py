@@ -259,7 +259,7 @@ class Ledger:
         return "granted"
 
     def settle(self, price: Price, cost: float | None) -> None:
-        """Note that a request is no longer in flight, and what it has cost."""
+        """Note that a request is no longer in flight, and what it cost; None for no answer."""
         if cost is not None and price.has_bound:
             cost = max(cost, price.known)
         with self._lock:

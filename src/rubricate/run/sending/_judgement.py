@@ -10,7 +10,7 @@ from rubricate.judge import Completion, Model, Request
 __all__ = ["Claim", "Judgement", "SendFor", "Settle"]
 
 Settle = Callable[[float | None], None]
-"""Called with what a claimed request has cost, once that is known or estimated."""
+"""Called with what a claimed request has cost; None where it has no answer that says so."""
 Claim = Callable[[Model, Request], Awaitable[Settle | None]]
 """Waits until a request may be sent, at the last moment before it is."""
 

@@ -74,13 +74,13 @@ class Outgoing:
             settle = await self.judgement.claim(self.model, self.request)
             self.claims += () if settle is None else (settle,)
 
-    def takes(self, usage: Usage) -> None:
-        """An attempt took this."""
+    def takes(self, usage: Usage, *, is_answered: bool) -> None:
+        """An attempt took this, by its answer or by an estimate."""
         self.usage = usage if self.usage is NO_USAGE else self.usage + usage
         self.judgement.takes(usage)
         if self.claims:
             self.claims, settle = self.claims[:-1], self.claims[-1]
-            settle(usage.cost)
+            settle(usage.cost if is_answered else None)
 
     @property
     def patience(self) -> float:

@@ -484,7 +484,7 @@ class Sender:
                 usage = replace(usage, estimated_cost=estimate.estimated_cost)
         if reply is not None:
             bills.add(out.request, usage, is_reported)
-        out.takes(usage)
+        out.takes(usage, is_answered=reply is not None)
 
 
 def _sharing_of(limits: Limits) -> Sharing | None:
