@@ -572,8 +572,11 @@ _INSERT = (
     " THEN rubricate_spending.usage ELSE excluded.usage END,"
     " may_have_sent = greatest(rubricate_spending.may_have_sent, excluded.may_have_sent))"
     " INSERT INTO rubricate_records AS old (run, key, record, checksum, exchanges)"
-    " SELECT %(run)b, * FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
-    " %(checksums)b::bigint[], %(exchanges)b::bytea[])"
+    " SELECT %(run)b, put.* FROM unnest(%(keys)b::bytea[], %(records)b::bytea[],"
+    " %(checksums)b::bigint[], %(exchanges)b::bytea[]) AS put,"
+    # With each statement, too: a pooler may give each another session of the server.
+    " (SELECT set_config('synchronous_commit', CASE now.value WHEN 'off' THEN 'on' ELSE now.value"
+    " END, true) FROM (SELECT current_setting('synchronous_commit') AS value) AS now) AS durable"
     " WHERE %(holder)b::text IS NULL OR EXISTS (SELECT FROM lease)"
     " ON CONFLICT (run, key) DO UPDATE SET record = excluded.record,"
     " checksum = excluded.checksum, finished = now(), exchanges = "

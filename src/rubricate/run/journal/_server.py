@@ -94,7 +94,7 @@ _DEFAULTS = {
 _PASSES = ("08", "53", "57P", "25006", "40001", "40P01", "55P03")
 """SQLSTATEs, or their beginnings, of what another attempt may find mended."""
 _BEGIN = (
-    "SELECT pg_backend_pid(), current_setting('transaction_read_only') = 'on',"
+    "SELECT current_setting('transaction_read_only') = 'on',"
     " extract(epoch FROM current_setting('statement_timeout')::interval)::float8,"
     " CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
@@ -134,8 +134,6 @@ SILENT = 3.0
 """Seconds without an answer to a statement after which it is said that it is waited for. A batch
 takes 0.01 to 0.2 s; at half, a checkpoint on a slow disk is trouble, at double, a standby that is
 gone is noticed later."""
-_LOOKS = 5
-"""How often is looked whether a pooler gives a session's server to others."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 
 
@@ -444,39 +442,18 @@ class Server:
         """A new connection, which is used from now on."""
         connection = self.opened()
         try:
-            pid, is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
+            is_read_only, timeout, _ = connection.execute(_BEGIN).fetchone()
             if is_read_only and not again and self._access != "reading":
                 raise JournalError(
                     f"{self.place}: it is read-only, such as a replica is; name the server that "
                     "takes what is written"
                 )
-            if pid != connection.info.backend_pid:
-                self._check_pooler(connection)
         except BaseException:
             connection.close()
             raise
         self._link.connection, self._link.timeout = connection, timeout
         remember(self.place.address)
         return connection
-
-    def _check_pooler(self, connection: Connection) -> None:
-        """Refuse a pooler that gives a session's server to others between two transactions.
-
-        Locks are a session's. The server of this connection is another connection's meanwhile, or
-        another one from query to query.
-        """
-        seen = set()
-        with self.opened() as other:
-            for _ in range(_LOOKS):
-                seen.add(_pid(connection))
-                with other.transaction():
-                    shared = _pid(other) in seen
-                if shared or len(seen) > 1:
-                    raise JournalError(
-                        f"{self.place}: there is a pooler (PgBouncer) in transaction mode, which "
-                        "breaks the locks that keep two processes off one run: name the server "
-                        "itself, or a pooler in session mode"
-                    )
 
     def opened(self, **bounds: int) -> Connection:
         """A new connection, for another purpose, with other time limits."""
@@ -549,12 +526,6 @@ class Server:
     def _problem(self, error: Exception, away: float = 0.0) -> JournalError:
         kind = NoRoom if _is_full(error) else JournalError
         return kind(f"{self.place}: {_said(error, away)}")
-
-
-def _pid(connection: Connection) -> int:
-    """The server's process that a query of a connection is given to."""
-    (found,) = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
-    return int(found)
 
 
 def _number(connection: Connection, *names: str) -> int:
