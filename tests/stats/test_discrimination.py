@@ -39,12 +39,30 @@ def test_the_interval_is_that_of_delong_on_the_logit_scale():
     true, false = scores[outcome], scores[~outcome]
     beats = (true[:, None] > false) + 0.5 * (true[:, None] == false)
     area = beats.mean()
-    variance = beats.mean(1).var(ddof=1) / len(true) + beats.mean(0).var(ddof=1) / len(false)
-    half = stats.t.ppf(0.975, 59) * math.sqrt(variance) / (area * (1 - area))
+    parts = beats.mean(1).var(ddof=1) / len(true), beats.mean(0).var(ddof=1) / len(false)
+    variance = sum(parts)
+    apart = parts[0] ** 2 / (len(true) - 1) + parts[1] ** 2 / (len(false) - 1)
+    half = stats.t.ppf(0.975, variance**2 / apart) * math.sqrt(variance) / (area * (1 - area))
     found = roc_auc(scores.tolist(), outcome.tolist())
     logits = [math.log(end / (1 - end)) for end in (found.low or 0, found.high or 0)]
     middle = math.log(area / (1 - area))
     assert logits == pytest.approx([middle - half, middle + half], abs=1e-9)
+
+
+def test_few_labels_of_one_kind_widen_the_interval_or_leave_none():
+    held, made = 0, 0
+    for seed in range(300):
+        chance = np.random.default_rng([5, seed])
+        outcome = chance.random(200) < 0.05
+        scores = chance.normal(size=200) + outcome
+        found = roc_auc(scores.tolist(), outcome.tolist())
+        if outcome.sum() < 5:
+            assert (found.low, found.undefined is None) == (None, False)
+            continue
+        made += 1
+        held += found.low <= stats.norm.cdf(0.5**0.5) <= found.high
+    assert made > 250
+    assert held / made >= 0.92
 
 
 def test_items_that_come_five_times_say_no_more_than_once():

@@ -142,7 +142,7 @@ def calibration(
     )
     gap = float(np.abs((p - y) @ member).sum())
     clusters = cluster_indices(kept, len(p))
-    effect = design_effect(p - y, clusters) if clusters.max(initial=-1) > 0 else 1.0
+    effect = design_effect(p - y, clusters)[0] if clusters.max(initial=-1) > 0 else 1.0
     words = f"{count} bins, {'equally wide' if binning == 'uniform' else 'equally full'}"
     return Calibration(
         n=len(p),

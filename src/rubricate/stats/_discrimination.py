@@ -12,6 +12,7 @@ from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import check_share, count_of, number_of, same_length
 from rubricate.stats._intervals import (
+    LEAST_OTHERS,
     clustered_mean,
     clustered_share,
     score_interval,
@@ -23,6 +24,7 @@ from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indice
 __all__ = ["DecisionThreshold", "decision_threshold", "folds_of", "roc_auc"]
 
 NO_CONTRAST = "there is no pair of a true and a false outcome"
+RARE = "no interval: it needs five clusters with a true outcome and five with a false one"
 FEW = "no interval: it needs two clusters with a true outcome and two with a false one"
 FOLDS = 10
 """Parts of the data, each of which is held out once."""
@@ -40,9 +42,11 @@ def roc_auc(
 
     Ties count one half (Mann and Whitney 1947). The variance is that of DeLong, DeLong and
     Clarke-Pearson (1988), with groups that of Obuchowski (1997); the interval is on the logit scale
-    with the quantile of t. Of a perfect order, where that variance is 0, it is Wilson's (1927) for
-    the smaller of the two sides. Over several criteria (`strata`) only pairs of one criterion are
-    compared: one area of all would count it as merit that some are met more often.
+    with the quantile of t, whose degrees of freedom are Satterthwaite's (1946) of the two sides.
+    With fewer than 5 clusters of either outcome there is none. Of a perfect order, where that
+    variance is 0, it is Wilson's (1927) for the smaller of the two sides. Over several criteria
+    (`strata`) only pairs of one criterion are compared: one area of all would count it as merit
+    that some are met more often.
 
     Args:
         scores: probabilities, or any numbers; None where there is none.
@@ -78,12 +82,18 @@ def roc_auc(
     if min(many) < 2:
         return Estimate(area, undefined=FEW)
     count = len(np.unique(clusters))
-    t = t_quantile((1 + confidence) / 2, count - 1)
     if area in (0.0, 1.0):
+        t = t_quantile((1 + confidence) / 2, count - 1)
         return score_interval(area, float(min(many)), t)
-    variance = sum(
-        many[side] / (many[side] - 1) * float((sides[side] ** 2).sum()) for side in (0, 1)
-    ) + 2 * count / (count - 1) * float((sides[0] * sides[1]).sum())
+    if min(many) < LEAST_OTHERS:
+        return Estimate(area, undefined=RARE)
+    parts = [many[side] / (many[side] - 1) * float((sides[side] ** 2).sum()) for side in (0, 1)]
+    variance = sum(parts) + 2 * count / (count - 1) * float((sides[0] * sides[1]).sum())
+    freedom = count - 1.0
+    if sum(parts) > 0:
+        apart = sum(part**2 / (side - 1) for part, side in zip(parts, many, strict=True))
+        freedom = min(freedom, sum(parts) ** 2 / apart)
+    t = t_quantile((1 + confidence) / 2, freedom)
     middle = math.log(area / (1 - area))
     half = t * math.sqrt(max(0.0, variance)) / (area * (1 - area))
     low, high = (1 / (1 + math.exp(min(700.0, -end))) for end in (middle - half, middle + half))

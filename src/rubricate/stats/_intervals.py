@@ -27,6 +27,7 @@ from rubricate.stats._resampling import (
 
 __all__ = [
     "FEW_DIFFER",
+    "LEAST_OTHERS",
     "MeanEstimate",
     "are_few",
     "bootstrapped_mean",
@@ -158,9 +159,9 @@ def mean_of(
         only = Estimate(mean, undefined="no interval: it needs two clusters or more")
         return MeanEstimate(len(values), count, only, None)
     if bounds is not None and (same := mostly_same(values)) is not None:
-        _, freedom = clustered_variance(values, clusters)
+        effect, freedom = design_effect(values, clusters)
         quantile = t_quantile(probability, freedom)
-        middle, error = with_unseen(values, clusters, same, quantile, bounds)
+        middle, error = with_unseen(values, same, are_few(same, clusters), effect, quantile, bounds)
         low, high = middle - quantile * error, middle + quantile * error
         interval = Estimate(mean, max(bounds[0], min(low, mean)), min(bounds[1], max(high, mean)))
         return MeanEstimate(len(values), count, interval, error, freedom)
@@ -219,8 +220,9 @@ def unseen(quantile: float) -> float:
 
 def with_unseen(
     values: Floats,
-    clusters: Integers,
     same: NDArray[np.bool_],
+    few: bool,
+    effect: float,
     quantile: float,
     bounds: tuple[float, float],
 ) -> tuple[float, float]:
@@ -233,10 +235,9 @@ def with_unseen(
     """
     common = float(values[same].mean())
     size = bounds[1] - bounds[0]
-    if not are_few(same, clusters):
+    if not few:
         size = float(np.abs(values - common).max())
     ends = np.array([max(bounds[0], common - size), min(bounds[1], common + size)])
-    effect = design_effect(values, clusters)
     weight = effect * unseen(quantile)
     total = len(values) + 2 * weight
     middle = (float(values.sum()) + weight * float(ends.sum())) / total
@@ -244,13 +245,14 @@ def with_unseen(
     return middle, math.sqrt(apart * effect) / total
 
 
-def design_effect(values: Floats, clusters: Integers) -> float:
-    """How many times the variance of a mean of independent values that of these is, 1 or more. Of
-    values without spread it is that of whole clusters (Kish 1965)."""
+def design_effect(values: Floats, clusters: Integers) -> tuple[float, float]:
+    """How many times the variance of a mean of independent values that of these is, 1 or more, and
+    its degrees of freedom. Of values without spread it is that of whole clusters (Kish 1965)."""
+    variance, freedom = clustered_variance(values, clusters)
     alone = float(values.var(ddof=1)) / len(values)
     if alone <= ROUNDING**2 * float((values**2).max()):
-        return len(values) / len(np.unique(clusters))
-    return max(1.0, clustered_variance(values, clusters)[0] / alone)
+        return len(values) / len(np.unique(clusters)), freedom
+    return max(1.0, variance / alone), freedom
 
 
 def t_interval(value: float, error: float, freedom: float, probability: float) -> Estimate:

@@ -166,19 +166,18 @@ def _prediction_powered(
     errors = labels - labelled
     weight = 0.0
     if binary:
-        _, freedom = clustered_variance(errors, labelled_clusters)
-        weight = unseen(t_quantile((1 + confidence) / 2, freedom))
-        weight *= design_effect(errors, labelled_clusters)
+        effect, freedom = design_effect(errors, labelled_clusters)
+        weight = effect * unseen(t_quantile((1 + confidence) / 2, freedom))
     elif (same := mostly_same(errors)) is not None and are_few(same, labelled_clusters):
         return alone
     of_labels, together, of_judge = _moments_with_errors(labels, labelled, weight)
     tuning = min(1.0, max(0.0, together / ((1 + n / many) * variance)))
     residuals = labels - tuning * labelled
-    _, freedom = clustered_variance(residuals, labelled_clusters)
+    effect, freedom = design_effect(residuals, labelled_clusters)
     error = of_labels - 2 * tuning * together + tuning**2 * of_judge
-    error *= design_effect(residuals, labelled_clusters) / (n + 2 * weight)
+    error *= effect / (n + 2 * weight)
     error += tuning**2 * clustered_variance(unlabelled, unlabelled_clusters)[0]
-    of_labels *= design_effect(labels, labelled_clusters) / (n + 2 * weight)
+    of_labels *= design_effect(labels, labelled_clusters)[0] / (n + 2 * weight)
     if error >= of_labels:
         return alone
     value = float(residuals.mean()) + tuning * float(unlabelled.mean())
