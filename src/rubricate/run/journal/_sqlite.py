@@ -129,8 +129,9 @@ class SQLiteJournal:
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
-            self.has_a_past = self._set_up() or self._has_others
-            self._keys = None if self.has_a_past else Keys()
+            others_write = self._has_others and access != "driver"  # its workers begin later
+            self.has_a_past = self._set_up() or others_write
+            self._keys = None if self.has_a_past or self._has_others else Keys()
         except TROUBLE as error:
             self._database.close()
             raise self._problem(error) from None
