@@ -17,6 +17,7 @@ import asyncio
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ import orjson
 from rubricate.rubric import NO_USAGE, Usage
 from rubricate.run._progress import Progress
 from rubricate.run.journal._accounts import Account, Accounts, Price, accounts_of
+from rubricate.run.journal._exchanges import named_keys
 
 __all__ = ["Answer", "Decide", "Entry", "Ledger", "Row", "earlier_row", "entry_of"]
 
@@ -425,18 +427,28 @@ def entry_of(row: Row, now: float | None) -> Entry:
         return Entry(Usage(cost=None))
 
 
-def earlier_row(records: Iterable[tuple[str, dict[str, Any] | None]]) -> Row:
+Records = Iterable[tuple[str, dict[str, Any] | None, bytes | None]]
+"""Records by their keys, None for damaged ones, and what was sent and received for them."""
+
+
+def earlier_row(records: Callable[[], Records]) -> Row:
     """The entry of what the answers of a journal without entries cost.
 
     Answers that came from a cache cannot be told from others, and count: rather too much than too
-    little.
+    little. What a judgement took has that of the parts that it names, which are records, too.
 
     Args:
-        records: by their keys; None for damaged ones.
+        records: gives the journal's records, each time that it is called.
     """
-    usage = Usage.total(
-        Usage(**record.get("usage", {}))
-        for key, record in records
-        if record is not None and not key.startswith(SHARED_REQUEST)
-    )
-    return Row(EARLIER, orjson.dumps(usage.to_dict()), usage.requests, time.time())
+    named: Counter[str] = Counter()
+    total = Usage()
+    for key, record, exchanges in records():
+        if record is not None and not key.startswith(SHARED_REQUEST):
+            total += Usage(**record.get("usage", {}))
+            named.update({*named_keys(exchanges or b"")})
+    if named:
+        for key, record, _ in records():
+            if record is not None:
+                for _ in range(named[key]):
+                    total -= Usage(**record.get("usage", {}))
+    return Row(EARLIER, orjson.dumps(total.to_dict()), total.requests, time.time())

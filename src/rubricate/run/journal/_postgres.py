@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
@@ -193,17 +193,17 @@ class PostgresJournal:
         query = "SELECT 1 FROM rubricate_spending WHERE run = %s LIMIT 1"
         if connection.execute(query, (run,)).fetchone() is not None:
             return
-        with connection.transaction(), connection.cursor("records", binary=True) as cursor:
-            cursor.itersize = KEYS_AT_ONCE
-            query = "SELECT key, record, checksum FROM rubricate_records WHERE run = %s"
-            cursor.execute(query, (run,))
-            records = (
-                (name, read_row(name, record, found))
-                for key, record, found in cursor
-                for name in (key.decode("utf-8", "surrogatepass"),)
-            )
-            paid = earlier_row(records)
-        connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *paid))
+        query = "SELECT key, record, checksum, exchanges FROM rubricate_records WHERE run = %s"
+
+        def records() -> Iterator[tuple[str, dict[str, Any] | None, bytes | None]]:
+            with connection.transaction(), connection.cursor("records", binary=True) as cursor:
+                cursor.itersize = KEYS_AT_ONCE
+                cursor.execute(query, (run,))
+                for key, record, found, exchanges in cursor:
+                    name = key.decode("utf-8", "surrogatepass")
+                    yield name, read_row(name, record, found), exchanges
+
+        connection.execute(f"{_NOTE} ON CONFLICT DO NOTHING", (run, *earlier_row(records)))
 
     async def _exchange(self, decide: Decide) -> None:
         """Read the others' entries, and write this process's, one process after the other."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -182,9 +182,13 @@ class SQLiteJournal:
 
     def _note_earlier(self) -> None:
         """Note what a journal of before there were entries has cost, which its records say."""
-        rows = self._database.execute("SELECT key, record, checksum FROM records")
-        paid = earlier_row((row[0], read_row(*row)) for row in rows)
-        self._database.execute(_NOTE, paid)
+        query = "SELECT key, record, checksum, exchanges FROM records"
+
+        def records() -> Iterator[tuple[str, dict[str, Any] | None, bytes | None]]:
+            for *row, exchanges in self._database.execute(query):
+                yield row[0], read_row(*row), exchanges
+
+        self._database.execute(_NOTE, earlier_row(records))
 
     async def _exchange(self, decide: Decide) -> None:
         """Read the others' entries, and write this process's."""
