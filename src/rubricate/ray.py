@@ -29,7 +29,7 @@ from pydantic import BaseModel
 
 from rubricate.choosing import chosen_judge
 from rubricate.errors import InputError, MissingExtraError, RubricateError
-from rubricate.judge import Judge, JudgesLike, PythonModel
+from rubricate.judge import Judge, JudgesLike
 from rubricate.options import RewardOptions
 from rubricate.reward import (
     RewardBatch,
@@ -392,10 +392,8 @@ def _of_judge(judge: Judge) -> list[object]:
     """What a judge is made of. Of a callable not the source text, whose file other nodes lack."""
     model = judge.model
     found: list[object] = [judge.mode, judge.prompt_version]
-    if isinstance(model, PythonModel):
-        found += [model.name, model.function]
-    else:
-        found.append(judge.fingerprint())
+    function = None if model is None else vars(model).get("function")  # of `PythonModel`
+    found.append(judge.fingerprint() if function is None else [judge.name, function])
     for one in (judge, model):
         if code := _code_of(type(one)):
             found += [code, vars(one)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from typing import Any
 
 import pytest
 
@@ -65,3 +67,26 @@ def test_a_home_that_cannot_be_written_costs_the_cache_and_no_more(rubricate, wr
     write_dataset()
     done = rubricate("grade", "data.json", XDG_CACHE_HOME="/dev/null/nowhere")
     assert done.returncode == 0
+
+
+def test_an_estimate_writes_nothing_into_a_run_folder_that_may_be_read_only(
+    rubricate, write_dataset, tmp_path, monkeypatch
+):
+    write_dataset()
+    told = ("grade", "data.json", "--run-dir", "run", "--no-cache")
+    assert rubricate(*told, "--quiet").returncode == 0
+    connect = sqlite3.connect
+
+    def refusing(path: object, **options: Any) -> sqlite3.Connection:
+        """As in a folder that cannot be written: nothing but a file as it is can be opened."""
+        if "immutable=1" not in str(path):
+            raise sqlite3.OperationalError("disk I/O error")
+        return connect(str(path), **options)
+
+    monkeypatch.setattr("rubricate.run.journal._sqlite.sqlite3.connect", refusing)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run", *tmp_path.glob("run/*"))}
+    shown = rubricate(*told, "--dry-run")
+    assert (shown.returncode, shown.stderr) == (0, ""), shown
+    assert "4 of them known already" in shown.stdout
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "run", *tmp_path.glob("run/*"))}
+    assert after == before

@@ -149,6 +149,7 @@ def test_a_callable_of_a_script_goes_to_workers_and_fails_only_what_it_dies_of(
 
 GROWING = """
 import os, sys, time
+import ray
 import rubricate
 from rubricate import Criterion, Rubric, RubricDataset
 from rubricate.run.workers import _ray
@@ -163,33 +164,27 @@ def judge(messages):
         time.sleep(0.02)
     return {"reason": "r", "evidence": [], "verdict": "MET"}
 
+ray.init(sys.argv[1], logging_level="CRITICAL", log_to_driver=False)
+while sum(one["Alive"] for one in ray.nodes()) > 1:
+    time.sleep(0.1)
+ray.shutdown()
 dataset = RubricDataset("p", Rubric([Criterion(name="c", requirement="Says c")]), name="d")
 for number in range(400):
     dataset.add_item(f"text {number}")
-print(rubricate.grade(dataset, judge, run_dir="run", workers=sys.argv[1]).failed)
+print(rubricate.grade(dataset, judge, run_dir="run", workers=sys.argv[2]).failed)
 """
 
 
 def test_nodes_that_join_later_are_used(ray_cluster, tmp_path):
     (tmp_path / "script.py").write_text(GROWING)
 
-    def nodes(count: int) -> Callable[[], bool]:
-        import ray
-
-        def found() -> bool:
-            with ray.init(ray_cluster.client, log_to_driver=False):
-                return sum(one["Alive"] for one in ray.nodes()) == count
-
-        return found
-
     def at_work() -> int:
         return sum(path.name.isdecimal() for path in tmp_path.iterdir())
 
     ray_cluster.lose_node()
     try:
-        soon(nodes(1))
         process = subprocess.Popen(
-            [sys.executable, "script.py", ray_cluster.client],
+            [sys.executable, "script.py", ray_cluster.address, ray_cluster.client],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             text=True,

@@ -77,6 +77,28 @@ def write_ahead(database: sqlite3.Connection, patience: float) -> None:
             return
 
 
+def read_only(path: Path) -> sqlite3.Connection:
+    """A connection that makes nothing in the folder, which may be another user's."""
+    if not path.exists():
+        raise sqlite3.OperationalError("no such file")
+    try:
+        return _opened(f"{path.absolute().as_uri()}?mode=ro")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise
+    return _opened(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+
+
+def _opened(uri: str) -> sqlite3.Connection:
+    database = sqlite3.connect(uri, uri=True, timeout=PATIENCE[False], isolation_level=None)
+    try:
+        database.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except TROUBLE:
+        database.close()
+        raise
+    return database
+
+
 class DamagedJournal(JournalError):
     """The file is a journal, and parts of it cannot be read."""
 
@@ -121,16 +143,20 @@ class SQLiteJournal:
         self._last_commit = time.monotonic()
         self.ledger = Ledger(self._exchange)
         self.claims = Claims() if self._is_cache else None
+        is_read = access == "reading"
         try:
-            if not path.exists():
-                path.touch(mode=0o600)
-            patience = PATIENCE[self._has_others]
-            self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
+            if is_read:
+                self._database = read_only(path)
+            else:
+                if not path.exists():
+                    path.touch(mode=0o600)
+                patience = PATIENCE[self._has_others]
+                self._database = sqlite3.connect(path, timeout=patience, isolation_level=None)
         except (*TROUBLE, OSError) as error:
             raise self._problem(error) from None
         try:
             others_write = self._has_others and access != "driver"  # its workers begin later
-            self.has_a_past = self._set_up() or others_write
+            self.has_a_past = self._checked() if is_read else self._set_up() or others_write
             self._keys = None if self.has_a_past or self._has_others else Keys()
         except TROUBLE as error:
             self._database.close()
@@ -147,16 +173,7 @@ class SQLiteJournal:
         write_ahead(self._database, PATIENCE[self._has_others])
         run("PRAGMA synchronous=NORMAL")
         run("BEGIN IMMEDIATE")
-        (version,) = run("PRAGMA user_version").fetchone()
-        if version not in (0, _WITHOUT_EXCHANGES, _FORMAT):
-            raise JournalError(
-                f"{self._name}: written by another version of rubricate (format {version}); "
-                + (
-                    "use another --cache"
-                    if self._is_cache
-                    else "use another run folder, or --fresh"
-                )
-            )
+        version = self._version()
         run(
             "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, record BLOB NOT NULL,"
             " checksum INTEGER NOT NULL, finished REAL NOT NULL, exchanges BLOB)"
@@ -176,9 +193,30 @@ class SQLiteJournal:
         run("COMMIT")
         if self._has_others and not self._is_cache:
             run(f"PRAGMA busy_timeout={1000 * SHARED_PATIENCE:.0f}")
-        if found and not self._has_others and run("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError(_MALFORMED)
+        if found and not self._has_others:
+            self._check_whole()
         return bool(found)
+
+    def _checked(self) -> bool:
+        """As `_set_up`, of a file that is only read: nothing is made in its folder."""
+        run = self._database.execute
+        if not self._version() or not run("SELECT EXISTS (SELECT 1 FROM records)").fetchone()[0]:
+            return False
+        self._check_whole()
+        return True
+
+    def _version(self) -> int:
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version in (0, _WITHOUT_EXCHANGES, _FORMAT):
+            return int(version)
+        hint = "use another --cache" if self._is_cache else "use another run folder, or --fresh"
+        raise JournalError(
+            f"{self._name}: written by another version of rubricate (format {version}); {hint}"
+        )
+
+    def _check_whole(self) -> None:
+        if self._database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError(_MALFORMED)
 
     def _note_earlier(self) -> None:
         """Note what a journal of before there were entries has cost, which its records say."""
@@ -437,7 +475,7 @@ class SQLiteReader:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._database = self._opened(path)
+            self._database = read_only(path)
         except TROUBLE as error:
             raise self._problem(error) from None
         try:
@@ -446,23 +484,6 @@ class SQLiteReader:
             self._database.close()
             raise self._problem(error) from None
         self._has_exchanges = any(name == "exchanges" for _, name, *_ in columns)
-
-    def _opened(self, path: Path) -> sqlite3.Connection:
-        if not path.exists():
-            raise sqlite3.OperationalError("no such file")
-        for how in ("mode=ro", "mode=ro&immutable=1"):  # the latter in a folder of somebody else's
-            uri = f"{path.absolute().as_uri()}?{how}"
-            database = sqlite3.connect(uri, uri=True, timeout=PATIENCE[False])
-            try:
-                database.execute("SELECT 1 FROM sqlite_master").fetchall()
-            except TROUBLE as error:
-                database.close()
-                locked = "locked" in str(error)
-                if how != "mode=ro" or locked or not isinstance(error, sqlite3.OperationalError):
-                    raise
-            else:
-                break
-        return database
 
     def _problem(self, error: Exception) -> JournalError:
         if "locked" in str(error):
