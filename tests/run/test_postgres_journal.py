@@ -381,6 +381,24 @@ def test_what_a_run_would_take_is_said_without_making_anything(
     assert query(postgres, "SELECT count(*) FROM rubricate_runs") == [(1,)]
 
 
+def test_a_dry_run_looks_answers_up_a_block_at_once(make_dataset, tmp_path, postgres, monkeypatch):
+    def judge(messages: Any) -> dict[str, Any]:
+        return MET
+
+    run = {"run_dir": tmp_path / "run", "journal": postgres}
+    rubricate.grade(make_dataset(300), judge, **run)
+    looks: list[int] = []
+    rows_of = postgres_module.rows_of
+
+    def noted(server: Any, columns: str, keys: list[str]) -> Any:
+        looks.append(len(keys))
+        return rows_of(server, columns, keys)
+
+    monkeypatch.setattr(postgres_module, "rows_of", noted)
+    found = rubricate.estimate(make_dataset(301), judge, **run)
+    assert (found.known, found.requests, looks) == (600, 2, [512, 90])
+
+
 def test_a_reward_function_shares_its_answers_by_a_database(make_dataset, endpoint, postgres):
     from rubricate import RewardFunction
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Judge, Model, Request, keyed
 from rubricate.rubric import Criterion, Usage, Verdict
 from rubricate.run._calls import Asked, Calibrate, Call, JudgedItem, Stages
+from rubricate.run._executor import BLOCK
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run.journal import (
@@ -227,11 +229,8 @@ async def estimate(
         stack.callback(answers.close)
         sure, possible = _Counting(answers), _Counting(answers)
         counted: set[int] = set()  # hashes of keys: what is the same is asked once
-        for index, given in enumerate(plan):
-            if given.unreadable is not None:
-                continue
-            item = JudgedItem(given, index)
-            calls = stages.first_calls(item)
+        for item, first in _opened(plan, stages, answers):
+            given, calls = item.item, first
             further -= sum(map(len, item.alike.values()))
             open_at: dict[str, int] = {}
             while calls:
@@ -281,6 +280,19 @@ async def estimate(
         documents,
         with_cache if cost and with_cache and with_cache.high < cost.high else None,
     )
+
+
+def _opened(
+    plan: Plan, stages: Stages, answers: Answers
+) -> Iterator[tuple[JudgedItem, list[Call]]]:
+    """The items that can be read with their first calls, which are looked up many at once."""
+    items = ((index, item) for index, item in enumerate(plan) if item.unreadable is None)
+    while block := [JudgedItem(item, index) for index, item in islice(items, BLOCK)]:
+        opened = [(item, stages.first_calls(item)) for item in block]
+        keys = [asked.key for _, calls in opened for call in calls for asked in call.asked]
+        answers.hold(keys)
+        yield from opened
+        answers.release_held(keys)
 
 
 def _range(low: Usage, high: Usage) -> Range | None:
