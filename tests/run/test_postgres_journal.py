@@ -8,7 +8,7 @@ import re
 import threading
 import time
 import traceback
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
 from rubricate.run.journal import Database, remembered
+from rubricate.run.journal import _lease as lease_module
 from rubricate.run.journal import _postgres as postgres_module
 from rubricate.run.journal import _server as server_module
 from rubricate.run.journal._postgres import PostgresJournal, PostgresReader
@@ -579,6 +580,32 @@ def test_a_process_takes_two_connections_and_one_where_few_are_left(own_postgres
     for one in opened:
         one.close()
     assert connections(address) == 0
+
+
+def test_a_run_keeps_its_lease_where_the_database_has_no_connection_left_for_it(
+    own_postgres, monkeypatch
+):
+    monkeypatch.setattr(lease_module, "EVERY", 0.05)
+    address = own_postgres(max_connections="5").address()
+    monkeypatch.setattr(server_module, "_BESIDE", {})
+    with ExitStack() as stack:
+        for name in "abc":
+            monkeypatch.setattr(server_module, "_BESIDE", {})  # as in another process
+            place = Database(address, name)
+            journal = stack.enter_context(closing(PostgresJournal(place)))
+        lease = "SELECT renewed FROM rubricate_leases WHERE run = %s"
+
+        def renewed() -> Any:
+            run = (journal._writing.run,)
+            return journal._reader.do(lambda one: one.execute(lease, run).fetchone())
+
+        for _ in range(3):
+            before = renewed()
+            while renewed() == before:
+                assert journal.lease.holds
+                time.sleep(0.01)
+        with pytest.raises(psycopg.OperationalError, match="too many"):
+            psycopg.connect(address)
 
 
 def test_a_journal_that_is_closed_leaves_no_connection_and_no_thread_that_waits(own_postgres):

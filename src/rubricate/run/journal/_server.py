@@ -461,6 +461,19 @@ class Server:
         # Planned each time: a prepared plan may be one for the table as it was, nearly empty.
         return psycopg_driver().connect(**told, autocommit=True, prepare_threshold=None)
 
+    def spare(self, **bounds: int) -> Connection:
+        """A connection for another purpose; this one, between its statements, where none is left.
+
+        Args:
+            bounds: as for `opened`.
+        """
+        try:
+            return self.opened(**bounds)
+        except psycopg_driver().Error as error:
+            if not _is_full(error):
+                raise
+            return _Borrowed(self)
+
     # Tables and runs
 
     def _set_up(self, connection: Connection) -> bool:
@@ -559,6 +572,20 @@ def _line(error: Exception) -> str:
     """What an error says, in one line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return "; ".join(line for line in lines if line and not line.startswith(("LINE", "^")))
+
+
+class _Borrowed:
+    """A server's connection, for single statements of somebody else."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def execute(self, query: str, told: Any) -> Any:
+        with self._server.turn() as connection:
+            return connection.execute(query, told)
+
+    def close(self) -> None:
+        return None
 
 
 _REMEDIES = {
