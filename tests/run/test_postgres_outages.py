@@ -196,7 +196,7 @@ def test_what_passes_is_waited_for(make_dataset, tmp_path: Path, slow, postgres,
 def test_a_statement_that_a_person_cancels_is_not_sent_again(
     make_dataset, tmp_path, slow, postgres
 ):
-    grading = Grading(slow, make_dataset(ITEMS), run_dir=tmp_path / "run", journal=postgres)
+    grading = Grading(slow, make_dataset(10 * ITEMS), run_dir=tmp_path / "run", journal=postgres)
     grading.after(30)
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("BEGIN; LOCK TABLE rubricate_records")
@@ -205,6 +205,7 @@ def test_a_statement_that_a_person_cancels_is_not_sent_again(
             " rubricate_records%' AND wait_event_type = 'Lock' AND datname = current_database()"
         )
         while not connection.execute(cancel).fetchall():
+            grading.after(0)
             time.sleep(0.01)
         error = grading.end()
     assert "canceling statement" in str(error)
@@ -225,7 +226,7 @@ def test_a_commit_that_waits_for_a_standby_is_told_of_and_bounded(
     server = own_postgres()
     told = {"run_dir": tmp_path / "run", "journal": server.address()}
     bound = 120.0 if comes_back else 1.0
-    grading = Grading(slow, make_dataset(ITEMS), **told, max_outage=bound)
+    grading = Grading(slow, make_dataset(4 * ITEMS), **told, max_outage=bound)
     grading.after(30)
     query(server.address(), NO_STANDBY)
     while comes_back and not any(one and "standby" in one for one in [*grading.troubles]):
@@ -239,7 +240,7 @@ def test_a_commit_that_waits_for_a_standby_is_told_of_and_bounded(
         assert len(str(result).splitlines()) == 1
         query(server.address(), STANDBY)
         result = grading.again()
-    assert (result.failed, result.calls + result.resumed) == (0, 2 * ITEMS)
+    assert (result.failed, result.calls + result.resumed) == (0, 8 * ITEMS)
 
 
 @pytest.mark.parametrize("waits", [True, False])
