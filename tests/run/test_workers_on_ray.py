@@ -25,9 +25,11 @@ from rubricate.judge import named_judge
 from rubricate.options import GradingOptions
 from rubricate.run.workers import _ray
 from rubricate.run.workers._worker import Job
-from rubricate.testing import Rule, ScriptedEndpoint
+from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 pytest.importorskip("ray")
+PAID = 0.5
+"""US dollars for a request of 500 tokens at 1,000 dollars a million."""
 ROWS = ("kill -9 of one", "a node is lost", "kill -9 of their driver")
 
 
@@ -114,6 +116,37 @@ def test_a_signal_ends_workers_cleanly(number, ray_cluster, tmp_path):
     soon(lambda: own.isdisjoint(ray_cluster.workers()))  # their node ends them in its own time
     judged = sum(row["status"] == "judged" for row in lines(tmp_path / "run"))
     assert 30 - 16 <= judged < 600
+
+
+@pytest.mark.parametrize("place", ["file", "database"])
+def test_drivers_that_are_killed_and_started_again_spend_one_bound(
+    place: str, ray_cluster, postgres, tmp_path
+):
+    write_data(tmp_path, [f"text {n}" for n in range(100)])
+    (tmp_path / "prices.yaml").write_text("m: {input: 1000, output: 1000}\n")
+    options = ["--run-dir", "run", "--prices", "prices.yaml", "--max-cost", "20", "-q"]
+    options += ["--concurrency", "4", "--workers", f"2@{ray_cluster.address}"]
+    options += ["--journal", postgres] if place == "database" else []
+    billed = 0.0
+
+    def respond(request: JudgeRequest) -> Rule:
+        nonlocal billed
+        billed += PAID
+        body = {"prompt_tokens": 400, "completion_tokens": 100, "total_tokens": 500}
+        return Rule(verdict="MET", delay=0.05, body={"usage": body})
+
+    with ScriptedEndpoint(respond=respond) as endpoint:
+        process = start(tmp_path, endpoint.url, *options)
+        soon(lambda: len(endpoint.requests) >= 8 or process.poll() is not None)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=120)
+        for _ in range(2):
+            again = start(tmp_path, endpoint.url, *options)
+            shown, _ = again.communicate(timeout=120)
+            assert again.returncode == 1, shown
+            assert "the greatest cost of $20 is reached" in shown
+        assert 0.7 * 20 <= billed <= 20 + PAID
+        assert summary(tmp_path / "run")["usage"]["run_cost"] >= billed - 1e-9
 
 
 SCRIPT = """
