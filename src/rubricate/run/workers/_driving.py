@@ -269,6 +269,8 @@ class Driving:
                 if not under_way and block is None:
                     return
                 await self._wait({*under_way, stopping})
+                if self._answers.lease is not None and self._answers.lease.error is not None:
+                    raise self._answers.lease.error  # workers wait for a lease, and judge nothing
                 for task in [one for one in under_way if one.done()]:
                     for item in self._come_of(task, *under_way.pop(task)):
                         yield item
