@@ -205,3 +205,15 @@ def test_offline_nobody_waits_for_the_hub(folder, monkeypatch):
     monkeypatch.setattr("rubricate.dataset.samples._hf.time.sleep", lambda wait: 1 / 0)
     with pytest.raises(InputError, match="cannot be loaded"):
         hf_dataset("some/where", "train")
+
+
+@pytest.mark.parametrize("error", [ImportError("no 'socksio'"), KeyError("x"), OSError("refused")])
+def test_whatever_the_hub_client_raises_is_one_line(error, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+
+    def refuse(**options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    with pytest.raises(InputError, match=f"cannot be loaded: {type(error).__name__}"):
+        hf_dataset("owner/name", "train", retry=False)

@@ -189,7 +189,7 @@ def _loaded(path: str, *, retry: bool = True, **options: Any) -> Any:
             try:
                 data = datasets.load_dataset(path=path, **options)
                 break
-            except (OSError, ValueError, RuntimeError) as error:
+            except Exception as error:  # a client's own, as where a proxy needs another package
                 if wait is None or not _may_pass(error):
                     reason = " ".join(str(error).split())
                     raise InputError(
