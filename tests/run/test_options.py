@@ -660,6 +660,21 @@ def test_option_max_cost_bounds_a_judgement_of_several_requests(
     assert len(sent) == len(set(sent))  # what was paid for is not asked for again
 
 
+def test_option_max_cost_is_spent_on_whole_judgements_of_several_requests(make_dataset, tmp_path):
+    async def likely(messages: Any) -> Completion:
+        await asyncio.sleep(0.001)
+        return Completion("A", Usage(requests=1, cost=0.01), probabilities={"A": 0.9, "B": 0.1})
+
+    options = {"mode": "probability", "permutations": 4, "run_dir": tmp_path / "run"}
+    judge = PythonModel(likely, name="likely")
+    for calls in (10, 0):  # with 32 in flight, and as many that could be begun
+        with pytest.raises(RunStopped, match=r"the run has cost \$0\.") as caught:
+            rubricate.grade(make_dataset(50), judge, max_cost=0.5, concurrency=32, **options)
+        result = caught.value.result
+        assert result.calls >= calls
+        assert 0.45 <= result.run_usage.cost <= 0.5 + 1e-9
+
+
 def test_option_max_cost_bounds_what_is_asked_again(make_dataset):
     def unusable(messages: Any) -> Completion:
         return Completion("?", Usage(requests=1, cost=0.02))

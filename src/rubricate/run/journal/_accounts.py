@@ -12,7 +12,7 @@ __all__ = ["Account", "Accounts", "Price"]
 MOST_TIMES = 50
 """By how many times the average one that takes ever longer is counted at most. Replies of one model
 rarely vary by more; at 100, one that hangs keeps others waiting for twice as much money."""
-TWICE = 2.0
+IN_ALL = 2.0
 """By how much more than it has taken a reply in flight is likely to take in all: nobody knows how
 far it is, and on average it is half done. At 1, a killed process whose long replies were in flight
 is counted as a quarter less than it was billed; at 3, one with usual replies as half more."""
@@ -111,7 +111,7 @@ class Account:
             one, now = held / self.open, time.monotonic()
             for since in self.since.values():
                 waited = (now - since) * of_all.ended / of_all.seconds
-                cost = min(MOST_TIMES, TWICE * waited) * of_all.paid / of_all.ended
+                cost = min(MOST_TIMES, IN_ALL * waited) * of_all.paid / of_all.ended
                 if cost <= one:
                     break
                 held += cost - one
