@@ -53,7 +53,11 @@ class Progress:
         self.abstained += verdict.status == "abstained"
 
     def add(self, other: Progress) -> None:
-        """Count in what a part of the run has come to."""
+        """Add the counts of a part of the run.
+
+        Args:
+            other: the part's progress.
+        """
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
