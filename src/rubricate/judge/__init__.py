@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         recorded_judges,
         unknown_votes,
     )
-    from rubricate.judge._text_only import UNSEEN_NOTE, Unseeing
+    from rubricate.judge._text_only import UNSEEN_NOTE, TextOnly
     from rubricate.judge.asking import (
         ABSTAINED,
         ASKED_AGAIN,
@@ -160,8 +160,8 @@ __all__ = [
     "Send",
     "Stage",
     "Templated",
+    "TextOnly",
     "UnknownVote",
-    "Unseeing",
     "Voting",
     "Weights",
     "answer_of",

@@ -9,12 +9,12 @@ from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import ABSTENTION, Criterion, Verdict
 
-__all__ = ["UNSEEN_NOTE", "Unseeing"]
+__all__ = ["UNSEEN_NOTE", "TextOnly"]
 
 UNSEEN_NOTE = "Items with images, audio, video or files were not judged: the judge sees text alone"
 
 
-class Unseeing(Judge):
+class TextOnly(Judge):
     """Abstains on items that a judge would see only in part; nothing is sent.
 
     Args:

@@ -288,10 +288,10 @@ class Stages:
 
     def _unseeing(self, judge: Judge) -> Judge:
         """Who abstains in a judge's place, which `note` then says."""
-        from rubricate.judge import UNSEEN_NOTE, Unseeing
+        from rubricate.judge import UNSEEN_NOTE, TextOnly
 
         self._unseen = UNSEEN_NOTE
-        return Unseeing(judge)
+        return TextOnly(judge)
 
     def _groups(self, rubric: Rubric, voter: int) -> _Groups:
         """The criteria that a voter is asked about together."""

@@ -17,7 +17,7 @@ import rubricate
 from rubricate import Criterion, HTTPModel, Rubric, RubricDataset
 from rubricate.errors import InputError
 from rubricate.judge import Completion
-from rubricate.judge.models._forms import ReplyForms, strays
+from rubricate.judge.models._forms import ReplyForms, ignores_schema
 from rubricate.testing import JudgeRequest, Rule, ScriptedEndpoint
 
 ANSWER = {"reason": "It says so.", "evidence": [], "verdict": "MET"}
@@ -273,7 +273,7 @@ SCHEMA = {
     ],
 )
 def test_a_reply_ignores_its_form_if_it_does_not_fit_the_schema(text: str, ignores: bool) -> None:
-    assert strays(Completion(text), SCHEMA) is ignores
+    assert ignores_schema(Completion(text), SCHEMA) is ignores
 
 
 def test_single_losses_among_many_replies_are_forgotten() -> None:

@@ -393,9 +393,9 @@ def _closing(text: str, keys: Sequence[str], tags: bool) -> tuple[str, dict[str,
         if not after.startswith(fence["fence"]):
             raise _no_object(keys)
         after = after[3:].strip()
-    from rubricate.judge.asking._text_beside import is_courtesy
+    from rubricate.judge.asking._text_beside import is_closing_remark
 
-    if after and not is_courtesy(after):
+    if after and not is_closing_remark(after):
         raise UnreadableReply(
             "the reply has no JSON object at its end: what stands behind an answer can take it back"
         )

@@ -19,7 +19,7 @@ from typing import Any
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._other_answers import NUMBER_WORDS, Answers
 
-__all__ = ["is_courtesy", "refuse_text_before"]
+__all__ = ["is_closing_remark", "refuse_text_before"]
 
 _JUDGEMENT = (
     "analysis|assessments?|evaluations?|findings?|grades?|grading|judge?ments?|ratings?|verdicts?"
@@ -186,7 +186,7 @@ def refuse_text_before(
     text = unicodedata.normalize("NFKC", re.sub(r"</[^<>\n]*>", ".\n\n", text)).replace("’", "'")
     parts = [one for one in _BOUNDARY.split(text.strip()) if _plain(one)]
     if not parts and text.strip():
-        raise _taken_back(text.strip())
+        raise _contradicted(text.strip())
     known = Answers.of([schema.get("properties", {}).get(key, {})])
     given = data.get(key)
     is_label = isinstance(given, str | int) and not isinstance(given, bool)
@@ -206,14 +206,14 @@ def refuse_text_before(
         return
     last = _plain(parts[-1])
     if len(last) > _LONGEST or (_NO_ANNOUNCEMENT.match(parts[-1]) and not is_announced):
-        raise _taken_back(last)
+        raise _contradicted(last)
     if _leads_up(known, last, own):
         return
     finding = f"{last}." if is_announced and last[-1].isalnum() else _finding(known, last, own)
     if _is_neutral(finding):
         return
     if not _is_finding(finding):
-        raise _taken_back(last)
+        raise _contradicted(last)
     if own:
         _refuse_other(known, finding, own)
 
@@ -264,7 +264,7 @@ def _refuse_of_several(
             labels |= {"unmet"} if _NEGATIVE.search(one) else set()
             labels |= {"met"} if not labels and _IS_HELD.search(one) else set()
         if labels - {own} or _NUMBERED.search(one):
-            raise _taken_back(one)
+            raise _contradicted(one)
 
 
 _CRITERION = re.compile(r"(?:\bcriterion|^)\W*(\d+)\b", re.IGNORECASE)
@@ -302,7 +302,7 @@ def _is_neutral(part: str) -> bool:
     return bool(words) and (_OPENING.issuperset(words) or any(map(_SUBJECT.fullmatch, words)))
 
 
-def _taken_back(sentence: str) -> UnreadableReply:
+def _contradicted(sentence: str) -> UnreadableReply:
     shown = sentence if len(sentence) <= 60 else f"...{sentence[-57:]}"
     return UnreadableReply(f"the text before the reply's answer may take it back: '{shown}'")
 
@@ -390,7 +390,7 @@ _END = re.compile(r"(?:<\|[\w-]+\|>|</s>|<(?:end_of_turn|eos)>|-{3,}|\s)+\Z")
 """How a model ends its turn, where a server leaves it in the text, and a rule."""
 
 
-def is_courtesy(text: str) -> bool:
+def is_closing_remark(text: str) -> bool:
     """Whether text behind an answer is no more than polite ("Let me know if you need more.").
 
     Each sentence begins politely, and is of words that cannot take an answer back.

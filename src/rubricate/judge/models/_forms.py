@@ -24,9 +24,9 @@ __all__ = [
     "chosen",
     "forget_forms",
     "forms_of",
+    "ignores_schema",
     "marked",
     "simpler_choice",
-    "strays",
     "with_few_quotes",
     "with_instruction",
 ]
@@ -254,7 +254,7 @@ BLANK_END = 200
 nothing else. At 100, an indented table would do; at 400, a limit of 128 tokens could hide it."""
 
 
-def strays(completion: Completion, schema: Mapping[str, Any]) -> bool:
+def ignores_schema(completion: Completion, schema: Mapping[str, Any]) -> bool:
     """Whether a reply that cannot be read ignores the form in which it was asked for.
 
     One that keeps to the schema is unreadable for another reason, such as a contradiction, and one

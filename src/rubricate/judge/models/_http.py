@@ -40,9 +40,9 @@ from rubricate.judge.models._forms import (
     checked_options,
     chosen,
     forms_of,
+    ignores_schema,
     marked,
     simpler_choice,
-    strays,
     with_few_quotes,
     with_instruction,
 )
@@ -286,7 +286,7 @@ class HTTPModel(Model):
         When that happens too often, all requests for this model are sent in the simpler form.
         """
         form = completion.form
-        if form is None or request.schema is None or not strays(completion, request.schema):
+        if form is None or request.schema is None or not ignores_schema(completion, request.schema):
             return request
         self._reply_forms.lost(form, request.lost_in)
         return replace(request, lost_in=(*request.lost_in, form))
