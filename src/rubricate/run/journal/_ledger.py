@@ -191,23 +191,27 @@ class Ledger:
     def row(self) -> Row:
         """The entry as it is to be written now."""
         with self._lock:
-            unanswered, held = self._open
-            content = self.usage.to_dict() | {"unanswered": unanswered, "held": held}
-            if self._is_bounded:
-                content["by_model"] = self.requests.to_dict()
-                content["by_judge"] = self.judgements.to_dict()
-            self._rows += 1
+            usage = self.usage
+            return self._row(usage, self._open(usage))
+
+    def _row(self, usage: Usage, held: tuple[int, float | None]) -> Row:
+        content = usage.to_dict() | {"unanswered": held[0], "held": held[1]}
+        if self._is_bounded:
+            content["by_model"] = self.requests.to_dict()
+            content["by_judge"] = self.judgements.to_dict()
+        self._rows += 1
         return Row(self.process, orjson.dumps(content), self._rows, time.time())
 
-    @property
-    def _open(self) -> tuple[int, float | None]:
+    def _open(self, usage: Usage) -> tuple[int, float | None]:
         """The requests that it may have sent without an answer, and US dollars that they may cost.
 
         Without a greatest cost, nothing is written before it is sent. Then these are twice what is
         in flight, which may be answered and as much sent before the next entry, and, where answers
         are quick, as much as was answered since the last one.
+
+        Args:
+            usage: what it has paid for.
         """
-        usage = self.usage
         if self._is_bounded:
             held = max(self._allotment - (usage.cost or 0.0), self.requests.held)
             return sum(one.open for one in self.requests.own.values()), held
@@ -224,11 +228,13 @@ class Ledger:
         is_old = now - self._written_at >= SIGN_OF_LIFE
         if self._is_bounded and now - self._asked >= SIGN_OF_LIFE:
             self._give_back()
-        state = self.usage, self._open
-        if state == self._written and not (self._is_bounded and is_old):
-            return None
-        row = self.row()
-        self._written, self._written_at, self._at_last = state, now, state[0]
+        with self._lock:
+            usage = self.usage
+            state = usage, self._open(usage)
+            if state == self._written and not (self._is_bounded and is_old):
+                return None
+            row = self._row(*state)
+            self._written, self._written_at, self._at_last = state, now, usage
         return row
 
     def _give_back(self) -> None:

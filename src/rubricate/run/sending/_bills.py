@@ -82,6 +82,8 @@ class Bills:
         """What requests in flight are likely to take, together."""
         if self._priced:
             cost: float | None = self._sum_of(len(requests))
+        elif self._replies:
+            cost = None
         else:
             costs = [self.estimate(model, request, None).cost for request in requests]
             cost = None if None in costs else sum(filter(None, costs))
