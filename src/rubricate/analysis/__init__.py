@@ -11,193 +11,135 @@ from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import (
-        AgreementReport,
-        CriterionAgreement,
-        LevelAgreement,
-        agreement_report,
+        AgreementReport as AgreementReport,
+        CriterionAgreement as CriterionAgreement,
+        LevelAgreement as LevelAgreement,
+        agreement_report as agreement_report,
     )
-    from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators
+    from rubricate.analysis._annotators import (
+        AnnotatorsTogether as AnnotatorsTogether,
+        CriterionAnnotators as CriterionAnnotators,
+    )
     from rubricate.analysis._attacks import (
-        RIGHT,
-        WRONG,
-        AttackFigures,
-        ControlFigures,
-        Defence,
-        DefenceFigures,
-        Form,
-        RedTeamReport,
+        RIGHT as RIGHT,
+        WRONG as WRONG,
+        AttackFigures as AttackFigures,
+        ControlFigures as ControlFigures,
+        Defence as Defence,
+        DefenceFigures as DefenceFigures,
+        Form as Form,
+        RedTeamReport as RedTeamReport,
     )
     from rubricate.analysis._calibration import (
-        Calibrator,
-        FittedCalibration,
-        fit_calibration,
-        read_calibration,
+        Calibrator as Calibrator,
+        FittedCalibration as FittedCalibration,
+        fit_calibration as fit_calibration,
+        read_calibration as read_calibration,
     )
-    from rubricate.analysis._cascade import CascadePoint, CascadeReport, cascade_report
+    from rubricate.analysis._cascade import (
+        CascadePoint as CascadePoint,
+        CascadeReport as CascadeReport,
+        cascade_report as cascade_report,
+    )
     from rubricate.analysis._certificate import (
-        Certificate,
-        certify,
-        check_certificate,
-        read_certificate,
+        Certificate as Certificate,
+        certify as certify,
+        check_certificate as check_certificate,
+        read_certificate as read_certificate,
     )
     from rubricate.analysis._comparison import (
-        CriterionComparison,
-        Flip,
-        PartComparison,
-        RunComparison,
-        compare_runs,
+        CriterionComparison as CriterionComparison,
+        Flip as Flip,
+        PartComparison as PartComparison,
+        RunComparison as RunComparison,
+        compare_runs as compare_runs,
     )
     from rubricate.analysis._comparison_sections import (
-        OTHER_HEADINGS,
-        comparison_texts,
-        parts_tables,
+        OTHER_HEADINGS as OTHER_HEADINGS,
+        comparison_texts as comparison_texts,
+        parts_tables as parts_tables,
     )
-    from rubricate.analysis._conversation import conversation_lines
-    from rubricate.analysis._discrimination import DecisionRules, Discrimination
+    from rubricate.analysis._conversation import conversation_lines as conversation_lines
+    from rubricate.analysis._discrimination import (
+        DecisionRules as DecisionRules,
+        Discrimination as Discrimination,
+    )
     from rubricate.analysis._finished import (
-        LOW_CONFIDENCE,
-        FinishedItem,
-        FinishedRun,
-        RowVerdict,
-        SubmissionFile,
-        as_written,
-        confidence,
-        finished_items,
-        finished_rows,
-        held_run,
-        mean_score,
-        read_run,
-        read_summary,
+        LOW_CONFIDENCE as LOW_CONFIDENCE,
+        FinishedItem as FinishedItem,
+        FinishedRun as FinishedRun,
+        RowVerdict as RowVerdict,
+        SubmissionFile as SubmissionFile,
+        as_written as as_written,
+        confidence as confidence,
+        finished_items as finished_items,
+        finished_rows as finished_rows,
+        held_run as held_run,
+        mean_score as mean_score,
+        read_run as read_run,
+        read_summary as read_summary,
     )
-    from rubricate.analysis._judged import JudgedReport
-    from rubricate.analysis._kept_report import keep_report, kept_report
+    from rubricate.analysis._judged import JudgedReport as JudgedReport
+    from rubricate.analysis._kept_report import (
+        keep_report as keep_report,
+        kept_report as kept_report,
+    )
     from rubricate.analysis._pair_figures import (
-        PairFigures,
-        PairReport,
-        PairSummary,
-        PairTallies,
-        PositionFigures,
+        PairFigures as PairFigures,
+        PairReport as PairReport,
+        PairSummary as PairSummary,
+        PairTallies as PairTallies,
+        PositionFigures as PositionFigures,
     )
-    from rubricate.analysis._pairs import PairResult, PairVerdict, finished_pairs, pair_result
-    from rubricate.analysis._plan import PlanPoint, PlanReport, plan_report
-    from rubricate.analysis._plan_options import PlannedFigure, PlanOptions
+    from rubricate.analysis._pairs import (
+        PairResult as PairResult,
+        PairVerdict as PairVerdict,
+        finished_pairs as finished_pairs,
+        pair_result as pair_result,
+    )
+    from rubricate.analysis._plan import (
+        PlanPoint as PlanPoint,
+        PlanReport as PlanReport,
+        plan_report as plan_report,
+    )
+    from rubricate.analysis._plan_options import (
+        PlannedFigure as PlannedFigure,
+        PlanOptions as PlanOptions,
+    )
     from rubricate.analysis._plots import (
-        Plots,
-        agreement_plots,
-        calibration_plot,
-        scores_plot,
-        waiting_plot,
+        Plots as Plots,
+        agreement_plots as agreement_plots,
+        calibration_plot as calibration_plot,
+        scores_plot as scores_plot,
+        waiting_plot as waiting_plot,
     )
-    from rubricate.analysis._ppi import CriterionMean, PPIReport, ppi_report
-    from rubricate.analysis._replay import ReplayReport
-    from rubricate.analysis._result import Result
-    from rubricate.analysis._run_list import ListedRun, RunList, list_runs
-    from rubricate.analysis._scores_by import scores_by, summary_by
-    from rubricate.analysis._selection import Selection
+    from rubricate.analysis._ppi import (
+        CriterionMean as CriterionMean,
+        PPIReport as PPIReport,
+        ppi_report as ppi_report,
+    )
+    from rubricate.analysis._replay import ReplayReport as ReplayReport
+    from rubricate.analysis._result import Result as Result
+    from rubricate.analysis._run_list import (
+        ListedRun as ListedRun,
+        RunList as RunList,
+        list_runs as list_runs,
+    )
+    from rubricate.analysis._scores_by import scores_by as scores_by, summary_by as summary_by
+    from rubricate.analysis._selection import Selection as Selection
     from rubricate.analysis._tables import (
-        ITEM_COLUMNS,
-        VERDICT_COLUMNS,
-        By,
-        Kind,
-        Tabular,
-        VerdictTable,
-        spreadsheet_cell,
+        ITEM_COLUMNS as ITEM_COLUMNS,
+        VERDICT_COLUMNS as VERDICT_COLUMNS,
+        By as By,
+        Kind as Kind,
+        Tabular as Tabular,
+        VerdictTable as VerdictTable,
+        spreadsheet_cell as spreadsheet_cell,
     )
-    from rubricate.analysis._variance import CriterionVariance, VarianceReport, variance_report
+    from rubricate.analysis._variance import (
+        CriterionVariance as CriterionVariance,
+        VarianceReport as VarianceReport,
+        variance_report as variance_report,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "ITEM_COLUMNS",
-    "LOW_CONFIDENCE",
-    "OTHER_HEADINGS",
-    "RIGHT",
-    "VERDICT_COLUMNS",
-    "WRONG",
-    "AgreementReport",
-    "AnnotatorsTogether",
-    "AttackFigures",
-    "By",
-    "Calibrator",
-    "CascadePoint",
-    "CascadeReport",
-    "Certificate",
-    "ControlFigures",
-    "CriterionAgreement",
-    "CriterionAnnotators",
-    "CriterionComparison",
-    "CriterionMean",
-    "CriterionVariance",
-    "DecisionRules",
-    "Defence",
-    "DefenceFigures",
-    "Discrimination",
-    "FinishedItem",
-    "FinishedRun",
-    "FittedCalibration",
-    "Flip",
-    "Form",
-    "JudgedReport",
-    "Kind",
-    "LevelAgreement",
-    "ListedRun",
-    "PPIReport",
-    "PairFigures",
-    "PairReport",
-    "PairResult",
-    "PairSummary",
-    "PairTallies",
-    "PairVerdict",
-    "PartComparison",
-    "PlanOptions",
-    "PlanPoint",
-    "PlanReport",
-    "PlannedFigure",
-    "Plots",
-    "PositionFigures",
-    "RedTeamReport",
-    "ReplayReport",
-    "Result",
-    "RowVerdict",
-    "RunComparison",
-    "RunList",
-    "Selection",
-    "SubmissionFile",
-    "Tabular",
-    "VarianceReport",
-    "VerdictTable",
-    "agreement_plots",
-    "agreement_report",
-    "as_written",
-    "calibration_plot",
-    "cascade_report",
-    "certify",
-    "check_certificate",
-    "compare_runs",
-    "comparison_texts",
-    "confidence",
-    "conversation_lines",
-    "finished_items",
-    "finished_pairs",
-    "finished_rows",
-    "fit_calibration",
-    "held_run",
-    "keep_report",
-    "kept_report",
-    "list_runs",
-    "mean_score",
-    "pair_result",
-    "parts_tables",
-    "plan_report",
-    "ppi_report",
-    "read_calibration",
-    "read_certificate",
-    "read_run",
-    "read_summary",
-    "scores_by",
-    "scores_plot",
-    "spreadsheet_cell",
-    "summary_by",
-    "variance_report",
-    "waiting_plot",
-]

@@ -42,15 +42,6 @@ from rubricate.stats import label_agreement as of_labels
 from rubricate.stats import score_agreement as of_scores
 from rubricate.views import Report, Section
 
-__all__ = [
-    "AgreementReport",
-    "CriterionAgreement",
-    "LabelledPair",
-    "LevelAgreement",
-    "agreement_report",
-    "labelled_pairs",
-]
-
 NOTHING = Estimate(None)
 
 

@@ -29,8 +29,6 @@ from rubricate.views import (
 if TYPE_CHECKING:
     from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
 
-__all__ = ["agreement_sections", "calibration_text", "few_text", "people_labels"]
-
 MOST_ROWS = 60
 """Criteria that are shown unless all are asked for."""
 FEW = 8

@@ -30,8 +30,6 @@ from rubricate.stats import (
     stratified_agreement,
 )
 
-__all__ = ["AnnotatorsTogether", "CriterionAnnotators", "annotators_of"]
-
 _TOGETHER = Aggregation()
 
 

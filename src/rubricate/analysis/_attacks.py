@@ -15,19 +15,6 @@ from rubricate.views import GAP, Column, Row, Section, Table, estimate_text, num
 if TYPE_CHECKING:
     from rubricate.run import Outcome
 
-__all__ = [
-    "RIGHT",
-    "WRONG",
-    "AttackFigures",
-    "AttackOutcomes",
-    "ControlFigures",
-    "Defence",
-    "DefenceFigures",
-    "Form",
-    "RedTeamReport",
-    "defence_figures",
-]
-
 Defence = Literal["on", "off", "own"]
 """`on`: the prompt fences the text in and warns of what it may contain. `off`: the same prompt
 without both. `own`: the judge is no language model, or has a prompt of its own."""

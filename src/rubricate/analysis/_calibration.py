@@ -29,13 +29,6 @@ from rubricate.stats import (
 )
 from rubricate.views import NONE, Paragraph, Report, say
 
-__all__ = [
-    "Calibrator",
-    "FittedCalibration",
-    "fit_calibration",
-    "read_calibration",
-]
-
 logger = logging.getLogger(__name__)
 MANY = 300
 """Labels from which on the map is isotonic, unless it is chosen."""

@@ -20,14 +20,6 @@ from rubricate.stats import (
 )
 from rubricate.views import Cell, Report, Row, Section, Table, dollars, numbers, percent, say
 
-__all__ = [
-    "CascadePair",
-    "CascadePoint",
-    "CascadeReport",
-    "cascade_report",
-    "labelled_confidences",
-]
-
 SHARES = (0.9, 0.75, 0.5, 0.25, 0.1)
 """Shares of all verdicts that the thresholds shown let stand, about."""
 

@@ -36,7 +36,6 @@ from rubricate.views import (
 
 _SHOWN = ("accuracy", "cohen_kappa", "quadratic_kappa", "pearson", "mae", "bias")
 """Figures that are shown, of those that a criterion has."""
-__all__ = ["Certificate", "certify", "check_certificate", "read_certificate"]
 
 
 class _Figures(BaseModel):

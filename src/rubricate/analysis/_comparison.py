@@ -29,8 +29,6 @@ from rubricate.stats import (
 )
 from rubricate.views import Paragraph, Report, Section, Words, figure, notes, p_text, percent
 
-__all__ = ["CriterionComparison", "Flip", "PartComparison", "RunComparison", "compare_runs"]
-
 Outcome = Literal["passed", "worse", "not covered"]
 SHOWN_NAMES = 5
 

@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from rubricate.analysis._comparison import Flip, RunComparison
     from rubricate.stats import Estimate, PairedComparison
 
-__all__ = [
-    "OTHER_HEADINGS",
-    "ComparisonTexts",
-    "comparison_sections",
-    "comparison_texts",
-    "other_texts",
-    "parts_tables",
-]
-
 SHOWN_DIFFERENCES = 6
 
 OTHER_HEADINGS = ("bootstrap", "q", "Wilcoxon", "exact McNemar", "detectable")

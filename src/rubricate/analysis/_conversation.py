@@ -10,8 +10,6 @@ from rubricate.analysis._selection import Selection
 from rubricate.run import Exchange
 from rubricate.run.results import Conversation, Conversations
 
-__all__ = ["conversation_lines"]
-
 
 def conversation_lines(selection: Selection) -> Iterator[str]:
     """The requests and replies behind each picked verdict, in order; texts can have many lines.

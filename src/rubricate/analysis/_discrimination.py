@@ -18,8 +18,6 @@ from rubricate.stats import (
 )
 from rubricate.views import Paragraph, estimate_text, percent, say
 
-__all__ = ["DecisionRules", "Discrimination", "decision_lines", "discrimination_of"]
-
 LEAST, MOST = 1e-9, 1e9
 """Of a cost."""
 DIGITS = 4

@@ -37,23 +37,6 @@ if TYPE_CHECKING:
     from rubricate.analysis._result import Result
     from rubricate.stats import Estimate
 
-__all__ = [
-    "LABELS_GO",
-    "LOW_CONFIDENCE",
-    "FinishedItem",
-    "FinishedRun",
-    "RowVerdict",
-    "SubmissionFile",
-    "confidence",
-    "finished_items",
-    "finished_rows",
-    "held_run",
-    "mean_score",
-    "read_run",
-    "read_summary",
-]
-
-
 WRITE_ANEW = "run the same grade command again: it writes them anew from the journal"
 LABELS_GO = (
     "give labels in columns label.CRITERION of a table or as ground_truth in a dataset file "

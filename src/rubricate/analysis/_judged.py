@@ -15,8 +15,6 @@ from rubricate.views import Paragraph, Report, cost_text, say
 if TYPE_CHECKING:
     from rubricate.run import Outcome
 
-__all__ = ["Failures", "JudgedReport", "ending"]
-
 NOT_RUN = "not_run"
 
 

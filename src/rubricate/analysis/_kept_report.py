@@ -14,8 +14,6 @@ from rubricate.analysis._pair_figures import PairReport, PairSummary
 from rubricate.errors import InputError
 from rubricate.run import REPORT_NAME
 
-__all__ = ["keep_report", "kept_report"]
-
 _KINDS: dict[str, type[JudgedReport]] = {"compare-pair": PairSummary, "redteam": RedTeamReport}
 
 

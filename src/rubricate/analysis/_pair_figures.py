@@ -19,8 +19,6 @@ from rubricate.views import GAP, Column, Paragraph, Row, Section, Table, estimat
 if TYPE_CHECKING:
     from rubricate.run import Outcome
 
-__all__ = ["PairFigures", "PairReport", "PairSummary", "PairTallies", "PositionFigures"]
-
 COUNTED: tuple[PairOutcome, ...] = ("first", "second", "tie", "disagreed", "abstained", "failed")
 
 

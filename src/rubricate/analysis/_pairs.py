@@ -12,8 +12,6 @@ from rubricate.analysis._finished import finished_rows
 from rubricate.judge import pair_id
 from rubricate.rubric import Failure, Verdict
 
-__all__ = ["PairOutcome", "PairResult", "PairVerdict", "finished_pairs", "pair_result"]
-
 PairOutcome = Literal["first", "second", "tie", "disagreed", "abstained", "failed"]
 """Who is better. `tie`: neither, in both orders. `disagreed`: the answers in the two orders differ,
 which counts as a tie. `abstained`: the judge could not tell. `failed`: there is no answer."""

@@ -28,8 +28,6 @@ from rubricate.views import (
     say,
 )
 
-__all__ = ["PlanPoint", "PlanReport", "plan_report"]
-
 LADDER = (20, 50, 100, 200, 500, 1000)
 """Numbers of items that are shown beside the answer."""
 MOST, MOST_SIMULATED = 10**6, 20_000

@@ -38,8 +38,6 @@ from rubricate.stats import (
 )
 from rubricate.views import figure as shown
 
-__all__ = ["Design", "Reached", "designs"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 RESAMPLES = 1000

@@ -8,8 +8,6 @@ from typing import Literal, get_args
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
-__all__ = ["FIGURES", "PlanOptions", "PlannedFigure"]
-
 PlannedFigure = Literal[
     "accuracy",
     "sensitivity",

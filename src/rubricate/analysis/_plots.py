@@ -31,8 +31,6 @@ from rubricate.views import (
     reliability_plot,
 )
 
-__all__ = ["Plots", "agreement_plots", "calibration_plot", "scores_plot", "waiting_plot"]
-
 BINS = 20
 MOST, ACROSS = 24, 4
 """Plots of one picture, and how many stand side by side."""

@@ -21,8 +21,6 @@ from rubricate.views import (
     say,
 )
 
-__all__ = ["CriterionMean", "PPIReport", "ppi_report"]
-
 
 @dataclass(frozen=True, slots=True)
 class CriterionMean:

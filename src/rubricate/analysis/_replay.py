@@ -10,8 +10,6 @@ from rubricate.judge import UnknownVote
 from rubricate.run.results import AgreementFigures, Summary
 from rubricate.views import Cell, Column, Report, Row, Section, Table, figure, numbers, say
 
-__all__ = ["ReplayReport"]
-
 NAMED = 3
 """Unknown answers that are named; --json has all."""
 SHOWN = 40

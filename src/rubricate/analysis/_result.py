@@ -15,8 +15,6 @@ from rubricate.run.results import ItemResult, Outcome, Summary, Tallies, result_
 if TYPE_CHECKING:
     from rubricate.analysis._plots import Plots
 
-__all__ = ["Result"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Result(Outcome, Tabular):

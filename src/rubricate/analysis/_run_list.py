@@ -34,8 +34,6 @@ from rubricate.views import (
     say,
 )
 
-__all__ = ["ListedRun", "RunList", "list_runs"]
-
 State = Literal["complete", "stopped early", "not ended", "unreadable"]
 DEPTH = 4
 """How many folders below the one that is named a run may be."""

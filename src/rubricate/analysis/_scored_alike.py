@@ -27,15 +27,6 @@ from rubricate.rubric import (
     values_of,
 )
 
-__all__ = [
-    "ABSTAINED_BEFORE",
-    "COMPARED",
-    "FAILED_BEFORE",
-    "AlikeRuns",
-    "VerdictPair",
-    "scored_alike",
-]
-
 GROUP = "group"
 """The field of a tree's groups."""
 COMPARED, ABSTAINED_BEFORE, FAILED_BEFORE = "compared", "abstained in A", "failed in A"

@@ -20,8 +20,6 @@ from rubricate.run.results import (
 if TYPE_CHECKING:
     from rubricate.analysis._finished import FinishedRun
 
-__all__ = ["scores_by", "summary_by"]
-
 
 def scores_by(run: FinishedRun, fields: Sequence[str] = ()) -> DeclaredFigures:
     """A run's scores by the fields that it declares, and by others.

@@ -29,8 +29,6 @@ from rubricate.views import (
     say,
 )
 
-__all__ = ["Selection"]
-
 EXCERPT, WHOLE = 400, 4000
 """Characters of a submission that are shown: among other items, and of items asked for by name."""
 _TONES: dict[str, Tone] = {

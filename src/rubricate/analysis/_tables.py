@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = [
-    "ITEM_COLUMNS",
-    "VERDICT_COLUMNS",
-    "By",
-    "Kind",
-    "Tabular",
-    "VerdictTable",
-    "spreadsheet_cell",
-]
-
 By = Literal["verdict", "item"]
 """What a row of a table is."""
 Kind = Literal["text", "number", "count", "flag", "texts", "object"]

@@ -12,14 +12,6 @@ from rubricate.errors import InputError
 from rubricate.stats import Bootstrap, Estimate, VarianceComponents, variance_components
 from rubricate.views import Column, Report, Row, Section, Table, numbers, percent, say
 
-__all__ = [
-    "CriterionVariance",
-    "ScoreComponents",
-    "VarianceReport",
-    "item_score_components",
-    "variance_report",
-]
-
 STABLE = 0.5
 """The share of the spread that must be the items', or a criterion is unstable."""
 Answered = Sequence[float | None]

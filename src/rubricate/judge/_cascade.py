@@ -16,8 +16,6 @@ from rubricate.judge._panel import modes_of
 from rubricate.judge._people import People
 from rubricate.rubric import Usage, Verdict
 
-__all__ = ["Cascade", "JudgesLike"]
-
 
 class Cascade(Judge):
     """Judges asked one after the other, the cheap one first.

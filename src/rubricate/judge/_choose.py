@@ -12,17 +12,6 @@ from rubricate.judge.asking import MODES, Explained, Mode, ModelJudge, Prompting
 from rubricate.judge.models import Model, PythonModel
 from rubricate.settings import SaysTo, by_name, part, refuse_unheard
 
-__all__ = [
-    "JudgeLike",
-    "closing",
-    "given_judge",
-    "is_given",
-    "language_model",
-    "made_for",
-    "named_judge",
-    "plain_model",
-]
-
 _T = TypeVar("_T")
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
 """A judge, a model, a callable for `PythonModel`, a name such as `openai/gpt-4.1-mini`, or None

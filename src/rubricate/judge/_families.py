@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["model_family"]
-
 _FAMILIES = {
     "anthropic": ("anthropic", "claude"),
     "cohere": ("cohere", "command-r", "command-a", "aya"),

@@ -26,19 +26,6 @@ from rubricate.rubric import (
 if TYPE_CHECKING:
     from rubricate.judge._people import People
 
-__all__ = [
-    "Judge",
-    "Member",
-    "Stage",
-    "check_awaitable",
-    "check_group",
-    "check_own",
-    "checked_key",
-    "checked_verdict",
-    "hash_of",
-    "no_orders",
-]
-
 
 class Judge:
     """Who grades: from an item and a criterion to a verdict.

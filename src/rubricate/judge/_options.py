@@ -15,17 +15,6 @@ from rubricate.settings import Settings, option, options_of, told_of
 if TYPE_CHECKING:
     from rubricate.judge.asking import CriteriaPerCall, Examples, Mode, PromptTemplate
 
-__all__ = [
-    "SAMPLING",
-    "Asking",
-    "Endpoint",
-    "OwnPrompt",
-    "PairVoting",
-    "Voting",
-    "Weights",
-    "options_of_mode",
-]
-
 Weights = Sequence[float] | Mapping[str, float] | Literal["reliability"]
 """How much each judge's vote counts: in the judges' order, or by name, or `reliability` for what
 their votes on the whole dataset show (Dawid and Skene 1979)."""

@@ -20,8 +20,6 @@ from rubricate.judge._options import Weights
 from rubricate.judge.asking import check_permutations
 from rubricate.rubric import Aggregation, Criterion, Verdict, aggregate, check_weights
 
-__all__ = ["Panel"]
-
 MOST_REPLICATES = 1000
 """Answers of one judge to one question, all of which are held at once."""
 

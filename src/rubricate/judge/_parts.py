@@ -8,8 +8,6 @@ from typing import Protocol, runtime_checkable
 from rubricate.judge.models import Completion, Model, Request, Send
 from rubricate.rubric import Criterion, Verdict
 
-__all__ = ["PartKeeper", "keyed", "part_answer"]
-
 
 @runtime_checkable
 class PartKeeper(Protocol):

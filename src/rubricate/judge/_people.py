@@ -17,8 +17,6 @@ from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Rubric, Verdict
 
-__all__ = ["ESCALATED", "LABEL_SUFFIXES", "People"]
-
 ESCALATED = "escalated"
 """The kind of failure of a verdict that waits for people."""
 LABEL_SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")

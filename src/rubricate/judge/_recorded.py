@@ -15,8 +15,6 @@ from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import Criterion, Failure, Verdict
 
-__all__ = ["RecordedJudge", "UnknownVote", "recorded_judges", "unknown_votes"]
-
 VOTES = "votes"
 """The key of an item's metadata that holds verdicts: `{judge: {criterion: label}}`."""
 

@@ -9,8 +9,6 @@ from rubricate.judge._judge import Judge
 from rubricate.judge.models import Send
 from rubricate.rubric import ABSTENTION, Criterion, Verdict
 
-__all__ = ["UNSEEN_NOTE", "TextOnly"]
-
 UNSEEN_NOTE = "Items with images, audio, video or files were not judged: the judge sees text alone"
 
 

@@ -5,69 +5,50 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run._channel import Channel
-    from rubricate.run._estimate import Range, RunEstimate, estimate, with_requests
-    from rubricate.run._executor import Listeners, OnVerdict
-    from rubricate.run._notebook import shown_in_notebook
-    from rubricate.run._options import Listening, Planning, RunOptions, SharedAnswers, Storage
-    from rubricate.run._progress import Progress, progress_state, time_left
-    from rubricate.run._run import INTERRUPTED, run
-    from rubricate.run._shards import Shard
-    from rubricate.run.journal import Exchange
-    from rubricate.run.results import (
-        CACHE_NAME,
-        JOURNAL_NAMES,
-        REPORT_NAME,
-        DocumentWork,
-        ItemResult,
-        OpenStorage,
-        Outcome,
-        RunFolder,
-        has_journal,
-        result_lines,
-        shard_folder,
+    from rubricate.run._channel import Channel as Channel
+    from rubricate.run._estimate import (
+        Range as Range,
+        RunEstimate as RunEstimate,
+        estimate as estimate,
+        with_requests as with_requests,
     )
-    from rubricate.run.sending import Budget, Limits, ModelKey, Retries, Sender
-    from rubricate.run.workers import Workers
+    from rubricate.run._executor import Listeners as Listeners, OnVerdict as OnVerdict
+    from rubricate.run._notebook import shown_in_notebook as shown_in_notebook
+    from rubricate.run._options import (
+        Listening as Listening,
+        Planning as Planning,
+        RunOptions as RunOptions,
+        SharedAnswers as SharedAnswers,
+        Storage as Storage,
+    )
+    from rubricate.run._progress import (
+        Progress as Progress,
+        progress_state as progress_state,
+        time_left as time_left,
+    )
+    from rubricate.run._run import INTERRUPTED as INTERRUPTED, run as run
+    from rubricate.run._shards import Shard as Shard
+    from rubricate.run.journal import Exchange as Exchange
+    from rubricate.run.results import (
+        CACHE_NAME as CACHE_NAME,
+        JOURNAL_NAMES as JOURNAL_NAMES,
+        REPORT_NAME as REPORT_NAME,
+        DocumentWork as DocumentWork,
+        ItemResult as ItemResult,
+        OpenStorage as OpenStorage,
+        Outcome as Outcome,
+        RunFolder as RunFolder,
+        has_journal as has_journal,
+        result_lines as result_lines,
+        shard_folder as shard_folder,
+    )
+    from rubricate.run.sending import (
+        Budget as Budget,
+        Limits as Limits,
+        ModelKey as ModelKey,
+        Retries as Retries,
+        Sender as Sender,
+    )
+    from rubricate.run.workers import Workers as Workers
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "CACHE_NAME",
-    "INTERRUPTED",
-    "JOURNAL_NAMES",
-    "REPORT_NAME",
-    "Budget",
-    "Channel",
-    "DocumentWork",
-    "Exchange",
-    "ItemResult",
-    "Limits",
-    "Listeners",
-    "Listening",
-    "ModelKey",
-    "OnVerdict",
-    "OpenStorage",
-    "Outcome",
-    "Planning",
-    "Progress",
-    "Range",
-    "Retries",
-    "RunEstimate",
-    "RunFolder",
-    "RunOptions",
-    "Sender",
-    "Shard",
-    "SharedAnswers",
-    "Storage",
-    "Workers",
-    "estimate",
-    "has_journal",
-    "progress_state",
-    "result_lines",
-    "run",
-    "shard_folder",
-    "shown_in_notebook",
-    "time_left",
-    "with_requests",
-]

@@ -18,8 +18,6 @@ from rubricate.run._failing import Raises, failure_of, unkeyed
 from rubricate.run._plan import Plan
 from rubricate.run.results import CALLS_SAVED, ItemResult
 
-__all__ = ["Asked", "Calibrate", "Call", "JudgedItem", "Stages"]
-
 logger = logging.getLogger(__name__)
 Group = list[Criterion]
 """Criteria that are asked about together."""

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["rarer_collections"]
-
 NEW_OBJECTS = 100_000
 """New objects after which the collector looks at them, while a run goes on."""
 

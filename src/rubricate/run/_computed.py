@@ -25,8 +25,6 @@ from rubricate.rubric import (
     Verdict,
 )
 
-__all__ = ["CODE"]
-
 _T = TypeVar("_T")
 GRACE = 0.25
 """Seconds that what stops itself at its time limit is given beyond it."""

@@ -17,8 +17,6 @@ from rubricate.run._progress import Progress
 from rubricate.run.journal import Answers, Transcript, verdict_from_record, verdict_record
 from rubricate.run.sending import Claim, Expense, Judgement, Locks, RunEnds, SendFor
 
-__all__ = ["Context", "RunContext"]
-
 logger = logging.getLogger(__name__)
 _of_part: ContextVar[Transcript | None] = ContextVar("_of_part", default=None)
 """The transcript of the part that is being asked for; parts are, at the same time."""

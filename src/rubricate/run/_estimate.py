@@ -37,8 +37,6 @@ from rubricate.views import Report
 if TYPE_CHECKING:
     from rubricate.views import Section
 
-__all__ = ["Range", "RunEstimate", "estimate", "with_requests"]
-
 BYTES_PER_TOKEN = (5.0, 3.0)
 """Of a prompt's UTF-8, in words of few tokens and of many."""
 REPLY_TOKENS = (40, 400)

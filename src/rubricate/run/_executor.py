@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from rubricate.run.journal import Lease
     from rubricate.run.sending import Claim
 
-__all__ = ["Execution", "Listeners", "OnVerdict"]
-
 logger = logging.getLogger(__name__)
 Opened = tuple[JudgedItem, list[Call]]
 """An item, and the calls of it that may be made."""

@@ -12,8 +12,6 @@ from rubricate.judge import Judge, Send
 from rubricate.rubric import Criterion, Failure, Verdict
 from rubricate.run.sending import RunEnds
 
-__all__ = ["Raises", "failure_of", "unkeyed"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -16,8 +16,6 @@ from rubricate.rubric import NO_USAGE
 from rubricate.run.journal import Answers
 from rubricate.run.sending import Judgement, Locks, SendFor
 
-__all__ = ["Kept"]
-
 
 class Kept:
     """Sends requests whose completions are to be kept, and remembers these.

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 from rubricate.run._options import Listening
 from rubricate.run._progress import Progress, progress_state, time_left
 
-__all__ = ["shown_in_notebook"]
-
 _T = TypeVar("_T", bound=Listening)
 BEGIN = 0.5
 """Seconds before a bar is shown: a run that takes less has none."""

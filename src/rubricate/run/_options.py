@@ -17,8 +17,6 @@ from rubricate.settings import Settings, option
 if TYPE_CHECKING:
     from rubricate.run._progress import Progress
 
-__all__ = ["Listening", "Planning", "RunOptions", "Sharding", "SharedAnswers", "Storage"]
-
 
 class Planning(Settings):
     """What of a dataset may be asked about, and in which order."""

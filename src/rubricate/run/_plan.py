@@ -8,8 +8,6 @@ from rubricate.dataset import Gradable, Item, survey_of
 from rubricate.errors import InputError
 from rubricate.run._shards import Shard
 
-__all__ = ["Plan", "author_of"]
-
 AUTHOR_KEYS = ("model", "system")
 """Where an item's metadata says which model wrote it; the first that is there."""
 LONGEST_NAME = 100

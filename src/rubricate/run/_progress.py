@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from rubricate.rubric import Usage, Verdict
 
-__all__ = ["Progress", "progress_state", "time_left"]
-
 
 @dataclass(slots=True)
 class Progress:

@@ -36,8 +36,6 @@ from rubricate.run.sending import Limits, Sender
 from rubricate.run.workers import executing
 from rubricate.settings import part
 
-__all__ = ["INTERRUPTED", "run"]
-
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
 

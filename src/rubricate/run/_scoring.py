@@ -18,8 +18,6 @@ from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan, author_of
 from rubricate.run.results import ItemResult, short_metadata, short_tags
 
-__all__ = ["result_of", "scoring_rules"]
-
 SHOWN = 3
 
 

@@ -12,8 +12,6 @@ from rubricate.errors import InputError
 if TYPE_CHECKING:
     from rubricate.dataset import Item
 
-__all__ = ["Shard", "sameness"]
-
 _FORM = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from rubricate.run.results import Outcome
 
-__all__ = ["RunSpan", "is_traced", "traced"]
-
 NAME = "rubricate"
 PROVIDERS = {"gemini": "gcp.gemini", "mistral": "mistral_ai"}
 """The conventions' names of providers whose prefix is another."""

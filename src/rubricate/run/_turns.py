@@ -10,8 +10,6 @@ from rubricate.run._calls import Call, JudgedItem
 from rubricate.run.journal import LOOK_AGAIN, Answers
 from rubricate.run.sending import SingleFlight
 
-__all__ = ["Turns"]
-
 Pending = tuple[JudgedItem, Call | None]
 QUICK, MOST_AHEAD = 0.1, 64
 """Calls are claimed several at once where they are begun within so many seconds: twice as many as

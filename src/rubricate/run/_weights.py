@@ -9,8 +9,6 @@ from rubricate.judge import Judge
 from rubricate.rubric import Verdict
 from rubricate.run._calls import NOT_RUN, JudgedItem
 
-__all__ = ["Held"]
-
 
 class Held:
     """The items of a panel that learns its weights, held until all votes are there.

@@ -9,159 +9,109 @@ What is named here is loaded when it is first used, so that numpy and scipy are 
 from typing import TYPE_CHECKING
 
 from rubricate._lazy import lazy_door
-from rubricate.stats._agreement import Agreement, agreement_of_counts, stratified
-from rubricate.stats._estimate import Estimate
+from rubricate.stats._agreement import (
+    Agreement as Agreement,
+    agreement_of_counts as agreement_of_counts,
+    stratified as stratified,
+)
+from rubricate.stats._estimate import Estimate as Estimate
 
 if TYPE_CHECKING:
     from rubricate.stats._annotators import (
-        AnnotatorAgreement,
-        Level,
-        annotator_agreement,
-        fleiss_kappa,
-        intraclass_correlation,
-        krippendorff_alpha,
+        AnnotatorAgreement as AnnotatorAgreement,
+        Level as Level,
+        annotator_agreement as annotator_agreement,
+        fleiss_kappa as fleiss_kappa,
+        intraclass_correlation as intraclass_correlation,
+        krippendorff_alpha as krippendorff_alpha,
     )
-    from rubricate.stats._asymmetry import asymmetry
+    from rubricate.stats._asymmetry import asymmetry as asymmetry
     from rubricate.stats._calibration import (
-        Calibration,
-        CalibrationGain,
-        CalibrationMap,
-        CalibrationMethod,
-        IsotonicMap,
-        PlattMap,
-        ReliabilityBin,
-        calibration,
-        calibration_gain,
-        read_calibration_map,
+        Calibration as Calibration,
+        CalibrationGain as CalibrationGain,
+        CalibrationMap as CalibrationMap,
+        CalibrationMethod as CalibrationMethod,
+        IsotonicMap as IsotonicMap,
+        PlattMap as PlattMap,
+        ReliabilityBin as ReliabilityBin,
+        calibration as calibration,
+        calibration_gain as calibration_gain,
+        read_calibration_map as read_calibration_map,
     )
     from rubricate.stats._comparison import (
-        PairedComparison,
-        PairedTest,
-        benjamini_hochberg,
-        compare_paired,
-        holm,
-        mcnemar_test,
-        permutation_test,
-        smallest_detectable_difference,
-        wilcoxon_test,
+        PairedComparison as PairedComparison,
+        PairedTest as PairedTest,
+        benjamini_hochberg as benjamini_hochberg,
+        compare_paired as compare_paired,
+        holm as holm,
+        mcnemar_test as mcnemar_test,
+        permutation_test as permutation_test,
+        smallest_detectable_difference as smallest_detectable_difference,
+        wilcoxon_test as wilcoxon_test,
     )
-    from rubricate.stats._conformal import ConformalSets, conformal_sets
+    from rubricate.stats._conformal import (
+        ConformalSets as ConformalSets,
+        conformal_sets as conformal_sets,
+    )
     from rubricate.stats._dawid_skene import (
-        DawidSkene,
-        accuracy_weights,
-        dawid_skene,
-        reliability_weights,
+        DawidSkene as DawidSkene,
+        accuracy_weights as accuracy_weights,
+        dawid_skene as dawid_skene,
+        reliability_weights as reliability_weights,
     )
-    from rubricate.stats._discrimination import DecisionThreshold, decision_threshold, roc_auc
-    from rubricate.stats._gwet import Weights, gwet_ac
+    from rubricate.stats._discrimination import (
+        DecisionThreshold as DecisionThreshold,
+        decision_threshold as decision_threshold,
+        roc_auc as roc_auc,
+    )
+    from rubricate.stats._gwet import Weights as Weights, gwet_ac as gwet_ac
     from rubricate.stats._intervals import (
-        MeanEstimate,
-        bootstrapped_mean,
-        clustered_mean,
-        clustered_share,
-        stratified_mean,
-        wilson_interval,
+        MeanEstimate as MeanEstimate,
+        bootstrapped_mean as bootstrapped_mean,
+        clustered_mean as clustered_mean,
+        clustered_share as clustered_share,
+        stratified_mean as stratified_mean,
+        wilson_interval as wilson_interval,
     )
-    from rubricate.stats._labels import LabelAgreement, Undecided, decided_pairs, label_agreement
+    from rubricate.stats._labels import (
+        LabelAgreement as LabelAgreement,
+        Undecided as Undecided,
+        decided_pairs as decided_pairs,
+        label_agreement as label_agreement,
+    )
     from rubricate.stats._planning import (
-        corrected_mean_width,
-        lower_end_power,
-        mcnemar_power,
-        mean_width,
-        paired_power,
-        share_width,
+        corrected_mean_width as corrected_mean_width,
+        lower_end_power as lower_end_power,
+        mcnemar_power as mcnemar_power,
+        mean_width as mean_width,
+        paired_power as paired_power,
+        share_width as share_width,
     )
     from rubricate.stats._prediction_powered import (
-        CorrectedMean,
-        LabelPlan,
-        corrected_mean,
-        next_to_label,
+        CorrectedMean as CorrectedMean,
+        LabelPlan as LabelPlan,
+        corrected_mean as corrected_mean,
+        next_to_label as next_to_label,
     )
-    from rubricate.stats._resampling import Bootstrap
-    from rubricate.stats._scores import LevelBias, ScoreAgreement, score_agreement
-    from rubricate.stats._strata import StratifiedAgreement, stratified_agreement
+    from rubricate.stats._resampling import Bootstrap as Bootstrap
+    from rubricate.stats._scores import (
+        LevelBias as LevelBias,
+        ScoreAgreement as ScoreAgreement,
+        score_agreement as score_agreement,
+    )
+    from rubricate.stats._strata import (
+        StratifiedAgreement as StratifiedAgreement,
+        stratified_agreement as stratified_agreement,
+    )
     from rubricate.stats._threshold import (
-        ThresholdChoice,
-        ThresholdPoint,
-        choose_threshold,
-        threshold_point,
+        ThresholdChoice as ThresholdChoice,
+        ThresholdPoint as ThresholdPoint,
+        choose_threshold as choose_threshold,
+        threshold_point as threshold_point,
     )
-    from rubricate.stats._variance import VarianceComponents, variance_components
+    from rubricate.stats._variance import (
+        VarianceComponents as VarianceComponents,
+        variance_components as variance_components,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "Agreement",
-    "AnnotatorAgreement",
-    "Bootstrap",
-    "Calibration",
-    "CalibrationGain",
-    "CalibrationMap",
-    "CalibrationMethod",
-    "ConformalSets",
-    "CorrectedMean",
-    "DawidSkene",
-    "DecisionThreshold",
-    "Estimate",
-    "IsotonicMap",
-    "LabelAgreement",
-    "LabelPlan",
-    "Level",
-    "LevelBias",
-    "MeanEstimate",
-    "PairedComparison",
-    "PairedTest",
-    "PlattMap",
-    "ReliabilityBin",
-    "ScoreAgreement",
-    "StratifiedAgreement",
-    "ThresholdChoice",
-    "ThresholdPoint",
-    "Undecided",
-    "VarianceComponents",
-    "Weights",
-    "accuracy_weights",
-    "agreement_of_counts",
-    "annotator_agreement",
-    "asymmetry",
-    "benjamini_hochberg",
-    "bootstrapped_mean",
-    "calibration",
-    "calibration_gain",
-    "choose_threshold",
-    "clustered_mean",
-    "clustered_share",
-    "compare_paired",
-    "conformal_sets",
-    "corrected_mean",
-    "corrected_mean_width",
-    "dawid_skene",
-    "decided_pairs",
-    "decision_threshold",
-    "fleiss_kappa",
-    "gwet_ac",
-    "holm",
-    "intraclass_correlation",
-    "krippendorff_alpha",
-    "label_agreement",
-    "lower_end_power",
-    "mcnemar_power",
-    "mcnemar_test",
-    "mean_width",
-    "next_to_label",
-    "paired_power",
-    "permutation_test",
-    "read_calibration_map",
-    "reliability_weights",
-    "roc_auc",
-    "score_agreement",
-    "share_width",
-    "smallest_detectable_difference",
-    "stratified",
-    "stratified_agreement",
-    "stratified_mean",
-    "threshold_point",
-    "variance_components",
-    "wilcoxon_test",
-    "wilson_interval",
-]

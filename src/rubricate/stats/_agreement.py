@@ -11,8 +11,6 @@ from typing import Any
 from rubricate.errors import InputError
 from rubricate.stats._inputs import brief, count_of, is_missing, listed, number_of
 
-__all__ = ["NO_KAPPA", "ONE_LABEL", "SAME_STEP", "Agreement", "agreement_of_counts", "stratified"]
-
 ONE_LABEL = "judge and people gave one and the same label throughout"
 NO_ITEM = "no item has both a verdict and a label"
 NO_KAPPA = "no criterion has a kappa"

@@ -50,17 +50,6 @@ from rubricate.stats._resampling import (
 from rubricate.stats._scores import ScoreAgreement, score_agreement
 from rubricate.stats._strata import mean_of_strata
 
-__all__ = [
-    "AnnotatorAgreement",
-    "Level",
-    "Ratings",
-    "annotator_agreement",
-    "counts_of",
-    "fleiss_kappa",
-    "intraclass_correlation",
-    "krippendorff_alpha",
-]
-
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]]
 """One row an item, one column a rater; None, NaN or NA where the rater did not rate the item."""

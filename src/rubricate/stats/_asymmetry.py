@@ -14,8 +14,6 @@ from rubricate.stats._inputs import check_share, same_length
 from rubricate.stats._intervals import t_quantile
 from rubricate.stats._numbers import numbers
 
-__all__ = ["asymmetry"]
-
 SLACK = 1 + 1e-9
 """Sums may exceed what they can be by rounding."""
 

@@ -25,19 +25,6 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = [
-    "Calibration",
-    "CalibrationGain",
-    "CalibrationMap",
-    "CalibrationMethod",
-    "IsotonicMap",
-    "PlattMap",
-    "ReliabilityBin",
-    "calibration",
-    "calibration_gain",
-    "read_calibration_map",
-]
-
 MOST_BINS = 10_000
 FOLDS = 10
 MOST_STEPS = 100

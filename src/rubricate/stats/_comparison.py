@@ -30,19 +30,6 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = [
-    "PairedComparison",
-    "PairedTest",
-    "benjamini_hochberg",
-    "compare_paired",
-    "holm",
-    "mcnemar_test",
-    "permutation_test",
-    "smallest_detectable_difference",
-    "wilcoxon_test",
-]
-
-
 NO_PAIR = "there is no pair"
 LEAST_RESAMPLED = 20
 """Clusters below which differences have no bootstrap interval. Simulated on scores of which 2 to

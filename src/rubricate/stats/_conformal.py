@@ -25,8 +25,6 @@ from rubricate.stats._inputs import (
 from rubricate.stats._intervals import clustered_mean, clustered_share
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
 
-__all__ = ["ConformalSets", "conformal_sets"]
-
 NOTHING = "there is nothing with probabilities and a label"
 Shares = Mapping[Any, float]
 

@@ -12,17 +12,6 @@ import numpy as np
 
 from rubricate.stats._resampling import Floats
 
-__all__ = [
-    "accuracy",
-    "balanced_accuracy",
-    "by_label",
-    "cohen_kappa",
-    "gwet_ac",
-    "krippendorff_alpha",
-    "macro_f1",
-    "matthews",
-]
-
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """The quotient; NaN where the lower number is 0."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["DawidSkene", "accuracy_weights", "dawid_skene", "reliability_weights"]
-
 MOST_CELLS = 10**8
 """The most numbers in a table of votes by label, or of confusions."""
 LEAST_SMOOTHING = 1e-6

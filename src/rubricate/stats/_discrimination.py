@@ -21,8 +21,6 @@ from rubricate.stats._intervals import (
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices
 
-__all__ = ["DecisionThreshold", "decision_threshold", "folds_of", "roc_auc"]
-
 NO_CONTRAST = "there is no pair of a true and a false outcome"
 RARE = "no interval: it needs five clusters with a true outcome and five with a false one"
 FEW = "no interval: it needs two clusters with a true outcome and two with a false one"

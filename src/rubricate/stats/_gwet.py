@@ -13,8 +13,6 @@ from rubricate.stats._inputs import check_choice
 from rubricate.stats._jackknife import jackknife_totals
 from rubricate.stats._resampling import Bootstrap, Floats, Groups
 
-__all__ = ["Weights", "gwet_ac"]
-
 Weights: TypeAlias = Literal["identity", "linear", "quadratic"]
 ONE_LABEL = "there is only one label to choose, or no item has two ratings"
 

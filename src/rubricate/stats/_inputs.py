@@ -15,25 +15,6 @@ from typing import Any
 
 from rubricate.errors import InputError
 
-__all__ = [
-    "LARGEST",
-    "abstention_of",
-    "answers",
-    "brief",
-    "check_choice",
-    "check_flag",
-    "check_share",
-    "count_of",
-    "in_order",
-    "is_missing",
-    "is_nested",
-    "labels_of",
-    "listed",
-    "named",
-    "number_of",
-    "same_length",
-]
-
 LARGEST = 1e40
 """No number may be larger: products of a few of them would be infinite."""
 SHOWN = 60

@@ -25,29 +25,6 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = [
-    "FEW_DIFFER",
-    "LEAST_OTHERS",
-    "MeanEstimate",
-    "are_few",
-    "bootstrapped_mean",
-    "clustered_correlation",
-    "clustered_mean",
-    "clustered_share",
-    "clustered_variance",
-    "design_effect",
-    "few_differ",
-    "mean_of",
-    "mostly_same",
-    "score_interval",
-    "share_interval",
-    "stratified_mean",
-    "t_interval",
-    "t_quantile",
-    "unseen",
-    "wilson_interval",
-]
-
 NO_SPREAD = "no interval: all clusters have the same mean"
 
 

@@ -32,17 +32,6 @@ from rubricate.stats._resampling import (
     dense,
 )
 
-__all__ = [
-    "HANGS",
-    "NO_SPREAD",
-    "TOO_FEW",
-    "Scale",
-    "blocks",
-    "drawn_squares",
-    "jackknife_error",
-    "jackknife_totals",
-]
-
 Scale: TypeAlias = Literal["correlation", "size"]
 """At most 1 in size; above 0."""
 

@@ -34,8 +34,6 @@ from rubricate.stats._resampling import (
     cluster_indices,
 )
 
-__all__ = ["NO_PAIR", "LabelAgreement", "Undecided", "decided_pairs", "label_agreement"]
-
 Undecided: TypeAlias = Literal["exclude", "label", "wrong"]
 NO_ANSWER = "(no answer)"
 NO_PAIR = "there is no pair in which both decided"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from rubricate.errors import InputError
 from rubricate.stats._inputs import LARGEST, is_missing, listed, number_of
 
-__all__ = ["numbers", "outcomes"]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 

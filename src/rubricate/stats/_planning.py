@@ -12,15 +12,6 @@ from rubricate.stats._inputs import brief, check_share, count_of, number_of
 from rubricate.stats._intervals import score_interval, t_quantile, unseen
 from rubricate.stats._resampling import Floats
 
-__all__ = [
-    "corrected_mean_width",
-    "lower_end_power",
-    "mcnemar_power",
-    "mean_width",
-    "paired_power",
-    "share_width",
-]
-
 TAIL = 9.0
 """Standard deviations of a binomial beyond which nothing is counted."""
 LARGEST_N = 10**9

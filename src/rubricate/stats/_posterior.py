@@ -30,8 +30,6 @@ from rubricate.stats._resampling import (
     check_bootstrap,
 )
 
-__all__ = ["coefficient_intervals"]
-
 Coefficients: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 """From confusion matrices (b, K, K) to named values (b,) or (b, K), NaN where undefined."""
 

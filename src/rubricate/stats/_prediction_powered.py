@@ -26,13 +26,6 @@ from rubricate.stats._intervals import (
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import ROUNDING, Floats, Groups, Integers, cluster_indices
 
-__all__ = [
-    "CorrectedMean",
-    "LabelPlan",
-    "corrected_mean",
-    "next_to_label",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:

@@ -21,24 +21,6 @@ from rubricate.errors import InputError
 from rubricate.stats._estimate import Estimate
 from rubricate.stats._inputs import answers, brief, check_share, count_of
 
-__all__ = [
-    "CHUNK",
-    "ROUNDING",
-    "Bootstrap",
-    "Floats",
-    "Groups",
-    "Integers",
-    "Spread",
-    "Statistics",
-    "alone",
-    "bootstrap_totals",
-    "cells",
-    "check_bootstrap",
-    "cluster_indices",
-    "dense",
-    "groups_at",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Groups: TypeAlias = Sequence[Hashable] | None

@@ -25,8 +25,6 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = ["LevelBias", "ScoreAgreement", "score_agreement"]
-
 CONSTANT = "one of the two gave one number throughout"
 FEW = "it needs two pairs, and numbers that are not all the same"
 

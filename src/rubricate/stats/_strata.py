@@ -20,8 +20,6 @@ from rubricate.stats._numbers import outcomes
 from rubricate.stats._posterior import coefficient_intervals
 from rubricate.stats._resampling import Bootstrap, Floats, Groups, Integers, cluster_indices
 
-__all__ = ["StratifiedAgreement", "mean_of_strata", "stratified_agreement"]
-
 
 @dataclass(frozen=True, slots=True)
 class StratifiedAgreement:

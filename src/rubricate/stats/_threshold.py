@@ -21,8 +21,6 @@ from rubricate.stats._intervals import (
 from rubricate.stats._numbers import numbers, outcomes
 from rubricate.stats._resampling import Floats, Groups, Integers, cluster_indices, groups_at
 
-__all__ = ["ThresholdChoice", "ThresholdPoint", "choose_threshold", "threshold_point"]
-
 FIRST = 5
 """The strictest threshold keeps one in so many of the labelled verdicts."""
 STEPS = 50

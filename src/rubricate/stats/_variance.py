@@ -26,8 +26,6 @@ from rubricate.stats._resampling import (
     groups_at,
 )
 
-__all__ = ["VarianceComponents", "variance_components"]
-
 ITEM = "item"
 REPLICATE = "replicate"
 SAMPLING = "sampling"

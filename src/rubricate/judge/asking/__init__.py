@@ -9,100 +9,74 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.judge.asking._choices import choice_request
-    from rubricate.judge.asking._conversation import Conversation
-    from rubricate.judge.asking._evidence import locate
-    from rubricate.judge.asking._examples import Example, ExampleLabel, Examples
+    from rubricate.judge.asking._choices import choice_request as choice_request
+    from rubricate.judge.asking._conversation import Conversation as Conversation
+    from rubricate.judge.asking._evidence import locate as locate
+    from rubricate.judge.asking._examples import (
+        Example as Example,
+        ExampleLabel as ExampleLabel,
+        Examples as Examples,
+    )
     from rubricate.judge.asking._explained import (
-        Explained,
-        asking_confidence,
-        check_criteria_per_call,
+        Explained as Explained,
+        asking_confidence as asking_confidence,
+        check_criteria_per_call as check_criteria_per_call,
     )
-    from rubricate.judge.asking._model_judge import ModelJudge
-    from rubricate.judge.asking._modes import MODES, Mode
-    from rubricate.judge.asking._neutral import NOTE, as_written, neutral, neutral_item
-    from rubricate.judge.asking._orders import check_permutations, turned_order
+    from rubricate.judge.asking._model_judge import ModelJudge as ModelJudge
+    from rubricate.judge.asking._modes import MODES as MODES, Mode as Mode
+    from rubricate.judge.asking._neutral import (
+        NOTE as NOTE,
+        as_written as as_written,
+        neutral as neutral,
+        neutral_item as neutral_item,
+    )
+    from rubricate.judge.asking._orders import (
+        check_permutations as check_permutations,
+        turned_order as turned_order,
+    )
     from rubricate.judge.asking._pairwise import (
-        EQUAL,
-        FIRST,
-        GIVEN,
-        OTHER,
-        REVERSE,
-        SECOND,
-        Pair,
-        pair_criterion,
-        pair_id,
+        EQUAL as EQUAL,
+        FIRST as FIRST,
+        GIVEN as GIVEN,
+        OTHER as OTHER,
+        REVERSE as REVERSE,
+        SECOND as SECOND,
+        Pair as Pair,
+        pair_criterion as pair_criterion,
+        pair_id as pair_id,
     )
-    from rubricate.judge.asking._probability import Probability
-    from rubricate.judge.asking._prompt_file import PromptTemplate, Templated
-    from rubricate.judge.asking._prompting import CriteriaPerCall, Prompting
+    from rubricate.judge.asking._probability import Probability as Probability
+    from rubricate.judge.asking._prompt_file import (
+        PromptTemplate as PromptTemplate,
+        Templated as Templated,
+    )
+    from rubricate.judge.asking._prompting import (
+        CriteriaPerCall as CriteriaPerCall,
+        Prompting as Prompting,
+    )
     from rubricate.judge.asking._prompts import (
-        code_for,
-        request_schema,
-        sendable,
-        suffix,
-        template,
-        texts_of,
+        code_for as code_for,
+        request_schema as request_schema,
+        sendable as sendable,
+        suffix as suffix,
+        template as template,
+        texts_of as texts_of,
     )
-    from rubricate.judge.asking._reasoning import without_leading_reasoning
-    from rubricate.judge.asking._repetition import refuse_repetition
+    from rubricate.judge.asking._reasoning import (
+        without_leading_reasoning as without_leading_reasoning,
+    )
+    from rubricate.judge.asking._repetition import refuse_repetition as refuse_repetition
     from rubricate.judge.asking._replies import (
-        Reply,
-        answer_of,
-        closing_object,
-        read_reply,
+        Reply as Reply,
+        answer_of as answer_of,
+        closing_object as closing_object,
+        read_reply as read_reply,
     )
-    from rubricate.judge.asking._required import ABSTAINED, ASKED_AGAIN, REQUIRED, key_suffix
+    from rubricate.judge.asking._required import (
+        ABSTAINED as ABSTAINED,
+        ASKED_AGAIN as ASKED_AGAIN,
+        REQUIRED as REQUIRED,
+        key_suffix as key_suffix,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "ABSTAINED",
-    "ASKED_AGAIN",
-    "EQUAL",
-    "FIRST",
-    "GIVEN",
-    "MODES",
-    "NOTE",
-    "OTHER",
-    "REQUIRED",
-    "REVERSE",
-    "SECOND",
-    "Conversation",
-    "CriteriaPerCall",
-    "Example",
-    "ExampleLabel",
-    "Examples",
-    "Explained",
-    "Mode",
-    "ModelJudge",
-    "Pair",
-    "Probability",
-    "PromptTemplate",
-    "Prompting",
-    "Reply",
-    "Templated",
-    "answer_of",
-    "as_written",
-    "asking_confidence",
-    "check_criteria_per_call",
-    "check_permutations",
-    "choice_request",
-    "closing_object",
-    "code_for",
-    "key_suffix",
-    "locate",
-    "neutral",
-    "neutral_item",
-    "pair_criterion",
-    "pair_id",
-    "read_reply",
-    "refuse_repetition",
-    "request_schema",
-    "sendable",
-    "suffix",
-    "template",
-    "texts_of",
-    "turned_order",
-    "without_leading_reasoning",
-]

@@ -14,14 +14,6 @@ from rubricate.judge.asking._prompts import PROMPT_VERSION, prefix, sendable, te
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import ABSTENTION, Criterion, Question
 
-__all__ = [
-    "CONTENT_FREE",
-    "choice_question",
-    "choice_request",
-    "choice_tokens",
-    "render_choice",
-]
-
 CONTENT_FREE = "N/A"
 _CANNOT = "X"
 """What stands for CANNOT_ASSESS among digits."""

@@ -11,8 +11,6 @@ from rubricate.judge.asking._replies import NOT_READ, shown_again, wrong_with
 from rubricate.judge.models import Completion, Message, Model, Request, Send
 from rubricate.rubric import NO_USAGE, Usage
 
-__all__ = ["Conversation", "asked_again"]
-
 _T = TypeVar("_T")
 
 

@@ -12,8 +12,6 @@ from rubricate.judge.asking._likeness import passage_like
 from rubricate.judge.asking._neutral import MEANT, SHOWN
 from rubricate.rubric import Evidence, Paraphrase
 
-__all__ = ["locate"]
-
 SAME = str.maketrans(
     {letter: MEANT[shown] for letter, shown in SHOWN.items()}
     | dict.fromkeys("“”„«»", '"')

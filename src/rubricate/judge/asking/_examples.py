@@ -18,8 +18,6 @@ from rubricate.errors import InputError
 from rubricate.judge.asking._neutral import neutral
 from rubricate.rubric import Criterion
 
-__all__ = ["Example", "ExampleLabel", "Examples"]
-
 Pick = Literal["balanced", "nearest"]
 NEAR = 95.0
 """How alike (0 to 100, `rapidfuzz.fuzz.ratio`) texts are that count as the same: another answer to

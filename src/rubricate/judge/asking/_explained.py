@@ -24,8 +24,6 @@ from rubricate.judge.asking._required import key_suffix
 from rubricate.judge.models import Message, Request
 from rubricate.rubric import Criterion, Verdict
 
-__all__ = ["Explained", "asking_confidence", "check_criteria_per_call", "with_confidence"]
-
 CONFIDENCE = "confidence"
 ASKED = f'\nAdd "{CONFIDENCE}" to it: how sure you are of the verdict, a number from 0 to 1.'
 

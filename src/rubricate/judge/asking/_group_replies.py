@@ -24,8 +24,6 @@ from rubricate.judge.asking._replies import (
     closing_object,
 )
 
-__all__ = ["read_group"]
-
 
 def read_group(
     text: str,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["passage_like"]
-
 ALIKE = 90.0
 """How alike (0 to 100, `rapidfuzz.fuzz.ratio`) a passage must be to count as what was quoted."""
 SHORTEST = 12

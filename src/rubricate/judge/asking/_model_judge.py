@@ -37,8 +37,6 @@ from rubricate.rubric import (
     read_kept,
 )
 
-__all__ = ["ModelJudge"]
-
 
 class ModelJudge(Judge):
     """A language model that judges.

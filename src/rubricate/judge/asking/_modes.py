@@ -9,8 +9,6 @@ from rubricate.judge.asking._explained import Explained
 from rubricate.judge.asking._probability import Probability
 from rubricate.judge.asking._prompting import Prompting
 
-__all__ = ["MODES", "Mode"]
-
 Mode = Literal["explained", "probability"]
 """Whether a model gives its reasons before the verdict, or the verdict alone with probabilities."""
 MODES: Mapping[str, type[Prompting]] = {"explained": Explained, "probability": Probability}

@@ -18,8 +18,6 @@ from typing import Any
 
 from rubricate.dataset import ContextDocument, Item
 
-__all__ = ["MEANT", "NOTE", "SHOWN", "as_written", "neutral", "neutral_item"]
-
 HIDDEN = "□"
 """What is shown for a character that nobody sees."""
 OPENING, CLOSING = "<‹＜﹤〈《⟨❮❰˂ᐸ", ">›＞﹥〉》⟩❯❱˃ᐳ"

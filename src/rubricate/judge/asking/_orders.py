@@ -17,15 +17,6 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Question
 
-__all__ = [
-    "MOST_TURNS",
-    "answer_order",
-    "check_permutations",
-    "criteria_order",
-    "shown_order",
-    "turned_order",
-]
-
 MOST_TURNS = 6
 """So many different orders every criterion has: the fewest answers are two and CANNOT_ASSESS."""
 

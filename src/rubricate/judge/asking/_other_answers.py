@@ -15,8 +15,6 @@ from typing import Any
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["NUMBER_WORDS", "Answers", "is_remark", "leaves", "refers", "refuse_other_answers"]
-
 _FREE = frozenset(("reason", "evidence", "quote", "item"))
 """Parts of an answer that are free text or name what is answered: they are no answer themselves."""
 _REFERENCE = re.compile(

@@ -23,18 +23,6 @@ from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Message, Request
 from rubricate.rubric import Criterion, CriterionOption
 
-__all__ = [
-    "EQUAL",
-    "FIRST",
-    "GIVEN",
-    "OTHER",
-    "REVERSE",
-    "SECOND",
-    "Pair",
-    "pair_criterion",
-    "pair_id",
-]
-
 PAIR_PROMPT = "pairwise-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 FIRST, SECOND, EQUAL = "FIRST", "SECOND", "EQUAL"

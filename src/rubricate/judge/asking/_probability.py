@@ -33,8 +33,6 @@ from rubricate.judge.asking._replies import Reply
 from rubricate.judge.models import Completion, Request, token_text
 from rubricate.rubric import Answer, Criterion, Obtained, Question
 
-__all__ = ["ORDERS", "SAMPLES", "Probability", "corrected"]
-
 NO_LOGPROBS = "the endpoint gives no logprobs"
 ORDERS = 2
 SAMPLES = 5

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from rubricate._sandbox import Sandbox
 
-__all__ = ["VARIABLES", "PromptTemplate", "Templated"]
-
 VARIABLES = (
     "submission",
     "criterion",

@@ -20,8 +20,6 @@ from rubricate.rubric import Criterion, Evidence
 if TYPE_CHECKING:
     from rubricate.judge.asking._conversation import Conversation
 
-__all__ = ["CriteriaPerCall", "Prompting", "hash_of_request", "identity_of"]
-
 CriteriaPerCall = int | Literal["all"]
 """How many criteria of an item are judged in one call."""
 

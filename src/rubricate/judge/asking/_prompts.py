@@ -25,26 +25,6 @@ from rubricate.rubric import Criterion, Question
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = [
-    "PROMPT_VERSION",
-    "answer_form",
-    "asked_parts",
-    "code_for",
-    "examples_text",
-    "material_digest",
-    "material_tag",
-    "prefix",
-    "question_digest",
-    "render",
-    "render_group",
-    "request_schema",
-    "sendable",
-    "suffix",
-    "template",
-    "templates_digest",
-    "texts_of",
-]
-
 PROMPT_VERSION = "grading-2"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 CODE_BYTES = 8

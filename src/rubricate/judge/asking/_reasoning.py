@@ -6,8 +6,6 @@ import re
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["without_leading_reasoning", "without_reasoning"]
-
 _NAMES = (
     r"(?:[\w-]+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reasoning(?:[_-]content)?|reflect(?:ion|ing)|"
     r"scratch[_-]?pad|analysis|cot|chain[_-]of[_-]thoughts?|(?:inner[_-]?)?monologue|deliberation|"

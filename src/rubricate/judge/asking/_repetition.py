@@ -14,8 +14,6 @@ from typing import Any
 
 from rubricate.errors import UnreadableReply
 
-__all__ = ["holds_answer", "refuse_repetition"]
-
 _ESCAPED = re.compile(
     r"\\+(?:(?-i:U)([0-9a-f]{8})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\}|x([0-9a-f]{2}))"
     r"|%u([0-9a-f]{4})|%([2-7][0-9a-f])|\\+(?P<octal>[01][0-7]{2})",

@@ -26,20 +26,6 @@ from rubricate.judge.asking._prompts import request_schema, sendable
 from rubricate.judge.models import Completion, Request
 from rubricate.rubric import BINARY_LABELS
 
-__all__ = [
-    "NOT_READ",
-    "VERDICT",
-    "Reply",
-    "answer_of",
-    "checked_reply",
-    "closing_object",
-    "failure_of",
-    "material_of",
-    "read_reply",
-    "shown_again",
-    "wrong_with",
-]
-
 VERDICT = "verdict"
 """What an answer stands under."""
 PARTS = frozenset(("reason", "evidence", VERDICT))

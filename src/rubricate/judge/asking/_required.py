@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from rubricate.rubric import ABSTENTION, Criterion, Evidence, Reading, Verdict
 
-__all__ = ["ABSTAINED", "ASKED_AGAIN", "REQUIRED", "asked_for_quotes", "key_suffix", "unsupported"]
-
 REQUIRED = "require_evidence"
 """Where a verdict's detail says how often its judge was asked again for quotes (`asked_again`), and
 whether it abstains for want of them (`abstained`)."""

@@ -19,8 +19,6 @@ from typing import Any
 from rubricate.errors import UnreadableReply
 from rubricate.judge.asking._other_answers import NUMBER_WORDS, Answers
 
-__all__ = ["is_closing_remark", "refuse_text_before"]
-
 _JUDGEMENT = (
     "analysis|assessments?|evaluations?|findings?|grades?|grading|judge?ments?|ratings?|verdicts?"
 )

@@ -19,8 +19,6 @@ from rubricate.rubric import BINARY_LABELS, Criterion, Evidence, Verdict, read_d
 if TYPE_CHECKING:
     from rubricate.judge.builtin._fit import FitReport
 
-__all__ = ["BuiltinJudge"]
-
 LONGEST = 2_000_000
 """Characters of a submission that are looked at; what is made of them takes some 25 bytes each."""
 WHAT_IT_IS = (

@@ -11,8 +11,6 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Unseen", "figures_left_out", "unseen_figures"]
-
 DATA_SETS, QUESTIONS = "data_sets_left_out", "questions_left_out"
 
 

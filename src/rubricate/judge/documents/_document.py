@@ -14,8 +14,6 @@ from rubricate.judge.documents._splitter import Chunk, split_document
 from rubricate.judge.documents._tokens import BYTES_PER_TOKEN, CountTokens
 from rubricate.rubric import Evidence, Verdict
 
-__all__ = ["Document", "Part", "Seen", "bears", "document_of", "tokens_of"]
-
 OVERLAP = 1 / 20
 """Of the budget: what a part repeats of the one before it."""
 LEAST_FINDINGS = 2000

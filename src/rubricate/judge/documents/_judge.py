@@ -32,8 +32,6 @@ from rubricate.judge.documents._tokens import estimated_tokens
 from rubricate.judge.models import Model, Send
 from rubricate.rubric import Criterion, Failure, Usage, Verdict
 
-__all__ = ["CHUNK_TOKENS", "DocumentJudge", "check_chunk_tokens"]
-
 CHUNK_TOKENS = 8000
 """The usual budget, in tokens."""
 LEAST_TOKENS = 200

@@ -9,8 +9,6 @@ from rubricate.judge.documents._splitter import Section, sections
 from rubricate.judge.documents._tokens import CountTokens
 from rubricate.rubric import Criterion, count_words, document_counts
 
-__all__ = ["is_about_the_whole", "outline"]
-
 OUTLINE_TAG, PARTS_TAG = "whole", "parts"
 """Tags of a criterion that say how a long document is read for it, whatever its words are."""
 BEGINNINGS = (240, 120, 60, 0)

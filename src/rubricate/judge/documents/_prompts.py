@@ -24,16 +24,6 @@ from rubricate.rubric import Criterion
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = [
-    "DOCUMENT_PROMPTS",
-    "LABELS",
-    "NOTHING_HERE",
-    "RELEVANT",
-    "render_part",
-    "render_whole",
-    "render_whole_choice",
-]
-
 DOCUMENT_PROMPTS = "documents-1"
 """The folder of templates in use. A changed wording is a new folder, and a new journal key."""
 RELEVANT, NOTHING_HERE = "RELEVANT", "NOTHING"

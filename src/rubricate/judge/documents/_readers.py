@@ -25,8 +25,6 @@ from rubricate.judge.documents._prompts import (
 from rubricate.judge.models import Request
 from rubricate.rubric import Criterion, Evidence, Reading, read_label
 
-__all__ = ["PartPrompting", "on_the_whole", "question_about"]
-
 
 class PartPrompting(Prompting):
     """A model reads one part for a criterion: notes, quotes, and whether anything bears on it."""

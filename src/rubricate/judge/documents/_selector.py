@@ -17,8 +17,6 @@ from collections.abc import Iterable, Sequence
 
 from rubricate.rubric import Criterion
 
-__all__ = ["FEW", "SHARE", "Relevance", "is_about_all_parts", "selected"]
-
 FEW = 6
 """Up to so many parts are all asked."""
 SHARE = 1 / 3

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-__all__ = ["Chunk", "Section", "sections", "split_document"]
-
 WHOLE = frozenset({"table_open", "code_block"})
 """Blocks that are never cut, beside fenced code that is closed."""
 ENOUGH = 0.75

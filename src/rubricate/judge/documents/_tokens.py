@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["BYTES_PER_TOKEN", "CountTokens", "estimated_tokens"]
-
 CountTokens = Callable[[str], int]
 BYTES_PER_TOKEN = 3.5
 """Of a text's UTF-8. English prose has four to five, so that this guess is on the safe side; tables

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = [
-    "LONGEST_ANSWER",
-    "Answer",
-    "BrokenOff",
-    "NoDescriptor",
-    "NotConnected",
-    "NotConnectedInTime",
-    "ProxyRefused",
-]
-
 LONGEST_ANSWER = 16 * 2**20
 """Bytes that an answer may have: no reply of a model comes near, and a hundred may be under way."""
 

@@ -32,8 +32,6 @@ from rubricate.judge.models._answer import (
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["Connections"]
-
 LONGEST_IDLE = 15.0
 """Seconds after which a connection is not used again: servers close those that idle."""
 NEXT_ADDRESS_AFTER = 0.25

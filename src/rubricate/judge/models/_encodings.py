@@ -10,8 +10,6 @@ from rubricate.errors import ModelError
 if TYPE_CHECKING:
     from rubricate.judge.models._answer import Answer
 
-__all__ = ["plain_body"]
-
 _KNOWN = ("gzip", "x-gzip", "deflate")
 _EITHER_HEADER = zlib.MAX_WBITS | 32
 """Has zlib find out by itself whether it is gzip or deflate."""

@@ -11,8 +11,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ENVIRONMENT", "ENV_FILE", "Setting", "find_setting"]
-
 ENVIRONMENT = "the environment"
 ENV_FILE = ".env"
 MOST_READ = 1 << 16

@@ -13,24 +13,6 @@ from rubricate.errors import InputError, ModelError
 from rubricate.judge.models._model import Completion, Message, ReplyForm, Request
 from rubricate.judge.models._wire import TAGGED_INSTRUCTION
 
-__all__ = [
-    "CHOICE_TEMPERATURE",
-    "REFUSALS",
-    "TOP_LOGPROBS",
-    "Form",
-    "ReplyForms",
-    "Structured",
-    "checked_options",
-    "chosen",
-    "forget_forms",
-    "forms_of",
-    "ignores_schema",
-    "marked",
-    "simpler_choice",
-    "with_few_quotes",
-    "with_instruction",
-]
-
 LADDER: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
 Structured = Literal["auto", "schema", "json", "text"]
 _FORMS: Mapping[str, tuple[ReplyForm, ...]] = {

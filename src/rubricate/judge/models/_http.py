@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from rubricate.judge.models._model import ReplyForm
     from rubricate.judge.models._prices import ModelPrice
 
-__all__ = ["HTTPModel"]
-
 _PROXY_ASKS = 407
 _SHOWN = 300
 """How many characters of an endpoint's message an error repeats."""

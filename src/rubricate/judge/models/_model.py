@@ -10,8 +10,6 @@ from typing import Any, Literal, TypedDict
 from rubricate._frozen import quickly_made
 from rubricate.rubric import Usage
 
-__all__ = ["Completion", "Message", "Model", "Quota", "ReplyForm", "Request", "Send"]
-
 ReplyForm = Literal["json_schema", "json_object", "text"]
 """How a reply is asked for: by a JSON Schema, as any JSON object, or in text."""
 

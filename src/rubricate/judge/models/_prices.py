@@ -12,8 +12,6 @@ from rubricate.errors import InputError
 from rubricate.judge.models._providers import Provider, split_name
 from rubricate.rubric import Usage
 
-__all__ = ["ModelPrice", "price", "price_of", "read_prices"]
-
 _PRICE_TABLE_NAMES = {"gemini": "google"}
 
 

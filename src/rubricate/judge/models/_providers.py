@@ -10,17 +10,6 @@ from rubricate._spelling import suggestion
 from rubricate.errors import InputError, MissingKeyError
 from rubricate.judge.models._env_file import ENV_FILE, Setting, find_setting
 
-__all__ = [
-    "GENERIC_KEY",
-    "PROVIDERS",
-    "Access",
-    "Provider",
-    "access",
-    "address_of",
-    "settings_of",
-    "split_name",
-]
-
 logger = logging.getLogger("rubricate")
 
 

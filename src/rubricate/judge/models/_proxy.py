@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from rubricate._addresses import is_this_machine
 from rubricate.errors import InputError
 
-__all__ = ["password", "proxy_for"]
-
 
 def proxy_for(address: str) -> str | None:
     """The URL of the proxy for an http or https address; None where it is asked for directly.

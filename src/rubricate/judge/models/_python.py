@@ -15,8 +15,6 @@ from rubricate.errors import ModelError, described
 from rubricate.judge.models._model import Completion, Message, Model, Request
 from rubricate.rubric import Usage, fingerprint, source_of
 
-__all__ = ["PythonModel"]
-
 _FIRST_SEEN: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 """What callables were when they were first asked: one that notes its calls stays the same."""
 

@@ -13,8 +13,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-__all__ = ["redacted"]
-
 KEY = "[key]"
 _CODE = "[2-7][0-9a-fA-F]"
 _ESCAPE = re.compile(

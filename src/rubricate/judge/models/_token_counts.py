@@ -18,15 +18,6 @@ import orjson
 
 from rubricate.judge.models._wire import COST_HEADER, MOST_TOKENS
 
-__all__ = [
-    "Cost",
-    "TokenCounts",
-    "reported_cost",
-    "reported_tokens",
-    "unfinished",
-    "written_text",
-]
-
 MOST_DOLLARS = 10_000.0
 """Beyond which a cost is no cost: a context of 10 million tokens at twice the highest price that
 there has been, 600 dollars a million. At half, such a request would be unknown."""

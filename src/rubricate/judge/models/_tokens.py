@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["token_text"]
-
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 """A byte of its own, as SentencePiece writes it."""
 _MARKS = str.maketrans({"\u2581": " ", "\u0120": " ", "\u010a": "\n", "\u0109": "\t"})

@@ -17,24 +17,6 @@ from rubricate.errors import ModelError, ModelErrorKind
 from rubricate.judge.models._model import Quota
 from rubricate.judge.models._tokens import token_text
 
-__all__ = [
-    "COST_HEADER",
-    "MOST_TOKENS",
-    "TAGGED_INSTRUCTION",
-    "completion_text",
-    "finish_reason",
-    "first_choice",
-    "is_too_long",
-    "parse_body",
-    "plain_tokens",
-    "quota",
-    "retry_after",
-    "says_cost",
-    "status_error",
-    "text_elsewhere",
-    "token_probabilities",
-]
-
 TAGGED_INSTRUCTION = (
     "Write the answer with these tags instead of JSON:\n"
     "<reason>...</reason>\n"

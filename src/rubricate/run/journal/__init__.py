@@ -11,65 +11,41 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.journal._accounts import Account, Price
-    from rubricate.run.journal._answers import LOOK_AGAIN, Answers
-    from rubricate.run.journal._exchanges import Exchange, Transcript, read_lines
-    from rubricate.run.journal._journal import Journal, JournalReader
-    from rubricate.run.journal._known_servers import remembered, vouched
-    from rubricate.run.journal._lease import Lease
-    from rubricate.run.journal._ledger import Answer, Entry, Ledger
-    from rubricate.run.journal._memory import MemoryJournal
-    from rubricate.run.journal._opening import journal_at, journal_reader, open_journal
+    from rubricate.run.journal._accounts import Account as Account, Price as Price
+    from rubricate.run.journal._answers import LOOK_AGAIN as LOOK_AGAIN, Answers as Answers
+    from rubricate.run.journal._exchanges import (
+        Exchange as Exchange,
+        Transcript as Transcript,
+        read_lines as read_lines,
+    )
+    from rubricate.run.journal._journal import Journal as Journal, JournalReader as JournalReader
+    from rubricate.run.journal._known_servers import remembered as remembered, vouched as vouched
+    from rubricate.run.journal._lease import Lease as Lease
+    from rubricate.run.journal._ledger import Answer as Answer, Entry as Entry, Ledger as Ledger
+    from rubricate.run.journal._memory import MemoryJournal as MemoryJournal
+    from rubricate.run.journal._opening import (
+        journal_at as journal_at,
+        journal_reader as journal_reader,
+        open_journal as open_journal,
+    )
     from rubricate.run.journal._places import (
-        Access,
-        Database,
-        Origin,
-        Place,
-        check_address,
+        Access as Access,
+        Database as Database,
+        Origin as Origin,
+        Place as Place,
+        check_address as check_address,
     )
     from rubricate.run.journal._records import (
-        DOCUMENT,
-        to_json,
-        verdict_from_record,
-        verdict_record,
+        DOCUMENT as DOCUMENT,
+        to_json as to_json,
+        verdict_from_record as verdict_from_record,
+        verdict_record as verdict_record,
     )
-    from rubricate.run.journal._server import NoRoom, Server
-    from rubricate.run.journal._sqlite import INTERVAL, SQLiteJournal, write_ahead
+    from rubricate.run.journal._server import NoRoom as NoRoom, Server as Server
+    from rubricate.run.journal._sqlite import (
+        INTERVAL as INTERVAL,
+        SQLiteJournal as SQLiteJournal,
+        write_ahead as write_ahead,
+    )
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "DOCUMENT",
-    "INTERVAL",
-    "LOOK_AGAIN",
-    "Access",
-    "Account",
-    "Answer",
-    "Answers",
-    "Database",
-    "Entry",
-    "Exchange",
-    "Journal",
-    "JournalReader",
-    "Lease",
-    "Ledger",
-    "MemoryJournal",
-    "NoRoom",
-    "Origin",
-    "Place",
-    "Price",
-    "SQLiteJournal",
-    "Server",
-    "Transcript",
-    "check_address",
-    "journal_at",
-    "journal_reader",
-    "open_journal",
-    "read_lines",
-    "remembered",
-    "to_json",
-    "verdict_from_record",
-    "verdict_record",
-    "vouched",
-    "write_ahead",
-]

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-__all__ = ["Account", "Accounts", "Price"]
-
 MOST_TIMES = 50
 """By how many times the average one that takes ever longer is counted at most. Replies of one model
 rarely vary by more; at 100, one that hangs keeps others waiting for twice as much money."""

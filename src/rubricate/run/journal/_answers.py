@@ -17,9 +17,6 @@ from rubricate.run.journal._claims import Turn
 from rubricate.run.journal._exchanges import TextNames, Transcript, named_keys, named_texts
 from rubricate.run.journal._journal import Journal
 
-__all__ = ["LOOK_AGAIN", "Answers", "Known"]
-
-
 LOOK_AGAIN = 0.1
 """Seconds between looks at whether another process has the answer that it is asking for. A commit
 of its takes 0.2 s; at half, a database is asked twice as often, at double, 0.1 s are lost once."""

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rubricate.run.journal._journal import Journal
 
-__all__ = ["LEASE", "Claims", "Turn"]
-
 LEASE = 5.0
 """Seconds after which claims lapse whose process does not renew them; so long do others wait for
 one that was killed. A program that blocks its loop for longer, or is swapped out, has its answers

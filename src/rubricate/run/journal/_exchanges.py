@@ -20,16 +20,6 @@ from rubricate.errors import ModelError
 from rubricate.judge import Completion, Message, Model, Request
 from rubricate.run.journal._records import to_json
 
-__all__ = [
-    "LONGEST",
-    "Exchange",
-    "TextNames",
-    "Transcript",
-    "named_keys",
-    "named_texts",
-    "read_lines",
-]
-
 LONGEST = 16_000
 """Characters of a reply that are kept: of a longer one the beginning and the end."""
 _END = 4_000

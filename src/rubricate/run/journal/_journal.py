@@ -12,8 +12,6 @@ from rubricate.run.journal._ledger import Entry, Ledger
 if TYPE_CHECKING:
     from rubricate.run.journal._lease import Lease
 
-__all__ = ["Journal", "JournalReader"]
-
 
 class JournalReader(Protocol):
     """A journal of which is read what was sent and received.

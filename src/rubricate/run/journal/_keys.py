@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-__all__ = ["Keys"]
-
 _BITS = 25
 _MASK = (1 << _BITS) - 1
 

@@ -20,8 +20,6 @@ from rubricate._addresses import shown_address
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.run.journal._places import Database, Origin
 
-__all__ = ["parsed", "psycopg_driver", "remember", "remembered", "vouched"]
-
 FILE = "servers"
 """The list: an address on each line, without passwords and runs, as a run folder notes it."""
 MOST_READ = 1 << 20

@@ -27,8 +27,6 @@ from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._places import Access, Database
 
-__all__ = ["LEASE", "LEASES", "LOOK", "Lease", "LeaseLost", "Watch", "acquired"]
-
 logger = logging.getLogger(__name__)
 Connection = Any
 """A `psycopg.Connection`, which is not loaded where no journal is in a database."""

@@ -31,8 +31,6 @@ from rubricate.run._progress import Progress
 from rubricate.run.journal._accounts import Account, Accounts, Price, accounts_of
 from rubricate.run.journal._exchanges import named_keys
 
-__all__ = ["Answer", "Decide", "Entry", "Ledger", "Row", "earlier_row", "entry_of"]
-
 EARLIER = "earlier"
 """The entry of what was paid before journals had entries: the sum of their answers' costs."""
 SHARED_REQUEST = "request-"

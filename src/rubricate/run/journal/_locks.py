@@ -11,8 +11,6 @@ from rubricate.errors import JournalError
 from rubricate.run._shards import Shard
 from rubricate.run.journal._places import Access
 
-__all__ = ["locked"]
-
 FOLDER = ".locks"
 _SHARD = re.compile(r"shard-([0-9]+)-of-([0-9]+)")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from rubricate.run.journal._server import Server
 
-__all__ = ["EACH", "as_bytes", "fetched", "rows_of", "texts_of"]
-
 AT_ONCE = 4096
 """Keys that are looked up together: those of a block of 256 items with 16 criteria take one round
 trip. At half, a link of 20 ms costs a worker 1 % more; at double, an answer of several megabytes

@@ -15,8 +15,6 @@ from rubricate.run.journal._records import to_json
 if TYPE_CHECKING:
     from rubricate.run.journal._lease import Lease
 
-__all__ = ["MemoryJournal"]
-
 
 class MemoryJournal:
     """A `Journal` of records alone: nobody could look at what was sent and received later."""

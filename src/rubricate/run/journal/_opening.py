@@ -20,8 +20,6 @@ from rubricate.run.journal._places import Access, Database, Place
 from rubricate.run.journal._rows import read_row
 from rubricate.run.journal._sqlite import TROUBLE, DamagedJournal, SQLiteJournal, SQLiteReader
 
-__all__ = ["journal_at", "journal_reader", "open_journal"]
-
 logger = logging.getLogger(__name__)
 LEAST_ROW = 64
 """Bytes that a record takes at least: in a file of so many there are at most so many records."""

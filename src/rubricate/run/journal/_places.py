@@ -12,8 +12,6 @@ from rubricate._addresses import is_address, shown_address
 from rubricate.errors import InputError
 from rubricate.run._shards import Shard
 
-__all__ = ["Access", "Database", "Origin", "Place", "check_address"]
-
 Access = Literal["alone", "driver", "worker", "reading", "cache"] | Shard
 """How a process has a journal.
 

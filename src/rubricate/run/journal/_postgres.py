@@ -35,8 +35,6 @@ from rubricate.run.journal._records import to_json
 from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read_row
 from rubricate.run.journal._server import Connection, Server
 
-__all__ = ["MOST", "PostgresJournal", "PostgresReader"]
-
 logger = logging.getLogger(__name__)
 BATCH = 64
 """Answers after which a batch is written, where the one before it has been."""

@@ -11,8 +11,6 @@ import orjson
 from rubricate.judge import REQUIRED
 from rubricate.rubric import Criterion, Evidence, Failure, Paraphrase, Usage, Verdict, read_kept
 
-__all__ = ["DOCUMENT", "KEPT", "to_json", "verdict_from_record", "verdict_record"]
-
 DOCUMENT = "document"
 """Where a verdict's detail has how a long document was read."""
 KEPT = (DOCUMENT, "confidence", REQUIRED)

@@ -10,8 +10,6 @@ import orjson
 
 from rubricate.run.journal._exchanges import Transcript
 
-__all__ = ["MOST_EXCHANGES", "checksum", "lines_of", "read_row"]
-
 MOST_EXCHANGES = 1 << 18
 """Bytes of earlier exchanges that further ones under a key are put behind."""
 _PACKED_FROM = 4096

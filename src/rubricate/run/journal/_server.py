@@ -23,8 +23,6 @@ from rubricate.run.journal._places import Access, Database
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["CACHE", "NoRoom", "Server"]
-
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Connection = Any

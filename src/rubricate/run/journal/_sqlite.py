@@ -33,8 +33,6 @@ from rubricate.run.journal._rows import MOST_EXCHANGES, checksum, lines_of, read
 if TYPE_CHECKING:
     from rubricate.run.journal._lease import Lease
 
-__all__ = ["INTERVAL", "TROUBLE", "DamagedJournal", "SQLiteJournal", "SQLiteReader", "write_ahead"]
-
 BATCH = 64
 INTERVAL = 0.2
 AT_ONCE = 500

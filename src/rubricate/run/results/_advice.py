@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["advice"]
-
 _BY_KIND = {
     "timeout": "a slow server needs a longer --timeout, or fewer requests at once (--concurrency); "
     "a model that does not stop writing needs --max-tokens",

@@ -25,27 +25,6 @@ from rubricate.rubric import ABSTENTION, Criterion, Status, Verdict
 from rubricate.run.results._summary import AgreementFigures, StratifiedFigures
 from rubricate.stats import Agreement, agreement_of_counts, stratified
 
-__all__ = [
-    "DOES_NOT_APPLY",
-    "Answer",
-    "Level",
-    "PairCounts",
-    "Stratum",
-    "answer",
-    "answers_of",
-    "differs_from_label",
-    "human_status",
-    "is_answer",
-    "kappa_name",
-    "key_of",
-    "level_of",
-    "merged",
-    "number_of",
-    "same",
-    "stratum_of",
-    "vote_of",
-]
-
 Level: TypeAlias = Literal["labels", "ordered", "steps", "numbers"]
 
 

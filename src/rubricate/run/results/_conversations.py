@@ -14,8 +14,6 @@ from rubricate.errors import InputError, JournalError
 from rubricate.run.journal import Exchange, journal_reader, read_lines
 from rubricate.run.results._folder import journal_to_read
 
-__all__ = ["Conversation", "Conversations"]
-
 NOT_KEPT = "not kept by the version of rubricate that asked for it"
 NOT_SENT = "no request was sent for it"
 HELD = 64

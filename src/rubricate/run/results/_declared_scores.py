@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
     from rubricate.stats import Estimate
 
-__all__ = [
-    "DeclaredFigures",
-    "DeclaredTally",
-    "FieldScores",
-    "GroupScore",
-    "group_table",
-    "interval_text",
-]
-
 UNDECIDED = ("abstained", "failed")
 
 

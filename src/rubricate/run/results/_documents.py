@@ -15,8 +15,6 @@ from rubricate.run.results._summary_part import SummaryPart
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
 
-__all__ = ["DocumentFigures", "DocumentWork"]
-
 
 @dataclass(slots=True)
 class DocumentWork:

@@ -27,21 +27,6 @@ from rubricate.run.journal import Access, Database, Origin, Place, check_address
 from rubricate.run.results._identity import RunIdentity
 from rubricate.run.results._results import ItemResult
 
-__all__ = [
-    "CACHE_NAME",
-    "JOURNAL_NAMES",
-    "REPORT_NAME",
-    "OpenStorage",
-    "ResultsFile",
-    "RunFolder",
-    "cache_place",
-    "has_journal",
-    "journal_place",
-    "journal_to_read",
-    "result_lines",
-    "shard_folder",
-]
-
 JOURNAL_NAME = "journal.sqlite"
 ADDRESS_NAME = "journal.url"
 """Where the address of a journal is that is in a database."""

@@ -11,8 +11,6 @@ from rubricate.run.results._summary_part import SummaryPart
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
 
-__all__ = ["CALLS_SAVED", "GateFigures"]
-
 CALLS_SAVED = "calls_saved"
 """Where a skipped verdict's `detail` says how many judgements it would have taken at least."""
 

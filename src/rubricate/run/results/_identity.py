@@ -16,8 +16,6 @@ from rubricate.judge import Judge
 from rubricate.run._plan import Plan
 from rubricate.run._shards import sameness
 
-__all__ = ["OtherRunError", "RunIdentity", "has_answers", "note_run", "noted_run"]
-
 NOTE_NAME = "run.json"
 SHAPE: dict[str, type] = {"items": list, "judges": list, "criteria": dict, "told": dict}
 """Of what kinds the values in it are; of others nothing is taken."""

@@ -6,8 +6,6 @@ from math import fsum
 
 from rubricate.rubric import Score, least_ratio
 
-__all__ = ["BoundedMean", "Mean"]
-
 
 class Mean:
     """The mean of numbers, exactly rounded, whatever order they come in.

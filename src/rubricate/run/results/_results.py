@@ -27,8 +27,6 @@ from rubricate.views import figure
 if TYPE_CHECKING:
     from rubricate.views import Section
 
-__all__ = ["ItemResult", "Outcome", "scores_by_tag", "short_metadata", "short_tags"]
-
 LONGEST_ID = 60
 """Characters of an item's id that its `repr` shows."""
 SHORT = 200

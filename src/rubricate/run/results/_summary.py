@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     from rubricate.views import Section
 
-__all__ = [
-    "AgreementFigures",
-    "CalibrationFigures",
-    "CertificateFigures",
-    "CriterionFigures",
-    "InventedQuotes",
-    "JudgeFigures",
-    "ScoreFigures",
-    "StageFigures",
-    "StratifiedFigures",
-    "Summary",
-    "UsageFigures",
-]
-
 
 class _Figures(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
     from rubricate.views import Table
 
-__all__ = ["PartTally", "SummaryPart"]
-
 
 class PartTally(Protocol):
     """The figures of one matter, added up as items come, in any order."""

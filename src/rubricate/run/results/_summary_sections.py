@@ -38,8 +38,6 @@ if TYPE_CHECKING:
         UsageFigures,
     )
 
-__all__ = ["summary_sections"]
-
 AGREEMENT = ("accuracy", "kappa", "n")
 """The columns that there are where people labelled."""
 STRATIFIED = ("accuracy", "stratified kappa", "n")

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rubricate.judge import Stage
     from rubricate.run.results._results import ItemResult, Outcome
 
-__all__ = ["Tallies"]
-
 STATUSES = ("judged", "abstained", "not_applicable", "failed")
 """Those of votes; a verdict may also be skipped."""
 NEVER = (sys.maxsize, 0, "")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rubricate.rubric import Criterion
     from rubricate.run.results._summary import CriterionFigures, Summary
 
-__all__ = ["ThresholdCheck", "ThresholdOutcome", "Thresholds", "check_thresholds"]
-
 Outcome = Literal["passed", "below", "undecided"]
 Figure = Literal["mean", "lower bound"]
 TOLERANCE = 1e-9

@@ -16,8 +16,6 @@ from rubricate.views import Column, Row, Table, ends, figure, numbers, weight_te
 if TYPE_CHECKING:
     from rubricate.run.results._results import ItemResult
 
-__all__ = ["GroupFigures", "TreeFigures", "TreeTally"]
-
 MOST_ROWS = 100
 """Groups that a table shows: of more, those of the first levels."""
 ROUNDING = 1e-12

@@ -10,30 +10,21 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.sending._budget import Expense, RunEnds, Spending
-    from rubricate.run.sending._circuit_breaker import RAISED
-    from rubricate.run.sending._judgement import Claim, Judgement, SendFor, Settle
-    from rubricate.run.sending._options import Budget, Limits
-    from rubricate.run.sending._retries import Retries
-    from rubricate.run.sending._sender import ModelKey, Sender
-    from rubricate.run.sending._single_flight import Locks, SingleFlight
+    from rubricate.run.sending._budget import (
+        Expense as Expense,
+        RunEnds as RunEnds,
+        Spending as Spending,
+    )
+    from rubricate.run.sending._circuit_breaker import RAISED as RAISED
+    from rubricate.run.sending._judgement import (
+        Claim as Claim,
+        Judgement as Judgement,
+        SendFor as SendFor,
+        Settle as Settle,
+    )
+    from rubricate.run.sending._options import Budget as Budget, Limits as Limits
+    from rubricate.run.sending._retries import Retries as Retries
+    from rubricate.run.sending._sender import ModelKey as ModelKey, Sender as Sender
+    from rubricate.run.sending._single_flight import Locks as Locks, SingleFlight as SingleFlight
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = [
-    "RAISED",
-    "Budget",
-    "Claim",
-    "Expense",
-    "Judgement",
-    "Limits",
-    "Locks",
-    "ModelKey",
-    "Retries",
-    "RunEnds",
-    "SendFor",
-    "Sender",
-    "Settle",
-    "SingleFlight",
-    "Spending",
-]

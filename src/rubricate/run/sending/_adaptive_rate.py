@@ -37,8 +37,6 @@ from rubricate.run.sending._token_bucket import TokenBucket, planned_by, told
 if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
 
-__all__ = ["AdaptiveRate"]
-
 INFINITE = float("inf")
 FIRST_BURST, FIRST_RATE, FIRST_MORE, FIRST_ANSWERS = 20, 300.0, 0.5, 64
 """How a run starts: so many requests at once, then so many a second, and such a share more for each

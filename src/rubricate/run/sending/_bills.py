@@ -16,8 +16,6 @@ from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 from rubricate.run.journal import Price
 
-__all__ = ["UNANSWERED", "Bills", "price_of"]
-
 UNANSWERED = Usage(1, cost=None)
 """What a request took that was sent and never answered, before it is estimated."""
 SURE = 2.0

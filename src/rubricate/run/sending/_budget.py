@@ -14,8 +14,6 @@ from rubricate.run.journal import Account, Answer, Ledger
 from rubricate.run.sending._bills import price_of
 from rubricate.run.sending._judgement import Settle
 
-__all__ = ["Expense", "RunEnds", "Spending"]
-
 
 class RunEnds(BaseException):
     """Nothing more is to be asked; the judgement under way is left where it is.

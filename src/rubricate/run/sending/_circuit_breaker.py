@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from rubricate.errors import ModelError
 from rubricate.run.sending._judgement import Judgement
 
-__all__ = ["RAISED", "CircuitBreaker", "Raising"]
-
 DIFFERENT = 10
 """Items whose prompts have failed, with none accepted, before a model is taken for dead; fewer
 where there are no others to ask."""

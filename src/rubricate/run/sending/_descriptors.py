@@ -8,8 +8,6 @@ from pathlib import Path
 
 from rubricate.run.sending._options import Limits
 
-__all__ = ["bounded"]
-
 RESERVE = 32
 """File descriptors that are left for the journal, the results and whatever else is opened."""
 

@@ -21,8 +21,6 @@ from rubricate.run.sending._bills import UNANSWERED
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._outgoing import Outgoing
 
-__all__ = ["Hedging", "LostRequest", "over_deadline"]
-
 logger = logging.getLogger(__name__)
 
 BUGS = (

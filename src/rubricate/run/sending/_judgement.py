@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from rubricate._usage import Usage
 from rubricate.judge import Completion, Model, Request
 
-__all__ = ["Claim", "Judgement", "SendFor", "Settle"]
-
 Settle = Callable[[float | None], None]
 """Called with what a claimed request has cost; None where it has no answer that says so."""
 Claim = Callable[[Model, Request], Awaitable[Settle | None]]

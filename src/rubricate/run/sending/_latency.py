@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-__all__ = ["Latencies"]
-
 SEEN, ENOUGH, EVERY = 128, 20, 32
 """The last so many answers count; from so many on; looked at again every so many."""
 SECOND_AFTER, SECOND_FLOOR = 4.0, 1.0

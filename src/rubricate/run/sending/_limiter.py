@@ -24,8 +24,6 @@ from rubricate.run.sending._options import Limits
 if TYPE_CHECKING:
     from rubricate.run.sending._shares import Report, Share
 
-__all__ = ["Limiter", "limiter_of"]
-
 
 class Limiter:
     """Lets requests through to one endpoint.

@@ -9,8 +9,6 @@ from rubricate._addresses import is_address
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
-__all__ = ["Budget", "Limits"]
-
 
 class Limits(Settings):
     """What an endpoint is asked at most. Tokens are those of prompts and replies, estimated before

@@ -9,8 +9,6 @@ from rubricate.run.sending._circuit_breaker import CircuitBreaker
 from rubricate.run.sending._judgement import Judgement, Settle
 from rubricate.run.sending._limiter import Limiter
 
-__all__ = ["Failures", "Outgoing"]
-
 
 class Failures:
     """What a request has failed with so far.

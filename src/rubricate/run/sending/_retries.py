@@ -8,8 +8,6 @@ from typing import ClassVar
 from rubricate.errors import InputError, ModelError
 from rubricate.settings import Settings, option
 
-__all__ = ["Retries"]
-
 LONGEST_WHILE_LOADING = 5.0
 """The longest wait, in seconds, for a server that loads its model: it says so at once."""
 

@@ -29,8 +29,6 @@ from rubricate.run.sending._retries import Retries
 if TYPE_CHECKING:
     from rubricate.run.sending._sharing import Sharing
 
-__all__ = ["ModelKey", "Sender"]
-
 logger = logging.getLogger(__name__)
 
 ALONE = 0.3

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-__all__ = ["Pace", "Report", "Share", "exchange", "fair_part", "wanted", "without"]
-
 FORMAT = 1
 INTERVAL = 0.25
 """Seconds between two exchanges of a process, up to `CROWD` processes; with more, so many a second

@@ -32,8 +32,6 @@ from rubricate.run.sending._stores import (
     change,
 )
 
-__all__ = ["Sharing", "key_name", "sharing_at"]
-
 logger = logging.getLogger(__name__)
 AGAIN = 1.0
 """Seconds until a store that could not be used is tried again."""

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
-__all__ = ["Locks", "SingleFlight"]
-
 
 class SingleFlight:
     """Keys of answers that are planned, that are being asked for, and that have been meanwhile.

@@ -23,8 +23,6 @@ from rubricate.errors import JournalError
 if TYPE_CHECKING:
     from rubricate.run.journal import Server
 
-__all__ = ["PostgresStore", "SQLiteStore", "Store", "StoreError", "change"]
-
 T = TypeVar("T")
 PATIENCE = 0.5
 """Seconds to wait for another process that writes."""

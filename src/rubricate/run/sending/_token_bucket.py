@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["TokenBucket", "planned_by", "told"]
-
 
 class TokenBucket:
     """An allowance that fills at a rate, up to what a second brings (at least 1 unit).

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.workers._executing import executing
-    from rubricate.run.workers._options import Workers
+    from rubricate.run.workers._executing import executing as executing
+    from rubricate.run.workers._options import Workers as Workers
 else:
     __getattr__, __dir__ = lazy_door(__name__)
-
-__all__ = ["Workers", "executing"]

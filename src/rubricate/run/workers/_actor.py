@@ -12,8 +12,6 @@ from rubricate.dataset import Item
 from rubricate.errors import InputError, RubricateError
 from rubricate.run.workers._worker import Facts, Job, Report, State, Worker, WorkerDied
 
-__all__ = ["WATCH", "Actor"]
-
 WATCH = "watch"
 """Ray's group of the calls that are answered while a judge blocks the loop of all others."""
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from rubricate.dataset import Item
 from rubricate.run._shards import sameness
 
-__all__ = ["Blocks", "Numbered", "block_size"]
-
 BLOCK = 256
 """Items that a worker is given at once at most."""
 EACH = 8

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["usable_cores"]
-
 
 def usable_cores(system: Path = Path("/")) -> int:
     """How many cores this process may use: by its affinity, and by the quota of its container.

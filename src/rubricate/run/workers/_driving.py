@@ -36,8 +36,6 @@ from rubricate.run.workers._worker import (
 if TYPE_CHECKING:
     from rubricate.run.workers._ray import Crew, Member
 
-__all__ = ["Driving", "driving"]
-
 logger = logging.getLogger(__name__)
 LANES = 2
 """Blocks that a worker is at: the second fills the places that the end of the first leaves free."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rubricate.run.results import OpenStorage
     from rubricate.run.workers._driving import Driving
 
-__all__ = ["executing"]
-
 
 def executing(
     judge: Judge,

@@ -11,8 +11,6 @@ from typing import Any
 from rubricate.errors import InputError
 from rubricate.settings import Settings, option
 
-__all__ = ["Fleet", "Workers"]
-
 _FORM = re.compile(r"(?:(?P<count>[0-9]{1,6})(?:@(?!$)|$))?(?P<address>.*)")
 _ADDRESS = re.compile(
     r"auto|(?:ray://)?[^\s/@:]+:[0-9]{1,5}|(?:ray://)?\[[0-9a-fA-F:]+\]:[0-9]{1,5}"

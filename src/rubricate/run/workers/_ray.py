@@ -24,8 +24,6 @@ from rubricate.run.workers._cores import usable_cores
 from rubricate.run.workers._options import Fleet, environment_of, resources_of
 from rubricate.run.workers._worker import Facts, Job, Report, State, WorkerDied
 
-__all__ = ["Crew", "Member"]
-
 logger = logging.getLogger(__name__)
 ATTEMPTS = 2
 """How often Ray is asked for a connection."""

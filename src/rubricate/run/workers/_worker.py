@@ -32,20 +32,6 @@ from rubricate.run.results import ItemResult, OpenStorage, result_lines
 from rubricate.run.sending import Limits, Sender
 from rubricate.settings import part
 
-__all__ = [
-    "NOBODY",
-    "SILENCE",
-    "Facts",
-    "Found",
-    "Job",
-    "Report",
-    "State",
-    "Worker",
-    "WorkerDied",
-    "job_of",
-    "plan_of",
-]
-
 SILENCE = 30.0
 """Seconds without a sign of life after which a driver gives up a worker, and a worker its driver.
 
