@@ -38,11 +38,14 @@ def open_file(path: Path, buffering: int = -1) -> BinaryIO:
         return path.open("rb", buffering)
     if not stat.S_ISFIFO(mode):
         raise OSError(errno.EINVAL, "is no ordinary file")
-    import select
+    import selectors
 
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        if not select.select([handle], [], [], PIPE_SECONDS)[0]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(handle, selectors.EVENT_READ)
+            is_written = selector.select(PIPE_SECONDS)
+        if not is_written:
             raise OSError(errno.EAGAIN, "is a pipe that nobody writes to")
         os.set_blocking(handle, True)
         return os.fdopen(handle, "rb")

@@ -466,6 +466,14 @@ def test_option_worker_resources_says_what_workers_take(make_dataset):
         rubricate.grade(make_dataset(1), met, worker_resources="num_gpus=1")
 
 
+def test_option_worker_env_needs_workers_and_a_file_that_is_there(make_dataset, tmp_path):
+    with pytest.raises(InputError, match="give workers, too"):
+        rubricate.grade(make_dataset(1), met, worker_env={})
+    run: Any = {"workers": 1, "run_dir": tmp_path}  # run/test_workers_on_ray.py has the rest
+    with pytest.raises(InputError, match=r"missing\.json"):
+        rubricate.grade(make_dataset(1), met, worker_env=tmp_path / "missing.json", **run)
+
+
 def test_option_results_says_in_which_forms_verdicts_are_written(make_dataset, tmp_path):
     pytest.importorskip("pyarrow")
     rubricate.grade(make_dataset(1), met, run_dir=tmp_path, results="parquet")

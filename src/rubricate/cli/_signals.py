@@ -11,7 +11,7 @@ import atexit
 import os
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rubricate.cli._exit_codes import ExitCode
 from rubricate.errors import RubricateError
@@ -65,6 +65,8 @@ def stop_on_signals(stop: asyncio.Event | None = None) -> asyncio.Event:
         for number, handler in before.items():
             if loop.remove_signal_handler(number) or number != HANGUP:
                 signal.signal(number, handler)
+        signal.set_wakeup_fd(-1)
+        os.close(writer)
 
     if task is not None:
         task.add_done_callback(restore)
@@ -80,19 +82,24 @@ def _listen(reader: int, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -
     """Pass the first signal on to the loop, and end the process where that does not in time."""
     import threading
 
-    _wait_for_signal(reader)
-    with suppress(RuntimeError):  # the loop is closed: the command is ending
-        loop.call_soon_threadsafe(_first_signal, loop, stop)
-    late = threading.Timer(SECONDS, _end_now)
-    late.daemon = True
-    late.start()
-    _wait_for_signal(reader)  # a second one: the loop is blocked, and has not seen the first
-    _end_now()
+    with open(reader, "rb", buffering=0) as numbers:
+        if not _has_signal(numbers):
+            return
+        with suppress(RuntimeError):  # the loop is closed: the command is ending
+            loop.call_soon_threadsafe(_first_signal, loop, stop)
+        late = threading.Timer(SECONDS, _end_now)
+        late.daemon = True
+        late.start()
+        if _has_signal(numbers):  # the loop is blocked, and has not seen the first
+            _end_now()
 
 
-def _wait_for_signal(reader: int) -> None:
-    while os.read(reader, 1)[0] not in SIGNALS:
-        pass
+def _has_signal(numbers: BinaryIO) -> bool:
+    """Wait for a signal; False where the run ends without one."""
+    while number := numbers.read(1):
+        if number[0] in SIGNALS:
+            return True
+    return False
 
 
 def _end_now() -> None:

@@ -68,7 +68,7 @@ class Code(Judge):
         if isinstance(found, Verdict):
             if found.status == "failed":
                 error = found.error or Failure("code_error", "the function gave a failed verdict")
-                return replace(found, judge=self.name, error=error)
+                return replace(found, criterion=criterion.name, judge=self.name, error=error)
             computed = Computed(_answer(criterion, found), found.reason, found.evidence)
         else:
             computed = found if isinstance(found, Computed) else Computed(found)

@@ -355,10 +355,11 @@ class Ledger:
         if paid is None or self._by_others is None:
             return "unknown", 0.0
         known = self.requests.sum_of(price.account)
-        left = max_cost * ROUNDING - paid - self._by_others - self._lost
+        gone = paid + self._by_others + self._lost
+        left = max_cost * ROUNDING - gone
         in_flight = self.requests.held + self._held_by_others
         least = price.known + known.average
-        if least > left or left <= 0.0:
+        if least > left or gone * ROUNDING >= max_cost:
             return "spent", 0.0
         # The first request to a model, of whichever process, shows what its replies cost, and as
         # many as have been answered show how much they differ: so many are in flight at most.
