@@ -175,3 +175,14 @@ def test_a_signal_ends_a_command_within_seconds(state, number, tmp_path, slow, o
     assert "Traceback" not in said
     is_answered = state in (opening_silent, lookup_locked, lease_waited_for, endpoint_hanging)
     assert is_answered or re.search(r"\d+ answers are not stored, because the server", said)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are counted in /dev/fd")
+def test_a_command_leaves_no_descriptors_behind_in_a_program(rubricate, write_dataset):
+    dataset = write_dataset()
+
+    def open_ones() -> int:
+        assert rubricate("grade", dataset, "--no-cache", "--quiet").returncode == 0
+        return len([*Path("/dev/fd").iterdir()])
+
+    assert open_ones() == open_ones()
