@@ -81,8 +81,10 @@ class Usage:
             return (
                 type(counts) is int
                 and 0 <= counts < MOST_TOKENS
-                and type(total) in (float, int)
-                and min(cost, seconds, estimated) >= 0.0
+                and (type(total) is float or type(total) is int)
+                and cost >= 0.0
+                and seconds >= 0.0
+                and estimated >= 0.0
                 and total < MOST
             )
         except TypeError:

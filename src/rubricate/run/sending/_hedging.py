@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from rubricate._usage import Usage
@@ -72,12 +72,10 @@ class Hedging:
         self._timer: asyncio.TimerHandle | None = None
 
     @property
-    def in_flight(self) -> Iterator[Outgoing]:
+    def in_flight(self) -> list[Outgoing]:
         """What waits for its answer: what was sent twice, twice."""
-        for watch in self._watches:
-            yield watch.out
-            if watch.took is not None:
-                yield watch.out
+        twice = [watch.out for watch in self._watches if watch.took is not None]
+        return [watch.out for watch in self._watches] + twice
 
     async def complete(self, out: Outgoing, sent: float, ends: float) -> Completion:
         """Ask a model; where its answer is late, ask a second time beside it: the first one wins.

@@ -131,12 +131,13 @@ class Sender:
 
     def in_flight(self) -> Usage:
         """What requests in flight are likely to take, each by what others to its model took."""
-        sent: dict[CircuitBreaker, list[Outgoing]] = {}
-        for out in self._hedging.in_flight:
-            sent.setdefault(out.breaker, []).append(out)
+        sent = self._hedging.in_flight
+        models = {out.breaker: out.model for out in sent}
         return Usage.total(
-            self._bills.get(model, Bills()).in_flight(outs[0].model, [one.request for one in outs])
-            for model, outs in sent.items()
+            self._bills.get(breaker, Bills()).in_flight(
+                model, [out.request for out in sent if out.breaker is breaker]
+            )
+            for breaker, model in models.items()
         )
 
     @property
