@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
 from types import TracebackType
@@ -88,7 +89,7 @@ class Sender:
         self._shared: list[Limiter] = []
         self._chance = random.Random(0)
         self._hedging = Hedging(retries.deadline, self._bill)
-        self._bills: dict[CircuitBreaker, Bills] = {}  # of a model, as its breaker is
+        self._bills = defaultdict[CircuitBreaker, Bills](Bills)  # of a model, as its breaker is
         self._budget = budget
         self._breakers: dict[ModelKey, CircuitBreaker] = {}
         self.lost: dict[ModelKey, ModelError] = {}
@@ -134,7 +135,7 @@ class Sender:
         sent = self._hedging.in_flight
         models = {out.breaker: out.model for out in sent}
         return Usage.total(
-            self._bills.get(breaker, Bills()).in_flight(
+            self._bills[breaker].in_flight(
                 model, [out.request for out in sent if out.breaker is breaker]
             )
             for breaker, model in models.items()
@@ -471,9 +472,7 @@ class Sender:
 
     def _bill(self, out: Outgoing, usage: Usage, reply: Completion | None) -> None:
         """Count what one request took; estimated, where the endpoint does not say it."""
-        bills = self._bills.get(out.breaker)
-        if bills is None:
-            bills = self._bills[out.breaker] = Bills()
+        bills = self._bills[out.breaker]
         is_reported = usage.cost is not None or usage.input_tokens > 0
         if not is_reported:
             estimate = bills.estimate(out.model, out.request, reply)
