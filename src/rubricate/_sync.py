@@ -82,19 +82,24 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     return outcome[0]
 
 
-async def in_thread(act: Callable[[], _T]) -> _T:
+async def in_thread(act: Callable[[], _T], late: Callable[[_T], None] | None = None) -> _T:
     """Do what waits for something in a thread, while the loop goes on.
 
     Unlike those of `asyncio.to_thread`, the thread keeps no program from ending: it may be waiting
     for a server that never answers.
+
+    Args:
+        act: what to do.
+        late: called with what comes of it when nobody waits for that any more.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[_T] = loop.create_future()
 
     def tell(found: _T | None, error: BaseException | None) -> None:
         if outcome.done():
-            return
-        if error is not None:
+            if late is not None and error is None:
+                late(found)  # type: ignore[arg-type]
+        elif error is not None:
             outcome.set_exception(error)
         else:
             outcome.set_result(found)  # type: ignore[arg-type]
@@ -104,6 +109,8 @@ async def in_thread(act: Callable[[], _T]) -> _T:
         error: BaseException | None = None
         try:
             found = act()
+        except StopIteration as stop:  # a future cannot hold one
+            error = RuntimeError(f"StopIteration: {stop}")
         except BaseException as raised:
             error = raised
         with suppress(RuntimeError):  # the loop is closed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from rubricate._sync import in_thread
 from rubricate.dataset import Item
 from rubricate.errors import UnreadableReply, described
 from rubricate.judge import Judge, Send
@@ -135,33 +135,21 @@ async def _within(seconds: float, function: Callable[[], _T | Awaitable[_T]]) ->
     A plain function runs in a thread of its own, which is left behind if it does not end: a
     thread cannot be stopped. What it gives to await is awaited in the caller's loop.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[_T | Awaitable[_T]] = loop.create_future()
 
-    def settle(value: _T | Awaitable[_T] | None, error: BaseException | None) -> None:
-        if done.cancelled() or done.done():
-            if inspect.iscoroutine(value):
-                value.close()
-        elif error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(value)  # type: ignore[arg-type]
-
-    def work() -> None:
-        value: _T | Awaitable[_T] | None = None
-        error: BaseException | None = None
+    def work() -> _T | Awaitable[_T]:
         try:
-            value = function()
-        except StopIteration as stop:  # a future cannot hold one
-            error = RuntimeError(f"StopIteration: {stop}")
-        except BaseException as problem:
-            error = _bearable(problem)
-        try:
-            loop.call_soon_threadsafe(settle, value, error)
-        except RuntimeError:  # the loop has ended meanwhile
-            return
+            return function()
+        except Exception:
+            raise
+        except BaseException as error:
+            raise _bearable(error) from None
 
-    threading.Thread(target=work, daemon=True, name="rubricate-code").start()
     async with asyncio.timeout(seconds):
-        found = await done
+        found = await in_thread(work, late=_close)
         return await _awaited(found) if inspect.isawaitable(found) else found
+
+
+def _close(value: object) -> None:
+    """End a coroutine that nobody awaits any more."""
+    if inspect.iscoroutine(value):
+        value.close()
