@@ -2,6 +2,7 @@
 
 let annotator = document.body.dataset.annotator, overview = null, item = null, review = null;
 let current = 0, whole = false, undone = [], sending = Promise.resolve();
+let turning = null, keys = Promise.resolve();
 const pending = []; // the items of changes that are not saved yet
 
 // The server
@@ -88,6 +89,13 @@ async function open(id) {
   at("material").scrollTop = 0;
 }
 
+// What opens another item. Keys pressed until it is there wait for it: they are meant for that item.
+function turn(work) {
+  const mine = Promise.resolve(turning).then(work).catch(trouble).finally(() => { if (turning === mine) turning = null; });
+  turning = mine;
+  return mine;
+}
+
 async function load(id, number) {
   item = await ask("item", { id });
   review = item.reviewed ? await send("review", { item: id }) : null;
@@ -106,7 +114,7 @@ function note() {
 
 function step(by) {
   const next = overview.items[place() + by];
-  if (next) open(next.id).catch(trouble);
+  if (next) turn(() => open(next.id));
 }
 
 const trouble = (error) => told(error.message, true);
@@ -157,10 +165,10 @@ function questionParts() {
     steps,
     ...shown.map((one) => question(one, item.questions.indexOf(one))),
     make("div", { className: "go" },
-      make("button", { type: "button", id: "next", className: complete() ? "main" : "", onclick: goOn },
+      make("button", { type: "button", id: "next", className: complete() ? "main" : "", onclick: () => turn(goOn) },
         complete() ? "Go on" : "Skip this item"),
       make("span", { className: "sub" }, complete() ? "Enter" : "→"),
-      make("button", { type: "button", id: "undo", disabled: !undone.length, onclick: undo }, "Undo"),
+      make("button", { type: "button", id: "undo", disabled: !undone.length, onclick: () => turn(undo) }, "Undo"),
       make("span", { className: "sub" }, "z")),
   ];
 }
@@ -291,7 +299,7 @@ function reviewParts() {
     make("p", { className: "sub" }, "Your labels are kept. Choose an answer to decide which label holds."),
     ...item.questions.map(reviewPart),
     make("div", { className: "go" },
-      make("button", { type: "button", id: "next", className: "main", onclick: goOn }, "Next item"),
+      make("button", { type: "button", id: "next", className: "main", onclick: () => turn(goOn) }, "Next item"),
       make("span", { className: "sub" }, "Enter")),
   ];
 }
@@ -345,7 +353,7 @@ async function decide(label, reason, noted = true) {
 function key(event) {
   if (document.querySelector("dialog[open]") || event.metaKey || event.altKey || !item) return;
   if (event.ctrlKey) {
-    if (event.key === "z" && !event.target.closest("input, textarea")) { undo(); event.preventDefault(); }
+    if (event.key === "z" && !event.target.closest("input, textarea")) { turn(undo); event.preventDefault(); }
     return;
   }
   if (event.target.closest("input, textarea")) {
@@ -357,12 +365,12 @@ function key(event) {
     if (next >= 0 && next < item.questions.length) { current = next; draw(); }
   };
   const general = {
-    "?": () => at("keys").showModal(), t: turnTheme, l: listed, v: turnView, z: undo,
+    "?": () => at("keys").showModal(), t: turnTheme, l: listed, v: turnView, z: () => turn(undo),
     ArrowUp: () => move(-1), ArrowDown: () => move(1), k: () => move(-1), j: () => move(1),
     ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     x: () => (review ? decide(null) : give(null)),
     r: () => document.querySelector(".review.on textarea")?.focus(),
-    Enter: () => !event.target.closest("button, summary, a") && (review || complete()) && goOn().catch(trouble),
+    Enter: () => !event.target.closest("button, summary, a") && (review || complete()) && turn(goOn),
   };
   const chosen = item.questions[current].answers.find((one) => one.key === event.key.toLowerCase());
   if (chosen) (review ? decide(chosen.label) : give(chosen.label));
@@ -380,7 +388,7 @@ function turnView() {
 
 function listed() {
   at("list").replaceChildren(...overview.items.map((one) => {
-    const button = make("button", { type: "button", onclick: () => { at("items").close(); open(one.id).catch(trouble); } },
+    const button = make("button", { type: "button", onclick: () => { at("items").close(); turn(() => open(one.id)); } },
       make("span", {}, one.description || one.id),
       one.opening ? make("span", { className: "opening" }, one.opening) : null, make("span", { className: "sub" }, `${one.labelled} of ${one.criteria}`));
     if (one.id === item.id) button.setAttribute("aria-current", "true");
@@ -391,13 +399,17 @@ function listed() {
 
 at("naming").onsubmit = () => {
   annotator = at("annotator").value;
-  start();
+  turn(start);
 };
 at("who").onclick = () => { at("annotator").value = annotator; at("name").showModal(); };
 at("help").onclick = () => at("keys").showModal();
 at("theme").onclick = turnTheme;
 at("view").onclick = turnView;
 at("all").onclick = listed;
-document.addEventListener("keydown", key);
+document.addEventListener("keydown", (event) => {
+  if (!turning || document.querySelector("dialog[open]")) return key(event);
+  event.preventDefault();
+  keys = keys.then(() => turning).then(() => key(event));
+});
 addEventListener("beforeunload", (event) => { if (pending.length) event.preventDefault(); });
 begin();
