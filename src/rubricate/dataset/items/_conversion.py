@@ -10,16 +10,20 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rubricate.errors import InputError
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
 
 SECONDS = 60.0
 """How long one document may take."""
@@ -32,6 +36,13 @@ LONGEST = 20 * 10**6
 """Characters of text that a document may have."""
 DEPTH = 5000
 """Python's recursion limit in the child: converters go down a page's elements."""
+NEVER_SHOWN = [
+    "head", "title", "script", "style", "noscript", "template", "datalist", "iframe", "noframes",
+    "noembed", "canvas", "audio", "video", "defs", "metadata", "desc",
+]  # fmt: skip
+"""Elements whose content no page shows: no text of the page, so it is not counted as hidden."""
+_NOTHING = re.compile(r"(?:0+\.?0*|\.0+)(?:%|[a-z]+)?")
+"""A font size of 0, in any unit."""
 _START = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve()"
 
 
@@ -207,13 +218,59 @@ def _of_html(content: bytes) -> Converted:
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    from rubricate.dataset.items._visible import leave_out_hidden
-
     # Of an attribute that is written twice, browsers use the first.
     soup = BeautifulSoup(content, "html.parser", on_duplicate_attribute="ignore")
     hidden = leave_out_hidden(soup)
     converter = MarkdownConverter(heading_style="ATX", bullets="-")
     return Converted(str(converter.convert_soup(soup)), hidden)
+
+
+def leave_out_hidden(soup: BeautifulSoup) -> int:
+    """Take out of a page what its attributes hide; returns how many characters of text that is.
+
+    An element is left out whole with `hidden`, `aria-hidden="true"` or the inline style
+    `display: none`; its own text with `visibility: hidden` or `font-size: 0`, which elements
+    within it can set back. Style sheets are not read. What no page shows (comments, scripts, its
+    head) is taken out as well and not counted.
+    """
+    from bs4.element import PreformattedString, Tag
+
+    for part in [*soup(NEVER_SHOWN), *soup.find_all(string=True)]:
+        if isinstance(part, Tag | PreformattedString):
+            part.extract()
+    hidden = 0
+    pending: list[tuple[Tag, Mapping[str, str]]] = [(soup, {})]
+    while pending:  # no recursion: a page may be nested deeply
+        parent, inherited = pending.pop()
+        for child in list(parent.contents):
+            if isinstance(child, Tag):
+                style = _inline_style(child)
+                if not _is_left_out(child, style):
+                    pending.append((child, {**inherited, **style}))
+                    continue
+            elif not (_is_unseen(inherited) and child.get_text().strip()):
+                continue
+            hidden += len("".join(child.get_text().split()))
+            child.extract()
+    return hidden
+
+
+def _inline_style(element: Tag) -> dict[str, str]:
+    """The properties that an element's `style` sets for its own text, in small letters."""
+    pairs = (part.partition(":") for part in str(element.get("style", "")).lower().split(";"))
+    style = {name.strip(): value.partition("!")[0].strip() for name, _, value in pairs}
+    return {name: style[name] for name in ("display", "visibility", "font-size") if name in style}
+
+
+def _is_left_out(element: Tag, style: Mapping[str, str]) -> bool:
+    if "display" in style:  # also of an element with `hidden`
+        return style["display"] == "none"
+    return element.has_attr("hidden") or str(element.get("aria-hidden")).lower() == "true"
+
+
+def _is_unseen(style: Mapping[str, str]) -> bool:
+    is_hidden = style.get("visibility") in ("hidden", "collapse")
+    return is_hidden or bool(_NOTHING.fullmatch(style.get("font-size", "")))
 
 
 CONVERTERS: dict[str, tuple[Callable[[bytes], Converted], tuple[str, ...]]] = {

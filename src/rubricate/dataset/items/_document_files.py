@@ -18,7 +18,7 @@ from rubricate.errors import InputError, MissingExtraError, MissingFileError
 PLAIN = (".md", ".markdown", ".txt")
 MOST_BYTES = 200 * 2**20
 """Bytes that a document's file may have."""
-RULES = 3
+RULES = 4
 """Counted up where the same file becomes another text, so that no older one is taken."""
 MOST_GUESSED = 2**16
 """Bytes that an encoding is guessed from."""
