@@ -43,7 +43,7 @@ def _row(one: Option) -> str:
     unit = "" if one.unit is None or one.default is None else f" {one.unit}"
     default = "" if one.shown_default is None else f"{one.shown_default}{unit}"
     text = f"{one.help} {one.more}".strip().replace("|", "\\|")
-    return f"| {name} | {default} | {text} | {one.says_to} |"
+    return f"| {name} | {default} | {text} | {one.applies_to} |"
 
 
 if __name__ == "__main__":

@@ -24,14 +24,14 @@ from rubricate.judge import (
 from rubricate.options import JudgeOptions
 from rubricate.rubric import Rubric
 from rubricate.run import Planning
-from rubricate.settings import SaysTo, part, refuse_unheard, told_of
+from rubricate.settings import AppliesTo, options_set, part, reject_unsupported
 
 if TYPE_CHECKING:
     from rubricate.analysis import Calibrator, FittedCalibration
 
 __all__ = ["chosen_calibrator", "chosen_dataset", "chosen_judge"]
 
-_BUILTIN: tuple[SaysTo, ...] = ("any judge",)
+_BUILTIN: tuple[AppliesTo, ...] = ("any judge",)
 """To whom options of a plan must say something, to do so to the built-in judge."""
 
 
@@ -50,7 +50,7 @@ def chosen_dataset(dataset: Gradable, rubric: Rubric | None) -> Gradable:
 
 def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     """The judge, panel or cascade that is meant, as `agrade` takes it."""
-    voting = {name: getattr(options, name) for name in told_of(Voting, options)}
+    voting = {name: getattr(options, name) for name in options_set(Voting, options)}
     endpoint: Endpoint = options
     asking: Asking = options
     if asking.permutations is not None and "permutations" not in options_of_mode(asking.mode):
@@ -59,7 +59,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
             voting["permutations"] = options.permutations
     several = given_judge(judge)
     if several is not None and several.voters:
-        own = [*voting, *told_of(Endpoint, endpoint), *told_of(Asking, asking)]
+        own = [*voting, *options_set(Endpoint, endpoint), *options_set(Asking, asking)]
         if own:
             raise InputError(
                 f"{own[0]} is for judges that are listed; a {type(several).__name__} has its own"
@@ -69,7 +69,7 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
     if isinstance(judge, Sequence) and not isinstance(judge, str):
         if len(judge) > 1 or repeats:
             if not any(isinstance(one, str) and one != "builtin" for one in judge):
-                refuse_unheard(Endpoint, endpoint, (), "none is given")
+                reject_unsupported(Endpoint, endpoint, (), "none is given")
             return Panel([_one_of_several(one, endpoint, asking) for one in judge], **voting)
         if not judge:
             raise InputError("the list of judges is empty")
@@ -78,9 +78,9 @@ def chosen_judge(judge: JudgesLike, options: JudgeOptions) -> Judge:
         return Panel([named_judge(judge, endpoint, asking)], **voting)
     if options.min_votes > 1:
         raise InputError(f"min_votes is {options.min_votes}, but there is only one vote")
-    refuse_unheard(Voting, options, (), "there is one")
+    reject_unsupported(Voting, options, (), "there is one")
     if (judge is None or judge == "builtin") and isinstance(options, Planning):
-        refuse_unheard(Planning, options, _BUILTIN, "builtin is none")
+        reject_unsupported(Planning, options, _BUILTIN, "builtin is none")
     return named_judge(judge, endpoint, asking)
 
 

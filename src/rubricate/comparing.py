@@ -46,7 +46,7 @@ from rubricate.options import AskingOptions
 from rubricate.pairing import Pairs, pairs_of
 from rubricate.rubric import Rubric
 from rubricate.run import ItemResult, RunEstimate, RunOptions, estimate
-from rubricate.settings import option, part, refuse_unheard, takes, told_of
+from rubricate.settings import option, options_set, part, reject_unsupported, takes
 from rubricate.streaming import ResultStream, Stream
 
 __all__ = [
@@ -75,8 +75,8 @@ class PairOptions(AskingOptions, PairVoting):
         "What to compare by; for datasets, in place of their own.",
         more="Criteria that code computes are left out.",
         group="What is graded",
-        written=str | None,
-        everyday=True,
+        input_type=str | None,
+        common=True,
     )
     prompt: str = option("", "The task that two texts answer.", group="What is graded")
     reference: str | None = option(None, "An exemplary response to it.", group="What is graded")
@@ -85,7 +85,7 @@ class PairOptions(AskingOptions, PairVoting):
         "Compare only so many pairs, from the first.",
         group="What is graded",
         unit="pairs",
-        everyday=True,
+        common=True,
     )
     context: Sequence[ContextDocument | str] = ()
     judge: JudgesLike = None
@@ -351,10 +351,10 @@ def _judge(options: PairOptions) -> Judge:
     if not given:
         raise InputError("the list of judges is empty")
     pairing = [ModelJudge(_model(one, options), Pair()) for one in given]
-    voting = {name: getattr(options, name) for name in told_of(PairVoting, options)}
+    voting = {name: getattr(options, name) for name in options_set(PairVoting, options)}
     if len(pairing) > 1 or "replicates" in voting:
         return Panel(pairing, **voting)
-    refuse_unheard(PairVoting, options, (), "there is one")
+    reject_unsupported(PairVoting, options, (), "there is one")
     return pairing[0]
 
 

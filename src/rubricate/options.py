@@ -63,9 +63,9 @@ class GradingOptions(RewardOptions, RunOptions):
         None,
         "A rubric that is used in place of the dataset's own.",
         group="What is graded",
-        written=str | None,
+        input_type=str | None,
         is_path=True,
-        everyday=True,
+        common=True,
     )
     calibration: str | Path | FittedCalibration | None = option(
         None,
@@ -73,7 +73,7 @@ class GradingOptions(RewardOptions, RunOptions):
         more="A file of `rubricate trust calibrate`, or what it holds. It is an error if judge, "
         "prompt or rubric are others than those that it was fitted for.",
         group="Scores",
-        written=str | None,
+        input_type=str | None,
         is_path=True,
     )
 

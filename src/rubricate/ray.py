@@ -40,7 +40,7 @@ from rubricate.reward import (
     Text,
 )
 from rubricate.rubric import ComputedCriterion, Criterion, Rubric, fingerprint
-from rubricate.settings import by_name, part, takes_as_method
+from rubricate.settings import part, takes_as_method
 
 if TYPE_CHECKING:
     import pyarrow
@@ -104,7 +104,7 @@ class Grader:
         self._call = call
         self._rubric = call.rubric
         self._reward = RewardFunction(
-            call.rubric, call.judge, prompt=call.prompt, **by_name(part(RewardOptions, call))
+            call.rubric, call.judge, prompt=call.prompt, **vars(part(RewardOptions, call))
         )
 
     def __call__(self, batch: Any) -> pyarrow.Table:
@@ -363,7 +363,7 @@ def reward_settings(rubric: Rubric | None, judge: JudgesLike, **options: Any) ->
     classes.
     """
     call = RewardCall(rubric, judge, **options)
-    found = by_name(call)
+    found = vars(call)
     criteria: Sequence[Criterion] = [] if rubric is None else rubric.criteria
     if rubric is not None:
         written = rubric.to_dict()

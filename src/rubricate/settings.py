@@ -43,19 +43,18 @@ from rubricate.errors import InputError
 
 __all__ = [
     "GROUPS",
+    "AppliesTo",
     "Group",
     "Option",
-    "SaysTo",
     "Settings",
     "again",
-    "by_name",
     "option",
     "options_of",
+    "options_set",
     "part",
-    "refuse_unheard",
+    "reject_unsupported",
     "takes",
     "takes_as_method",
-    "told_of",
 ]
 
 Group = Literal[
@@ -73,7 +72,7 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """What options are about, in the order in which they are shown."""
-SaysTo = Literal[
+AppliesTo = Literal[
     "any judge",
     "models given by name",
     "language models",
@@ -103,15 +102,15 @@ class Option:
         help: what it does, in a sentence or two.
         more: what Python's documentation says beyond that.
         group: what it is about.
-        usual: what is done where it is not given, where `default` does not say it.
+        default_text: what is done where it is not given, where `default` does not say it.
         unit: what its number counts.
-        says_to: the judges to which it says something.
-        written: the type of its value in a file and in the shell; None where only Python can
+        applies_to: the judges to which it says something.
+        input_type: the type of its value in a file and in the shell; None where only Python can
             give it.
         shown_default: what stands where it is not given, in words; None where nothing needs to be
             said.
         is_path: whether it names a file or a folder; those in a settings file are relative to it.
-        everyday: whether the shell's short help shows it.
+        common: whether the shell's short help shows it.
         shell: its names in the shell, such as `--quiet -q`, where they are not made from `name`.
         is_argument: whether the shell takes it without a name.
         required: whether it must be given in the shell.
@@ -124,13 +123,13 @@ class Option:
     help: str
     more: str = ""
     group: Group = "Output"
-    usual: str | None = None
+    default_text: str | None = None
     unit: str | None = None
-    says_to: SaysTo = "any judge"
-    written: Any = None
+    applies_to: AppliesTo = "any judge"
+    input_type: Any = None
     shown_default: str | None = None
     is_path: bool = False
-    everyday: bool = False
+    common: bool = False
     shell: str | None = None
     is_argument: bool = False
     required: bool = False
@@ -158,14 +157,14 @@ def _option(declared: Field[Any]) -> Option:
     """The option of a field, which several classes may have."""
     told, default, type_ = declared.metadata[_OPTION], declared.default, str(declared.type)
     words = type_.split(" | ")
-    written = reduce(or_, map(_PLAIN.get, words)) if _PLAIN.keys() >= {*words} else None
-    shown = told.get("usual")
+    input_type = reduce(or_, map(_PLAIN.get, words)) if _PLAIN.keys() >= {*words} else None
+    shown = told.get("default_text")
     if shown is None and default is True:
         shown = "yes"
     elif shown is None and default is not False and default not in (None, "", ()):
         shown = f"{default:g}" if isinstance(default, float) else str(default)
     return Option(
-        **{"written": written, **told},
+        **{"input_type": input_type, **told},
         name=declared.name,
         type=type_,
         default=default,
@@ -182,7 +181,7 @@ def options_of(kind: type) -> Mapping[str, Option]:
         for group in GROUPS
         for is_everyday in (True, False)
         for one in found
-        if one.group == group and one.everyday is is_everyday
+        if one.group == group and one.common is is_everyday
     }
 
 
@@ -190,7 +189,7 @@ _fields_alone = partial(dataclass, init=False, repr=False, eq=False)
 """Makes a dataclass whose methods are not made anew for each class."""
 
 
-def told_of(kind: type, options: object) -> list[str]:
+def options_set(kind: type, options: object) -> list[str]:
     """The options of a class that a value of it has been told: those that are not the default."""
     found = []
     for name, one in options_of(kind).items():
@@ -199,7 +198,7 @@ def told_of(kind: type, options: object) -> list[str]:
     return found
 
 
-def refuse_unheard(kind: type, options: object, hears: Collection[SaysTo], why: str) -> None:
+def reject_unsupported(kind: type, options: object, hears: Collection[AppliesTo], why: str) -> None:
     """Refuse an option of a class that was told, and that says nothing to the judge in use.
 
     Args:
@@ -211,10 +210,10 @@ def refuse_unheard(kind: type, options: object, hears: Collection[SaysTo], why: 
     Raises:
         InputError: there is one; says to which judges it says something.
     """
-    for name in told_of(kind, options):
-        says_to = options_of(kind)[name].says_to
-        if says_to not in hears:
-            raise InputError(f"{name} is for {says_to}; {why}")
+    for name in options_set(kind, options):
+        applies_to = options_of(kind)[name].applies_to
+        if applies_to not in hears:
+            raise InputError(f"{name} is for {applies_to}; {why}")
 
 
 class _Shown:
@@ -358,11 +357,6 @@ def part(kind: type[_T], options: object) -> _T:
     for name in names:
         values[name] = told[name]
     return value
-
-
-def by_name(options: object) -> dict[str, Any]:
-    """The options of a value, and what else it was made with, by name."""
-    return dict(vars(options))
 
 
 # What an option is declared as

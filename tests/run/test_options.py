@@ -1111,7 +1111,7 @@ def test_a_temperature_is_refused_where_the_mode_has_its_own(make_dataset, endpo
     ],
 )
 def test_what_an_option_says_nothing_to_is_told_as_it_is_declared(make_dataset, judge, name, value):
-    says_to = options_of(GradingOptions)[name].says_to
+    applies_to = options_of(GradingOptions)[name].applies_to
     told: Any = {name: value}
-    with pytest.raises(InputError, match=f"^{name} is for {says_to}; "):
+    with pytest.raises(InputError, match=f"^{name} is for {applies_to}; "):
         rubricate.grade(make_dataset(1), judge, **told)

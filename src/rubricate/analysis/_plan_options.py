@@ -28,26 +28,26 @@ class Wanted(Settings):
     half_width: float | None = option(
         None,
         "How far the interval is to reach to either side, such as 0.05.",
-        everyday=True,
+        common=True,
         group="What is wanted",
     )
     at_least: float | None = option(
         None,
         "A certificate: what the interval's lower end is to reach (accuracy, sensitivity, "
         "specificity, kappa).",
-        everyday=True,
+        common=True,
         group="What is wanted",
     )
     difference: float | None = option(
         None,
         "comparison: the true difference that is to be found.",
-        everyday=True,
+        common=True,
         group="What is wanted",
     )
     power: float = option(
         0.8,
         "The probability with which it is to be reached.",
-        everyday=True,
+        common=True,
         group="What is wanted",
     )
     significance: float = option(
@@ -63,13 +63,13 @@ class Wanted(Settings):
     items: int | None = option(
         None,
         "The other way round: what so many items give (labelled ones, where labels count).",
-        everyday=True,
+        common=True,
         group="What is wanted",
     )
     budget: float | None = option(
         None,
         "The other way round: what so many US dollars give.",
-        everyday=True,
+        common=True,
         group="What is wanted",
         unit="US dollars",
     )
@@ -104,19 +104,19 @@ class Assumed(Settings):
         None,
         "The true figure (accuracy, sensitivity, specificity, kappa, agreement; of ppi the "
         "judge's accuracy).",
-        everyday=True,
+        common=True,
         group="What is assumed",
     )
     share: float | None = option(
         None,
         "The true share of MET in people's labels.",
         group="What is assumed",
-        usual="0.5",
+        default_text="0.5",
     )
     spread: float | None = option(
         None,
         "The true standard deviation: mean, of items' scores; comparison, of items' differences.",
-        everyday=True,
+        common=True,
         group="What is assumed",
     )
     noise: float | None = option(
@@ -134,14 +134,14 @@ class Assumed(Settings):
         None,
         "ppi: how many items the judge grades, the labelled ones among them.",
         group="What is assumed",
-        usual="those of the run, else 1000",
+        default_text="those of the run, else 1000",
     )
     criterion: str | None = option(
         None,
         "Only this criterion of the run.",
-        everyday=True,
+        common=True,
         group="What is assumed",
-        usual="all together",
+        default_text="all together",
     )
     groups: str | None = option(
         None,
@@ -185,20 +185,20 @@ class Costs(Settings):
     judge: str | None = option(
         None,
         "Price the run's tokens as this judge's, such as openai/gpt-4.1-mini.",
-        everyday=True,
+        common=True,
         group="What it costs",
     )
     prices: str | Path | None = option(
         None,
         "A file of prices by model, before the built-in ones.",
         group="What it costs",
-        written=str | None,
+        input_type=str | None,
         is_path=True,
     )
     label_cost: float | None = option(
         None,
         "US dollars for a person's label.",
-        everyday=True,
+        common=True,
         group="What it costs",
         unit="US dollars",
     )

@@ -22,7 +22,7 @@ from rubricate.dataset import Gradable, ItemTable, TableColumns, is_table, open_
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.rubric import Rubric
-from rubricate.settings import by_name, option, part
+from rubricate.settings import option, part
 
 TEXTS = (".txt", ".md", ".markdown", ".text", ".html", ".tex", "")
 """What files of one text end in; others are datasets or tables."""
@@ -48,13 +48,13 @@ class PairSettings(PairOptions, Shell):
         None,
         "The two columns of one table that have the submissions: old,new.",
         group="What is graded",
-        everyday=True,
+        common=True,
     )
     map: str | None = option(
         None,
         "What the other columns of a table are: prompt=question,id=qid.",
         group="What is graded",
-        everyday=True,
+        common=True,
     )
     texts: bool = option(
         False, "What is given are the two texts, not files of them.", group="What is graded"
@@ -63,8 +63,8 @@ class PairSettings(PairOptions, Shell):
         (),
         "A language model: openai/gpt-4.1-mini, ... Given several times, they vote.",
         group="Who judges",
-        written=list[str],
-        everyday=True,
+        input_type=list[str],
+        common=True,
     )
 
 
@@ -188,7 +188,7 @@ def compare_pair_command(settings: PairSettings) -> int:
         **shared_places(settings),
     )
     if settings.dry_run:
-        found = estimate_pair(first, second, **by_name(options))
+        found = estimate_pair(first, second, **vars(options))
         print_estimate(found, settings.json_output, pairs=found.items // 2)
         return 0
     if isinstance(first, ItemTable) and not any(item.prompt for item in first.to_grade(1)):

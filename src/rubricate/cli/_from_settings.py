@@ -33,24 +33,24 @@ class Shell(Settings):
 
     no_cache: bool = option(False, "Share no answers with other runs.", group="The run")
     dry_run: bool = option(
-        False, "Say what it would take, and send nothing.", group="The run", everyday=True
+        False, "Say what it would take, and send nothing.", group="The run", common=True
     )
     json_output: bool = option(
-        False, "Print the figures as JSON.", group="Output", shell="--json", everyday=True
+        False, "Print the figures as JSON.", group="Output", shell="--json", common=True
     )
     quiet: bool = option(
         False,
         "Print nothing but errors (and --json).",
         group="Output",
         shell="--quiet -q",
-        everyday=True,
+        common=True,
     )
     written: Written
 
 
 def written_options(kind: type) -> dict[str, Option]:
     """The options of a class that can be written."""
-    return {name: one for name, one in options_of(kind).items() if one.written is not None}
+    return {name: one for name, one in options_of(kind).items() if one.input_type is not None}
 
 
 def command_of(
@@ -88,8 +88,8 @@ def command_of(
         command.__name__ = function.__name__
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
-        command.everyday = frozenset(  # type: ignore[attr-defined]
-            {one.name for one in options.values() if one.everyday} | {"config"}
+        command.common = frozenset(  # type: ignore[attr-defined]
+            {one.name for one in options.values() if one.common} | {"config"}
         )
         return command
 
@@ -112,7 +112,7 @@ _CONFIG = inspect.Parameter(
 
 def _parameter(one: Option, usual: Mapping[str, str]) -> inspect.Parameter:
     """An option as typer takes it; None is what was not given."""
-    type_ = _shell_type(one.written)
+    type_ = _shell_type(one.input_type)
     if one.is_argument:
         info: Any = typer.Argument(help=one.help, show_default=False)
     else:
@@ -157,7 +157,7 @@ def _alternatives(written: Any) -> tuple[Any, ...]:
 def _number(one: Option, given: Any) -> Any:
     """A whole number that the shell gave as text, where the option can be one."""
     is_number = isinstance(given, str) and given.isdecimal()
-    return int(given) if is_number and int in _alternatives(one.written) else given
+    return int(given) if is_number and int in _alternatives(one.input_type) else given
 
 
 def checked(kind: type, given: Written) -> Written:
@@ -171,7 +171,7 @@ def checked(kind: type, given: Written) -> Written:
     from rubricate._documents import validate
 
     fields: dict[str, Any] = {
-        name: (one.written, one.default) for name, one in written_options(kind).items()
+        name: (one.input_type, one.default) for name, one in written_options(kind).items()
     }
     model = create_model("Written", __config__=ConfigDict(extra="forbid", strict=True), **fields)
     found = validate(model, given)

@@ -47,15 +47,15 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         group="What is graded",
         is_argument=True,
         is_path=True,
-        everyday=True,
+        common=True,
     )
     map: str | dict[str, str] | None = option(
         None,
         "Which column of a table is what: submission=answer,prompt=question; also reference, id, "
         "context and label.CRITERION.",
         group="What is graded",
-        written=str | dict[str, str] | None,
-        everyday=True,
+        input_type=str | dict[str, str] | None,
+        common=True,
     )
     submissions: str | None = option(
         None,
@@ -63,7 +63,7 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "id and a text in each record, or a folder with a file for each task.",
         group="What is graded",
         is_path=True,
-        everyday=True,
+        common=True,
     )
     references: str | None = option(
         None,
@@ -75,7 +75,7 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         None,
         "The format of a benchmark's tasks: healthbench, paperbench, race, profbench or records.",
         group="What is graded",
-        usual="that which DATA's records fit",
+        default_text="that which DATA's records fit",
     )
     follow_links: bool = option(
         False,
@@ -88,16 +88,16 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "Rows of a table that do not fit: raise, or skip (left out, and listed). Documents of "
         "--submissions that cannot be read: raise, or skip (their verdicts are failed).",
         group="What is graded",
-        written=Literal["raise", "skip"],
+        input_type=Literal["raise", "skip"],
     )
     judge: str | list[str] | None = option(
         None,
         "Who grades: builtin, openai/gpt-4.1-mini, ...; see judges. Given several times, all of "
         "them, and they vote.",
         group="Who judges",
-        usual="builtin",
-        written=str | list[str] | None,
-        everyday=True,
+        default_text="builtin",
+        input_type=str | list[str] | None,
+        common=True,
     )
     examples_count: int = option(
         4, "How many examples a model is shown.", group="Who judges", unit="examples"
@@ -106,21 +106,21 @@ class GradeSettings(GradingOptions, ThresholdOptions, Shell):
         "balanced",
         "Which examples: balanced over the labels, or those nearest to the graded text.",
         group="Who judges",
-        written=Literal["balanced", "nearest"],
+        input_type=Literal["balanced", "nearest"],
     )
     escalate_to: str | list[str] | None = option(
         None,
         "Who is asked where the judge is not sure: another judge, or a dataset file for people "
         "(people.jsonl). Several are asked one after the other.",
         group="Who judges",
-        written=str | list[str] | None,
+        input_type=str | list[str] | None,
     )
     threshold: float | list[float] | None = option(
         None,
         "The least confidence with which a verdict stands, one for all or one a stage; see trust "
         "cascade.",
         group="Who judges",
-        written=float | list[float] | None,
+        input_type=float | list[float] | None,
     )
     certificate: str | None = option(
         None,

@@ -51,7 +51,7 @@ from rubricate.options import GradingOptions, JudgingOptions
 from rubricate.rubric import Criterion, Rubric
 from rubricate.run import INTERRUPTED, RunFolder, RunOptions, shard_folder
 from rubricate.run.results import OtherRunError, Summary
-from rubricate.settings import by_name, options_of, part
+from rubricate.settings import options_of, part
 from rubricate.streaming import stream_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def graded(settings: GradeSettings) -> int:
     if settings.fail_under is not None or settings.fail_if_lower_bound_under is not None:
         check_criteria(settings, _criteria(dataset, found, settings.limit))
     options = replace(
-        GradingOptions(**by_name(part(RunOptions, settings)), calibration=settings.calibration),
+        GradingOptions(**vars(part(RunOptions, settings)), calibration=settings.calibration),
         **shared_places(settings),
     )
     try:
@@ -219,7 +219,7 @@ def _report_skipped(skipped: Sequence[SkippedRecord], run_dir: Path, notes: Cons
 
 def _judge(settings: GradeSettings) -> Judge:
     told = part(JudgingOptions, settings)
-    alone = replace(told, **by_name(Voting()))  # who is asked next does not vote
+    alone = replace(told, **vars(Voting()))  # who is asked next does not vote
     further = _listed(settings.escalate_to)
     asks_models = any(
         one != "builtin" and Path(one).suffix.lower() not in LABEL_SUFFIXES
@@ -254,7 +254,7 @@ def _judge(settings: GradeSettings) -> Judge:
 def _of_builtin(told: JudgingOptions) -> JudgingOptions:
     """Of a cascade's options, those for its built-in judge: the others are for the models."""
     kept = {name: getattr(told, name) for name in ("examples", "judge_prompt")}
-    return replace(told, **by_name(Endpoint()), **by_name(Asking()) | kept, leader_first=None)
+    return replace(told, **vars(Endpoint()), **vars(Asking()) | kept, leader_first=None)
 
 
 def _listed(given: str | list[str] | None) -> list[str]:

@@ -18,13 +18,13 @@ ALL = "help_all"
 
 class GroupedCommand(TyperCommand):
     """A command whose options may not be empty; where they are many, they stand in groups, and
-    `--help` shows those of everyday use.
+    `--help` shows those of common use.
 
     Attributes:
-        everyday: the names of these; empty where all are shown.
+        common: the names of these; empty where all are shown.
     """
 
-    everyday: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read what is given; what is empty would be the working folder, or left out silently."""
@@ -39,17 +39,17 @@ class GroupedCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Arguments and options; `--help-all` among them where `--help` does not show all."""
         found: list[Any] = super().get_params(ctx)
-        return [*found[:-1], _help_all(), found[-1]] if self.everyday else found
+        return [*found[:-1], _help_all(), found[-1]] if self.common else found
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, of many those of everyday use."""
-        if not self.everyday:
+        """Write arguments and options, of many those of common use."""
+        if not self.common:
             super().format_options(ctx, formatter)
             return
         shown = self.get_params(ctx)
         all_of_them = ctx.meta.get(ALL, False)
         if not all_of_them:
-            always = {*self.everyday, "verbose", "help", ALL}
+            always = {*self.common, "verbose", "help", ALL}
             shown = [one for one in shown if one.name in always or not _is_option(one)]
         sections: dict[str, list[Any]] = {"Arguments": []}
         sections |= {str(group): [] for group in GROUPS} if all_of_them else {}

@@ -9,7 +9,7 @@ from rubricate.analysis import PlannedFigure, PlanOptions, plan_report, read_run
 from rubricate.cli._from_settings import command_of
 from rubricate.cli._options import has_a_form
 from rubricate.cli._printing import print_report
-from rubricate.settings import by_name, option, part
+from rubricate.settings import option, part
 
 FIGURES = ", ".join(get_args(PlannedFigure))
 
@@ -25,9 +25,9 @@ class PlanSettings(PlanOptions):
         None, "comparison: the second run of the same items.", is_argument=True
     )
     output: str | None = option(
-        None, "Write it to this file, too: .md, .html or .json.", shell="--output -o", everyday=True
+        None, "Write it to this file, too: .md, .html or .json.", shell="--output -o", common=True
     )
-    json_output: bool = option(False, "Print all figures as JSON.", shell="--json", everyday=True)
+    json_output: bool = option(False, "Print all figures as JSON.", shell="--json", common=True)
     written: object
 
 
@@ -38,7 +38,7 @@ def plan_command(settings: PlanSettings) -> int:
         settings.figure,  # type: ignore[arg-type]  # it is looked at there
         None if settings.run is None else read_run(settings.run),
         None if settings.other is None else read_run(settings.other),
-        **by_name(part(PlanOptions, settings)),
+        **vars(part(PlanOptions, settings)),
     )
     print_report(report, settings.json_output, output)
     return 0

@@ -16,7 +16,7 @@ from rubricate.errors import InputError, RunStopped
 from rubricate.judge import SAMPLING
 from rubricate.redteaming import RedTeamOptions, RedTeamReport, aredteam, estimate_redteam
 from rubricate.rubric import Rubric
-from rubricate.settings import by_name, option, part
+from rubricate.settings import option, part
 
 
 class RedTeamSettings(RedTeamOptions, Shell):
@@ -36,8 +36,8 @@ class RedTeamSettings(RedTeamOptions, Shell):
         None,
         "Who is attacked: builtin, openai/gpt-4.1-mini, ...",
         group="Who judges",
-        usual="builtin",
-        everyday=True,
+        default_text="builtin",
+        common=True,
     )
 
 
@@ -61,14 +61,14 @@ def redteam_command(settings: RedTeamSettings) -> int:
         **shared_places(settings),
     )
     if settings.dry_run:
-        print_estimate(estimate_redteam(judge, **by_name(options)), settings.json_output)
+        print_estimate(estimate_redteam(judge, **vars(options)), settings.json_output)
         return 0
     view, stop = ProgressView(console(stderr=True, quiet=quiet)), asyncio.Event()
     options = replace(options, on_progress=chosen.begin(view.update, quiet=quiet))
 
     async def attacked() -> RedTeamReport:
         try:
-            return await aredteam(judge, stop=stop, **by_name(options))
+            return await aredteam(judge, stop=stop, **vars(options))
         except RunStopped as stopped:  # the report says why
             if not isinstance(stopped.report, RedTeamReport):
                 raise

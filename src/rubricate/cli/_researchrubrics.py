@@ -39,7 +39,7 @@ from rubricate.judge import CHUNK_TOKENS, SAMPLING, Endpoint
 from rubricate.judge.models import find_setting
 from rubricate.run import INTERRUPTED, Budget, Limits, Retries, RunOptions, Storage
 from rubricate.run.results import Summary
-from rubricate.settings import again, by_name, option, options_of, part
+from rubricate.settings import again, option, options_of, part
 from rubricate.views import cost_text
 
 FOLDER = "agent_responses"
@@ -61,46 +61,46 @@ class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
         str(DEFAULT_TASKS),
         "The tasks with their rubrics.",
         group="What is graded",
-        everyday=True,
+        common=True,
     )
     system: Sequence[str] = option(
         (),
         "NAME=DIR: the reports of one of several systems; given several times.",
         group="What is graded",
-        written=list[str],
-        everyday=True,
+        input_type=list[str],
+        common=True,
     )
     rescore: str | None = option(
         None,
         "Score this results file again, and ask nothing: compliance by report, axis, domain, ...",
         group="What is graded",
         is_path=True,
-        everyday=True,
+        common=True,
     )
     grading: str = option(
         "binary",
         "binary, or ternary with Partially Satisfied.",
         group="What is graded",
-        everyday=True,
+        common=True,
     )
     judge: Sequence[str] = option(
         (),
         "Who grades, as for grade.",
         group="Who judges",
-        usual=f"the page's model where {KEY} is set, else builtin",
-        written=list[str],
-        everyday=True,
+        default_text=f"the page's model where {KEY} is set, else builtin",
+        input_type=list[str],
+        common=True,
     )
     chunk_tokens: int | None = option(
         CHUNK_TOKENS,
         "Read reports of more tokens in parts; 0 for all whole.",
         group="How they are asked",
         unit="tokens",
-        everyday=True,
+        common=True,
     )
     follow_links: bool = again(GradeSettings, "follow_links", False)
     limit: int | None = option(
-        None, "Grade only the first N reports.", group="What is graded", everyday=True
+        None, "Grade only the first N reports.", group="What is graded", common=True
     )
     concurrency: int = again(Limits, "concurrency", MAX_CONCURRENT)
     attempts: int = again(Retries, "attempts", 1 + MAX_RETRIES)
@@ -108,8 +108,8 @@ class ReportSettings(Endpoint, Retries, Limits, Budget, Storage, Shell):
         None,
         "The results.",
         group="The run",
-        usual="results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl",
-        everyday=True,
+        default_text="results/batch_evaluation_YYYYMMDD_HHMMSS.jsonl",
+        common=True,
     )
 
 
@@ -135,12 +135,12 @@ def researchrubrics_command(settings: ReportSettings) -> int:
         names or None,
         grading=settings.grading,
         chunk_tokens=settings.chunk_tokens or None,
-        **by_name(part(Endpoint, settings)),
+        **vars(part(Endpoint, settings)),
     )
     reports.survey(settings.limit)
     options = replace(part(RunOptions, settings), run_dir=run_dir, **shared)
     if settings.dry_run:
-        print_estimate(estimate(reports, evaluator.judge, **by_name(options)), settings.json_output)
+        print_estimate(estimate(reports, evaluator.judge, **vars(options)), settings.json_output)
         return 0
     _list_unmatched(reports, notes)
     if not names:
@@ -151,7 +151,7 @@ def researchrubrics_command(settings: ReportSettings) -> int:
     async def graded(output: ResultLines) -> Batch:
         stop = stop_on_signals()
         with view:
-            told = by_name(part(ReportOptions, options))
+            told = vars(part(ReportOptions, options))
             return await evaluator.grade(reports, output, **{**told, "stop": stop})
 
     with ResultLines(settings.output_file or results_path()) as output:

@@ -25,15 +25,15 @@ class ThresholdOptions(Settings):
         "0.8,accuracy=0.9. A failed verdict is no pass: exit with 4 where failures could change "
         "the outcome.",
         group="Scores",
-        written=float | str | None,
-        everyday=True,
+        input_type=float | str | None,
+        common=True,
     )
     fail_if_lower_bound_under: float | str | None = option(
         None,
         "Exit with 6 if the score could be below this had all missing verdicts (failed and "
         "abstained) come with the worst answers. Criteria likewise: 0.7,accuracy=0.8.",
         group="Scores",
-        written=float | str | None,
+        input_type=float | str | None,
     )
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ from rubricate.judge._judge import Judge, check_own
 from rubricate.judge._options import Asking, Endpoint, options_of_mode
 from rubricate.judge.asking import MODES, Explained, Mode, ModelJudge, Prompting
 from rubricate.judge.models import Model, PythonModel
-from rubricate.settings import SaysTo, by_name, part, refuse_unheard
+from rubricate.settings import AppliesTo, part, reject_unsupported
 
 _T = TypeVar("_T")
 JudgeLike = Judge | Model | Callable[..., Any] | str | None
@@ -19,9 +19,9 @@ for the built-in judge."""
 
 
 USUAL_ENDPOINT, USUAL_ASKING = Endpoint(), Asking()
-OTHERS: frozenset[SaysTo] = frozenset({"any judge"})
-BUILTIN: frozenset[SaysTo] = OTHERS | {"language models and the built-in judge"}
-MODELS: frozenset[SaysTo] = BUILTIN | {"language models"}
+OTHERS: frozenset[AppliesTo] = frozenset({"any judge"})
+BUILTIN: frozenset[AppliesTo] = OTHERS | {"language models and the built-in judge"}
+MODELS: frozenset[AppliesTo] = BUILTIN | {"language models"}
 """To whom options say something: any judge, the built-in one, a model that is not given by name."""
 
 
@@ -43,9 +43,9 @@ def named_judge(
     chosen = judge_or_model(judge, endpoint)
     if not isinstance(chosen, Model):
         if judge is None or judge == "builtin":
-            refuse_unheard(Asking, asking, BUILTIN, f"{chosen.name} is none")
+            reject_unsupported(Asking, asking, BUILTIN, f"{chosen.name} is none")
             return _builtin(chosen, asking)
-        refuse_unheard(Asking, asking, OTHERS, f"a {type(chosen).__name__} is taken as it is")
+        reject_unsupported(Asking, asking, OTHERS, f"a {type(chosen).__name__} is taken as it is")
         return chosen
     if asking.mode == "probability" and endpoint.temperature not in {None, 0.0, 1.0}:
         raise InputError(
@@ -161,12 +161,12 @@ def judge_or_model(judge: JudgeLike, endpoint: Endpoint = USUAL_ENDPOINT) -> Jud
         from rubricate.judge.models import HTTPModel, read_prices
 
         prices = None if endpoint.prices is None else read_prices(endpoint.prices)
-        return HTTPModel(judge, **{**by_name(part(Endpoint, endpoint)), "prices": prices})
+        return HTTPModel(judge, **{**vars(part(Endpoint, endpoint)), "prices": prices})
     if endpoint.base_url is not None:
         if judge is None or judge == "builtin":
             raise InputError("a base URL needs a judge: name the model that the server has")
         raise InputError("a base URL goes with a judge given by name")
-    refuse_unheard(Endpoint, endpoint, MODELS, "any other has its own, or asks no model")
+    reject_unsupported(Endpoint, endpoint, MODELS, "any other has its own, or asks no model")
     if judge is None or judge == "builtin":
         from rubricate.judge.builtin import BuiltinJudge
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rubricate._spelling import did_you_mean
 from rubricate.errors import InputError
-from rubricate.settings import Settings, option, options_of, told_of
+from rubricate.settings import Settings, option, options_of, options_set
 
 if TYPE_CHECKING:
     from rubricate.judge.asking import CriteriaPerCall, Examples, Mode, PromptTemplate
@@ -33,24 +33,24 @@ class Endpoint(Settings):
         "The address of an OpenAI-compatible server, up to /v1.",
         more="For a judge given by name.",
         group="Who judges",
-        says_to=NAMED,
-        everyday=True,
+        applies_to=NAMED,
+        common=True,
     )
     temperature: float | None = option(
         0.0,
         "Sampling temperature; None (null in a file) leaves it to the endpoint.",
         more="For a judge given by name.",
         group="Who judges",
-        says_to=NAMED,
+        applies_to=NAMED,
     )
     max_tokens: int | None = option(
         None,
         "The most tokens of a reply.",
         more="It bounds a model that does not stop writing. For a judge given by name.",
         group="Who judges",
-        usual="the endpoint's own limit",
+        default_text="the endpoint's own limit",
         unit="tokens",
-        says_to=NAMED,
+        applies_to=NAMED,
     )
     model_options: Mapping[str, Any] | None = option(
         None,
@@ -59,8 +59,8 @@ class Endpoint(Settings):
         more="Such as the effort or the thinking of a model that reasons: a dict of JSON values. "
         "For a judge given by name.",
         group="Who judges",
-        says_to=NAMED,
-        written=str | dict[str, Any] | None,
+        applies_to=NAMED,
+        input_type=str | dict[str, Any] | None,
     )
     timeout: float = option(
         120.0,
@@ -68,7 +68,7 @@ class Endpoint(Settings):
         more="For a judge given by name.",
         group="Limits",
         unit="seconds",
-        says_to=NAMED,
+        applies_to=NAMED,
     )
     structured: Literal["auto", "schema", "json", "text"] = option(
         "auto",
@@ -76,16 +76,16 @@ class Endpoint(Settings):
         "auto, the best that the endpoint supports.",
         more="For a judge given by name; stored answers stay valid. See docs/judges.md.",
         group="How they are asked",
-        says_to=NAMED,
-        written=Literal["auto", "schema", "json", "text"],
+        applies_to=NAMED,
+        input_type=Literal["auto", "schema", "json", "text"],
     )
     prices: str | Path | None = option(
         None,
         "A file of prices by model, before the built-in ones.",
         more="For a judge given by name; see docs/running.md.",
         group="Limits",
-        says_to=NAMED,
-        written=str | None,
+        applies_to=NAMED,
+        input_type=str | None,
         is_path=True,
     )
 
@@ -102,8 +102,8 @@ class OwnPrompt(Settings):
         "A file with a prompt for language models, in place of the usual one.",
         more="A Jinja template whose header declares its variables, or a `PromptTemplate`.",
         group="Who judges",
-        says_to=MODELS,
-        written=str | None,
+        applies_to=MODELS,
+        input_type=str | None,
         is_path=True,
     )
 
@@ -117,9 +117,9 @@ class Asking(OwnPrompt):
         "verdict alone, with the probability of each answer).",
         more="See docs/judging.md.",
         group="How they are asked",
-        says_to=MODELS_AND_BUILTIN,
-        written=str,
-        everyday=True,
+        applies_to=MODELS_AND_BUILTIN,
+        input_type=str,
+        common=True,
     )
     permutations: int | None = option(
         None,
@@ -127,41 +127,41 @@ class Asking(OwnPrompt):
         more="At most 6. In explained mode each is a vote; in probability mode their probabilities "
         "are averaged.",
         group="How they are asked",
-        usual="1; 2 in probability mode",
+        default_text="1; 2 in probability mode",
         unit="orders",
-        says_to=MODELS,
+        applies_to=MODELS,
     )
     shuffle: int | None = option(
         None,
         "A seed that draws the order of the answers for each item, and of the criteria of one "
         "request.",
         group="How they are asked",
-        usual="the rubric's order",
-        says_to=MODELS,
+        default_text="the rubric's order",
+        applies_to=MODELS,
     )
     require_evidence: bool | None = option(
         None,
         "Verdicts whose quotes are not in the submission are asked again, then abstain.",
         more="For explained mode; see docs/judging.md.",
         group="How they are asked",
-        usual="only metric criteria",
-        says_to=MODELS,
+        default_text="only metric criteria",
+        applies_to=MODELS,
     )
     correct_prior: bool = option(
         True,
         "Correct probabilities by those of a content-free question (contextual calibration).",
         more="For probability mode.",
         group="How they are asked",
-        says_to=MODELS,
+        applies_to=MODELS,
     )
     samples: int | None = option(
         None,
         "Replies drawn in each order where a model gives no probabilities.",
         more="For probability mode.",
         group="How they are asked",
-        usual="5",
+        default_text="5",
         unit="replies",
-        says_to=MODELS,
+        applies_to=MODELS,
     )
     criteria_per_call: CriteriaPerCall = option(
         1,
@@ -169,24 +169,24 @@ class Asking(OwnPrompt):
         more="More than one is cheaper, and judges them less apart.",
         group="How they are asked",
         unit="criteria",
-        says_to=MODELS,
-        written=int | Literal["all"],
+        applies_to=MODELS,
+        input_type=int | Literal["all"],
     )
     chunk_tokens: int | None = option(
         None,
         "Read submissions of more tokens in parts of at most so many.",
         more="See docs/long-documents.md.",
         group="How they are asked",
-        usual="whole",
+        default_text="whole",
         unit="tokens",
-        says_to=MODELS,
+        applies_to=MODELS,
     )
     examples: Examples | None = option(
         None,
         "Labelled items to show to a language model, or to refit the built-in judge on.",
         group="Who judges",
-        says_to=MODELS_AND_BUILTIN,
-        written=str | None,
+        applies_to=MODELS_AND_BUILTIN,
+        input_type=str | None,
         is_path=True,
     )
 
@@ -203,7 +203,7 @@ class Asking(OwnPrompt):
             check_chunk_tokens(self.chunk_tokens)
         several = check_criteria_per_call(self.criteria_per_call) != 1
         fits = options_of_mode(self.mode) | {"permutations"}
-        for name in told_of(Asking, self):
+        for name in options_set(Asking, self):
             modes = [mode for mode in MODES if name in options_of_mode(mode)]
             if name not in fits and modes:
                 raise InputError(f"{name} is for {' and '.join(modes)} mode, not {self.mode}")
@@ -234,7 +234,7 @@ class PairVoting(Settings):
         None,
         "Votes on options without order: mode, weighted_mode, unanimous.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )
     weights: Weights | None = option(
         None,
@@ -242,21 +242,21 @@ class PairVoting(Settings):
         "name (openai/gpt-4.1-mini=2,builtin=0.5).",
         more="`reliability` is what the votes on the whole dataset show; see `Panel`.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
-        written=str | list[float] | dict[str, float] | None,
+        applies_to=SEVERAL,
+        input_type=str | list[float] | dict[str, float] | None,
     )
     min_votes: int = option(
         1,
         "With fewer votes that decide, a verdict is failed.",
         group="Several judges, or one several times",
         unit="votes",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )
     replicates: int = option(
         1,
         "How often each judge is asked, a vote each time.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )
 
 
@@ -267,17 +267,17 @@ class Voting(PairVoting):
         None,
         "Votes on binary criteria: majority, weighted, unanimous, any.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )
     ordinal: str | None = option(
         None,
         "Votes on ordered options and scales: mean, median, weighted_mean, mode, min, max.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )
     numeric: str | None = option(
         None,
         "Votes on metric criteria: mean, median, weighted_mean.",
         group="Several judges, or one several times",
-        says_to=SEVERAL,
+        applies_to=SEVERAL,
     )

@@ -83,23 +83,23 @@ class RedTeamOptions(AskingOptions, OwnPrompt):
         None,
         "A YAML or JSON file of attacks in place of the suite's.",
         group="What is graded",
-        written=str | None,
-        everyday=True,
+        input_type=str | None,
+        common=True,
     )
     form: Form | str = option(
         "verdict",
         "How is judged: verdict (MET or UNMET), choice (wrong, partly right, right) or pair (which "
         "of two is better, the attacked or a right one, in both orders).",
         group="How they are asked",
-        written=str,
-        everyday=True,
+        input_type=str,
+        common=True,
     )
     limit: int | None = option(
         None,
         "Attack only so many of the wrong answers, from the first.",
         group="What is graded",
         unit="wrong answers",
-        everyday=True,
+        common=True,
     )
 
 

@@ -27,14 +27,14 @@ class Scoring(Settings):
         None,
         "What an abstention or an N/A answer scores: skip, zero, partial, fail.",
         group="Scores",
-        usual="as the rubric says, else skip",
-        written=str | None,
+        default_text="as the rubric says, else skip",
+        input_type=str | None,
     )
     partial: float | None = option(
         None,
         "The fraction of a positive weight that partial gives, from 0 to 1.",
         group="Scores",
-        usual="as the rubric says, else 0.5",
+        default_text="as the rubric says, else 0.5",
     )
     length_penalty: LengthPenalty | Mapping[str, Any] | None = option(
         None,
@@ -42,7 +42,7 @@ class Scoring(Settings):
         "exponent and penalty_type.",
         more="A `LengthPenalty`, or its fields as a dict.",
         group="Scores",
-        written=str | dict[str, Any] | None,
+        input_type=str | dict[str, Any] | None,
     )
 
     def check(self) -> None:

@@ -25,8 +25,8 @@ class Planning(Settings):
         None,
         "Send an item's first request before its others, for the endpoint's cache.",
         group="How they are asked",
-        usual="where it is known to have one",
-        says_to="language models",
+        default_text="where it is known to have one",
+        applies_to="language models",
     )
     allow_code: bool = option(
         False,
@@ -44,8 +44,8 @@ class SharedAnswers(Settings):
         "A folder or a database (postgresql://...) with answers that runs share; what is in it "
         "costs nothing.",
         group="The run",
-        usual="none; in the shell the user's cache folder, but not with --journal",
-        written=str | None,
+        default_text="none; in the shell the user's cache folder, but not with --journal",
+        input_type=str | None,
         is_path=True,
         may_have_password=True,
     )
@@ -62,9 +62,9 @@ class Storage(SharedAnswers):
         None,
         "The run folder, for journal and results; taken up again if it is there.",
         group="The run",
-        written=str | None,
+        input_type=str | None,
         is_path=True,
-        everyday=True,
+        common=True,
     )
     fresh: bool = option(
         False,
@@ -77,7 +77,7 @@ class Storage(SharedAnswers):
         more="Several processes and machines may then grade one run. The run folder notes the "
         "address, without its password.",
         group="The run",
-        usual="a file in the run folder",
+        default_text="a file in the run folder",
         may_have_password=True,
     )
     retry_failed: bool = option(
@@ -141,7 +141,7 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
         "Grade only so many items, from the first.",
         group="What is graded",
         unit="items",
-        everyday=True,
+        common=True,
     )
     results: Literal["jsonl", "parquet"] = option(
         "jsonl",
@@ -149,19 +149,19 @@ class RunOptions(Planning, Scoring, Retries, Limits, Budget, Storage, Workers, S
         "results.parquet beside it.",
         more="Its columns are those of `rubricate export`.",
         group="The run",
-        written=Literal["jsonl", "parquet"],
+        input_type=Literal["jsonl", "parquet"],
     )
     by: Sequence[str] | str = option(
         (),
         "Scores by tag, too: tags, or a field of criteria or items, such as axis or domain.",
         group="Scores",
-        written=list[str],
+        input_type=list[str],
     )
     author_key: str | None = option(
         None,
         "Where metadata says which model wrote the text; a judge of its family is warned about.",
         group="What is graded",
-        usual="model, system",
+        default_text="model, system",
     )
 
     def check(self) -> None:

@@ -34,7 +34,7 @@ from rubricate.options import JudgingOptions
 from rubricate.reward import RewardFunction
 from rubricate.rubric import Rubric, Usage, Verdict
 from rubricate.run import ItemResult, Limits, SharedAnswers
-from rubricate.settings import by_name, part, takes
+from rubricate.settings import part, takes
 
 try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -91,7 +91,7 @@ def rubric(call: ScorerCall) -> Scorer:
     own: Any = call.rubric
     if isinstance(own, str | Path):
         own = Rubric.from_file(own)
-    reward = RewardFunction(own, call.judge, **by_name(part(ScorerOptions, call)))
+    reward = RewardFunction(own, call.judge, **vars(part(ScorerOptions, call)))
     if own is not None and WHOLE in (*own.groups, *own.names):
         raise InputError(f"a criterion has the name '{WHOLE}', which is the whole's: rename it")
 

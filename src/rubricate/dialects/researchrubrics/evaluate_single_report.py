@@ -96,22 +96,22 @@ class ReportOptions(DialectOptions):
     """The options of `rubricate.agrade` that concern the run alone, and the evaluator's two."""
 
     concurrency: int = option(
-        0, "The most requests in flight.", group="Limits", usual="max_concurrent"
+        0, "The most requests in flight.", group="Limits", default_text="max_concurrent"
     )
     attempts: int = option(
         0,
         "How often a request that fails while others get through is sent, at most.",
         group="Limits",
-        usual="max_retries and one",
+        default_text="max_retries and one",
     )
     max_concurrent: int | None = option(
-        None, "The page's name of it.", group="Limits", usual="the evaluator's"
+        None, "The page's name of it.", group="Limits", default_text="the evaluator's"
     )
     max_retries: int | None = option(
         None,
         "The page's way to say attempts: those after the first.",
         group="Limits",
-        usual="the evaluator's",
+        default_text="the evaluator's",
     )
     limit: int | None = again(RunOptions, "limit", None)
 

@@ -23,21 +23,21 @@ class Limits(Settings):
         "The most requests in flight at once.",
         group="Limits",
         unit="requests",
-        everyday=True,
+        common=True,
     )
     requests_per_minute: float | None = option(
         None,
         "Requests that the endpoint may be sent in a minute, by all runs of this process, and all "
         "processes that share its limits, together.",
         group="Limits",
-        usual="as its answers tell",
+        default_text="as its answers tell",
         unit="requests a minute",
     )
     tokens_per_minute: float | None = option(
         None,
         "Tokens, of prompts and replies, that the endpoint may be asked for in a minute.",
         group="Limits",
-        usual="as its answers tell",
+        default_text="as its answers tell",
         unit="tokens a minute",
     )
 
@@ -47,8 +47,8 @@ class Limits(Settings):
         "postgresql://USER@HOST/DATABASE (those that name the same), auto, none.",
         more="auto: in the journal's database, if that is where it is, else local.",
         group="Limits",
-        usual="that of the journal's database; in the shell auto",
-        written=str | None,
+        default_text="that of the journal's database; in the shell auto",
+        input_type=str | None,
         may_have_password=True,
     )
 
@@ -86,7 +86,7 @@ class Budget(Settings):
         more="All its commands, failed judgements and repeated requests count.",
         group="Limits",
         unit="US dollars",
-        everyday=True,
+        common=True,
     )
     missing_usage: Literal["estimate", "refuse"] = option(
         "estimate",
@@ -94,7 +94,7 @@ class Budget(Settings):
         "to go on.",
         more="Estimates are by rubricate's own count of tokens, and rather too high than too low.",
         group="Limits",
-        written=Literal["estimate", "refuse"],
+        input_type=Literal["estimate", "refuse"],
     )
     max_time: float | None = option(
         None,

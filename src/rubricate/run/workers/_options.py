@@ -64,21 +64,21 @@ class Workers(Settings):
         "auto on that of this machine (if there is none, one for each core), 8@auto eight of that.",
         more="Limits on requests in flight are for each of them.",
         group="The run",
-        usual="none: this process judges",
+        default_text="none: this process judges",
     )
     worker_resources: str | None = option(
         None,
         "What each worker takes of its node: num_gpus=1, num_cpus=0.5, or resources of your own; "
         "several with commas.",
         group="The run",
-        usual="num_cpus=1",
+        default_text="num_cpus=1",
     )
     worker_env: str | Path | Mapping[str, Any] | None = option(
         None,
         "A file with Ray's runtime_env for the workers: modules and packages that they need "
         "(working_dir, py_modules, pip) and env_vars.",
         group="The run",
-        written=str | None,
+        input_type=str | None,
         is_path=True,
     )
 
