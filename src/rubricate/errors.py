@@ -5,7 +5,6 @@
     │   ├── MissingFileError (FileNotFoundError)
     │   └── MissingKeyError             a judge's API key is not set; names the variable
     ├── MissingExtraError (ImportError) a feature's optional package is not installed
-    ├── MissingNameError (ImportError)  a dialect has no such name; says what is here instead
     ├── ModelError                      one request to a model failed; carries a kind
     ├── UnreadableReply                 a model answered, but not in the agreed form
     ├── NoScoreError                    one score was asked for and could not be had; says why
@@ -34,7 +33,6 @@ __all__ = [
     "MissingExtraError",
     "MissingFileError",
     "MissingKeyError",
-    "MissingNameError",
     "ModelError",
     "ModelErrorKind",
     "NoScoreError",
@@ -220,10 +218,6 @@ class MissingExtraError(RubricateError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'rubricate[{extra}]'")
-
-
-class MissingNameError(RubricateError, ImportError):
-    """A name of another system that its dialect does not have. The message says the way here."""
 
 
 class ModelError(RubricateError):

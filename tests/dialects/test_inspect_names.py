@@ -38,8 +38,3 @@ def test_what_a_given_reader_refuses_is_an_error_with_its_place(path):
     path.write_text("[1]")
     with pytest.raises(InputError, match="expected an object"):
         list(json_dataset(str(path), loads=json.loads))
-
-
-def test_an_option_that_no_reader_has_is_refused_by_name(path):
-    with pytest.raises(InputError, match="json_dataset takes no skip_empty"):
-        json_dataset(str(path), skip_empty=True)

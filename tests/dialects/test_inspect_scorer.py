@@ -265,11 +265,6 @@ def test_what_cannot_be_meant_is_said_before_anything_is_run(door, make, error, 
         make(door.rubric)
 
 
-def test_inspects_own_scorers_are_named_where_they_are(door):
-    with pytest.raises(ImportError, match=r"import it from inspect_ai\.scorer"):
-        exec(f"from {DOOR} import model_graded_qa")
-
-
 def test_without_inspect_the_scorer_says_what_to_install():
     code = (
         "import sys; sys.modules['inspect_ai'] = None\n"

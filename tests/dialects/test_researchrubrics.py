@@ -670,20 +670,3 @@ def test_a_line_of_elsewhere_that_did_not_succeed_is_missing_whatever_its_score(
 def test_a_verdict_and_a_score_that_contradict_each_other_are_refused(verdict, score):
     with pytest.raises(InputError, match=r"result 2: the verdict is '.*Satisfied' and the score"):
         compliance_by_report([foreign_line(), foreign_line(verdict=verdict, score=score)])
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("from rubricate.dialects.researchrubrics import Grader", "docs/coming-from.md says"),
-        ("from rubricate.dialects.researchrubrics.calculate_metrics import x", "--rescore FILE"),
-        (
-            "from rubricate.dialects.researchrubrics.evaluate_single_report import evaluate_task",
-            "did you mean evaluate_task_rubrics",
-        ),
-    ],
-)
-def test_a_name_that_is_not_here_is_one_line_with_the_way(line, says):
-    with pytest.raises(ImportError, match=says) as raised:
-        exec(line)
-    assert "ResearchRubrics's" in str(raised.value)

@@ -6,8 +6,6 @@ adjudicates. `label_order` says which items come first. A `LabelServer` serves t
 machine alone; each label is on disk (`rubricate.dataset.LabelFile`) before it counts as given.
 """
 
-from rubricate.labelling._order import Order, label_order
-from rubricate.labelling._server import LabelServer
-from rubricate.labelling._session import LabelSession
-
-__all__ = ["LabelServer", "LabelSession", "Order", "label_order"]
+from rubricate.labelling._order import Order as Order, label_order as label_order
+from rubricate.labelling._server import LabelServer as LabelServer
+from rubricate.labelling._session import LabelSession as LabelSession

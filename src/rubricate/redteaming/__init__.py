@@ -6,25 +6,17 @@
 The questions and the families of attacks that ship are data, in `suite.yaml`.
 """
 
-from rubricate.redteaming._attacks import AttackFamily, AttackSuite, load_attacks, load_families
-from rubricate.redteaming._redteam import (
-    RedTeamOptions,
-    RedTeamReport,
-    aestimate_redteam,
-    aredteam,
-    estimate_redteam,
-    redteam,
+from rubricate.analysis import RedTeamReport as RedTeamReport
+from rubricate.redteaming._attacks import (
+    AttackFamily as AttackFamily,
+    AttackSuite as AttackSuite,
+    load_attacks as load_attacks,
+    load_families as load_families,
 )
-
-__all__ = [
-    "AttackFamily",
-    "AttackSuite",
-    "RedTeamOptions",
-    "RedTeamReport",
-    "aestimate_redteam",
-    "aredteam",
-    "estimate_redteam",
-    "load_attacks",
-    "load_families",
-    "redteam",
-]
+from rubricate.redteaming._redteam import (
+    RedTeamOptions as RedTeamOptions,
+    aestimate_redteam as aestimate_redteam,
+    aredteam as aredteam,
+    estimate_redteam as estimate_redteam,
+    redteam as redteam,
+)

@@ -18,7 +18,14 @@ from typing import get_args
 
 from rubricate._spelling import did_you_mean
 from rubricate._sync import run_sync
-from rubricate.analysis import RIGHT, WRONG, Defence, Form, RedTeamReport, keep_report
+from rubricate.analysis import (
+    RIGHT,
+    WRONG,
+    Defence,
+    Form,
+    RedTeamReport,
+    keep_report,
+)
 from rubricate.choosing import chosen_judge
 from rubricate.dataset import DataItem, Item, RubricDataset
 from rubricate.errors import InputError, RunStopped
@@ -54,15 +61,6 @@ from rubricate.rubric import Criterion, CriterionOption, CriterionVerdict, Rubri
 from rubricate.run import ItemResult, Outcome, RunEstimate, RunOptions, estimate
 from rubricate.settings import option, part, takes
 from rubricate.streaming import ResultStream
-
-__all__ = [
-    "RedTeamOptions",
-    "RedTeamReport",
-    "aestimate_redteam",
-    "aredteam",
-    "estimate_redteam",
-    "redteam",
-]
 
 CRITERION = "right"
 FORMS: tuple[Form, ...] = get_args(Form)

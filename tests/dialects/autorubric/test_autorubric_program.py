@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import runpy
 import subprocess
 import sys
@@ -77,24 +76,6 @@ def test_the_everyday_program_finds_what_it_finds_with_the_released_package(
     with ScriptedEndpoint(respond=respond) as endpoint:
         found = asyncio.run(program["main"](endpoint.url, str(tmp_path)))
     assert json.loads(json.dumps(found)) == json.loads((HERE / "program.json").read_text("utf-8"))
-
-
-NAMES = json.loads((HERE / "names.json").read_text("utf-8"))
-
-
-def test_what_the_page_names_as_refused_or_not_here_is() -> None:
-    page = (HERE.parents[2] / "docs" / "differences.md").read_text("utf-8")
-    section = page.partition("## AutoRubric")[2].partition("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| ")]
-    [gone] = [row for row in rows if "not here: importing the name" in row]
-    for name in re.findall(r"`(\w+)`", gone):
-        assert name in NAMES
-        assert not hasattr(autorubric, name)
-    [refused] = [row for row in rows if "refused in one line" in row]
-    for name in ("system_prompt", "escalation"):
-        assert f"`{name}`" in refused
-        with pytest.raises(InputError):
-            CriterionGrader(**{name: "x"})
 
 
 def test_a_failed_verdict_is_none_with_its_cause_and_never_unmet(tmp_path: Path) -> None:

@@ -356,12 +356,3 @@ def test_some_of_the_outputs_are_judged(endpoint):
     assert [one.question.id for one in results] == ["b"]
     with pytest.raises(InputError, match="question_ids: no output with the id 'c' is logged"):
         task.evaluate(config(), question_ids=["c"])
-
-
-def test_what_karenina_takes_and_this_does_not_says_the_way(endpoint):
-    with pytest.raises(InputError, match="run_verification takes no run_name: give run_dir"):
-        benchmark().run_verification(config(), run_name="first")
-    (result, _) = benchmark().run_verification(config())
-    with pytest.raises(AttributeError, match="Karenina's metadata is not here: question, answer"):
-        result.metadata  # noqa: B018
-    assert not hasattr(result, "colour")

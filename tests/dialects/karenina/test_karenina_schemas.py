@@ -110,9 +110,6 @@ def test_a_rubric_takes_its_traits_by_their_kinds():
     assert list(rubric) == [clear, cites, short, found]
     views = (rubric.llm_traits, rubric.regex_traits, rubric.callable_traits, rubric.metric_traits)
     assert views == ([clear], [cites], [short], [found])
-    with pytest.raises(InputError, match="Rubric takes no agentic_traits: no agent runs here"):
-        Rubric(llm_traits=[clear], agentic_traits=[object()])
-    assert len(Rubric(llm_traits=[clear], agentic_traits=[])) == 1
 
 
 def test_the_current_regex_trait_minds_the_case_and_the_former_does_not():

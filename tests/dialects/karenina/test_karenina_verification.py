@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from rubricate.dialects.karenina.schemas import (
     ManualRubricTrait,
     MetricRubricTrait,
     ModelConfig,
+    RegexTrait,
     Rubric,
     RubricTrait,
     Template,
@@ -447,3 +450,46 @@ def test_an_evaluation_needs_outputs_and_traits(models):
     task.add_rubric(QUALITY)
     with pytest.raises(InputError, match="'Clarity' is in both"):
         task.add_rubric(QUALITY)
+
+
+# A benchmark's other methods
+
+
+def test_a_benchmark_is_copied_and_pickled():
+    made = benchmark()
+    assert pickle.loads(pickle.dumps(made)) == made == copy.deepcopy(made)
+
+
+def test_a_benchmark_answers_by_its_documented_names():
+    made = Benchmark(name="Any")
+    question = made.add_question(question="What is 2+2?", raw_answer="4")
+    assert made.question_count == 1
+    assert made.get_question_ids() == [question.id]
+    assert made.get_question(question.id) is question
+    assert made.has_template(question.id) is False
+    assert made.get_global_rubric() is None
+    with pytest.raises(InputError, match="the benchmark has no question with the id 'q9'"):
+        made.get_question("q9")
+
+
+def test_traits_are_added_one_by_one_and_names_stay_unique():
+    made = Benchmark.create("Any")
+    question = made.add_question("q", "a")
+    made.add_global_rubric_trait(RegexTrait(name="Cites", pattern="x"))
+    made.add_question_rubric_trait(question.id, RegexTrait(name="Own", pattern="x"))
+    made.add_question_rubric_trait(question, RegexTrait(name="Other", pattern="x"))
+    assert [trait.name for trait in question.rubric] == ["Own", "Other"]
+    for add in (
+        lambda trait: made.add_question_rubric_trait(question, trait),
+        made.add_global_rubric_trait,
+    ):
+        with pytest.raises(InputError, match="'Cites'"):
+            add(RegexTrait(name="Cites", pattern="y"))
+    with pytest.raises(InputError, match="trait 2 is a str"):
+        made.add_global_rubric_trait("Cites")
+
+
+def test_traces_are_logged_by_their_current_name():
+    task = TaskEval(task_id="agent")
+    task.log_trace([{"role": "assistant", "content": "BCL2."}])
+    assert (task.task_id, len(task)) == ("agent", 1)

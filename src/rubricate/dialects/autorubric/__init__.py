@@ -5,61 +5,39 @@ files have. Graders make the core's judges, and run on the core's engine: journa
 failures are as everywhere in rubricate.
 """
 
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
 from rubricate.dialects.autorubric._reports import (
-    AggregatedMultiChoiceVerdict,
-    EnsembleCriterionReport,
-    EnsembleEvaluationReport,
-    JudgeVote,
-    MultiChoiceJudgeVote,
-    TokenUsage,
+    AggregatedMultiChoiceVerdict as AggregatedMultiChoiceVerdict,
+    EnsembleCriterionReport as EnsembleCriterionReport,
+    EnsembleEvaluationReport as EnsembleEvaluationReport,
+    JudgeVote as JudgeVote,
+    MultiChoiceJudgeVote as MultiChoiceJudgeVote,
+    TokenUsage as TokenUsage,
 )
-from rubricate.dialects.autorubric.dataset import DataItem, RubricDataset
-from rubricate.dialects.autorubric.eval import EvalResult, ItemResult, evaluate
+from rubricate.dialects.autorubric.dataset import (
+    DataItem as DataItem,
+    RubricDataset as RubricDataset,
+)
+from rubricate.dialects.autorubric.eval import (
+    EvalResult as EvalResult,
+    ItemResult as ItemResult,
+    evaluate as evaluate,
+)
 from rubricate.dialects.autorubric.graders import (
-    CannotAssessConfig,
-    CannotAssessStrategy,
-    CriterionGrader,
-    FewShotConfig,
-    JudgeSpec,
+    CannotAssessConfig as CannotAssessConfig,
+    CannotAssessStrategy as CannotAssessStrategy,
+    CriterionGrader as CriterionGrader,
+    FewShotConfig as FewShotConfig,
+    JudgeSpec as JudgeSpec,
 )
-from rubricate.dialects.autorubric.llm import LLMConfig, ThinkingConfig, ThinkingLevel
-from rubricate.dialects.autorubric.rubric import Rubric
+from rubricate.dialects.autorubric.llm import (
+    LLMConfig as LLMConfig,
+    ThinkingConfig as ThinkingConfig,
+    ThinkingLevel as ThinkingLevel,
+)
+from rubricate.dialects.autorubric.rubric import Rubric as Rubric
 from rubricate.dialects.autorubric.types import (
-    Criterion,
-    CriterionOption,
-    CriterionVerdict,
-    LengthPenalty,
+    Criterion as Criterion,
+    CriterionOption as CriterionOption,
+    CriterionVerdict as CriterionVerdict,
+    LengthPenalty as LengthPenalty,
 )
-
-__all__ = [
-    "AggregatedMultiChoiceVerdict",
-    "CannotAssessConfig",
-    "CannotAssessStrategy",
-    "Criterion",
-    "CriterionGrader",
-    "CriterionOption",
-    "CriterionVerdict",
-    "DataItem",
-    "EnsembleCriterionReport",
-    "EnsembleEvaluationReport",
-    "EvalResult",
-    "FewShotConfig",
-    "ItemResult",
-    "JudgeSpec",
-    "JudgeVote",
-    "LLMConfig",
-    "LengthPenalty",
-    "MultiChoiceJudgeVote",
-    "Rubric",
-    "RubricDataset",
-    "ThinkingConfig",
-    "ThinkingLevel",
-    "TokenUsage",
-    "evaluate",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

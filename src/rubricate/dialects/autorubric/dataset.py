@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rubricate import dataset as core
-from rubricate import rubric as core_rubric
+from rubricate import dataset as core, rubric as core_rubric
 from rubricate._documents import parse_json_lines, read_document, read_text
 from rubricate._files import user_path
-from rubricate.dataset import DataItem
-from rubricate.dialects._missing import missing
+from rubricate.dataset import DataItem as DataItem
 from rubricate.dialects.autorubric._documents import their_rubric
 from rubricate.dialects.autorubric.rubric import Rubric
 from rubricate.errors import InputError
-
-__all__ = ["DataItem", "RubricDataset"]
 
 
 class RubricDataset(core.RubricDataset):
@@ -67,7 +63,3 @@ def _with_rubric(data: Any, path: tuple[str | int, ...]) -> Any:
 
 def _with_their_rubric(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "rubric": their_rubric(data["rubric"])} if data.get("rubric") else data
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

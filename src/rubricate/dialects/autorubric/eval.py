@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rubricate import dataset as core
 from rubricate.dataset import DataItem
-from rubricate.dialects._missing import missing
 from rubricate.dialects._progress import ProgressLine
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, TokenUsage, usage_of
 from rubricate.dialects.autorubric.graders import CriterionGrader, GraderOptions
@@ -22,8 +21,6 @@ from rubricate.settings import Settings, takes
 if TYPE_CHECKING:
     from rubricate.analysis import Result
     from rubricate.dialects.autorubric._metrics import Metrics
-
-__all__ = ["EvalResult", "ItemResult", "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,3 @@ def _failed_fast(result: Any) -> RunStopped:
     )
     cause = next(causes, "see the result")
     return RunStopped(f"a verdict failed, and fail_fast is set: {cause}", result=result)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubricate import dataset as core_dataset
-from rubricate import rubric as core
+from rubricate import dataset as core_dataset, rubric as core
 from rubricate.dataset import DataItem
-from rubricate.dialects._missing import missing
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport, Voters, report_of
 from rubricate.dialects.autorubric.llm import LLMConfig
@@ -24,14 +22,6 @@ from rubricate.settings import Settings
 if TYPE_CHECKING:
     from rubricate.analysis import Result
 
-__all__ = [
-    "CannotAssessConfig",
-    "CannotAssessStrategy",
-    "CriterionGrader",
-    "FewShotConfig",
-    "GraderOptions",
-    "JudgeSpec",
-]
 
 ALONE = "default"
 """The `judge_id` of a judge that is alone."""
@@ -304,7 +294,3 @@ class CriterionGrader(Settings):
         dataset = core_dataset.RubricDataset(query or "", rubric, [item])
         _, [report] = await self.run(dataset, lambda options: options)
         return report
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -8,14 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rubricate.dialects._missing import missing
 from rubricate.errors import InputError
 from rubricate.judge import HTTPModel
 from rubricate.settings import Settings
-
-__all__ = ["LLMConfig", "ThinkingConfig", "ThinkingLevel"]
 
 OTHER_PREFIXES = ("hosted_vllm/", "openai_like/", "custom_openai/")
 """LiteLLM's prefixes of servers that are named by their address."""
@@ -162,7 +159,3 @@ def _level(thinking: ThinkingLevel | ThinkingConfig | str | int | None) -> tuple
     except ValueError:
         known = ", ".join(ThinkingLevel)
         raise InputError(f"thinking must be {known} or tokens, found {thinking!r}") from None
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -8,7 +8,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rubricate import rubric as core
 from rubricate._documents import parse_json, parse_yaml, read_document, read_text, validate
-from rubricate.dialects._missing import missing
 from rubricate.dialects.autorubric._documents import DEFAULT_WEIGHT, criteria_of, names_apart
 from rubricate.dialects.autorubric.types import Criterion, CriterionVerdict
 from rubricate.errors import InputError
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from rubricate.dialects.autorubric._reports import EnsembleEvaluationReport
     from rubricate.dialects.autorubric.graders import CriterionGrader
 
-__all__ = ["Rubric"]
 
 PARSERS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
 """What reads a file, by its suffix."""
@@ -155,7 +153,3 @@ def _of_any_format(path: Path, text: str) -> Any:
         f"Unsupported file format '{path.suffix}': it holds no rubric as JSON or YAML; write one "
         "to a .json, .yaml or .yml file"
     )
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import field_validator, model_validator
 
 from rubricate import rubric as core
 from rubricate._documents import check_keys
-from rubricate.dialects._missing import missing
 from rubricate.dialects.autorubric._documents import (
     DEFAULT_WEIGHT,
     criterion_document,
     option_document,
 )
-from rubricate.rubric import CriterionVerdict
-
-__all__ = ["Criterion", "CriterionOption", "CriterionVerdict", "LengthPenalty"]
+from rubricate.rubric import CriterionVerdict as CriterionVerdict
 
 
 class CriterionOption(core.CriterionOption):
@@ -81,7 +78,3 @@ class LengthPenalty(core.LengthPenalty):
         if self.count_fn is not None:
             object.__setattr__(self, "count", self.count_fn)
         core.LengthPenalty.__post_init__(self)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -3,10 +3,3 @@
 `dataset` has its datasets and readers, `model` the chat messages, `tool` their tool calls; `scorer`
 grades the samples of an inspect task by a rubric.
 """
-
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

@@ -5,35 +5,19 @@ from __future__ import annotations
 import json
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubricate.dataset import (
-    Dataset,
-    FieldSpec,
-    MemoryDataset,
-    RecordToSample,
-    Sample,
-    csv_dataset,
-    file_dataset,
-    hf_dataset,
+    Dataset as Dataset,
+    FieldSpec as FieldSpec,
+    MemoryDataset as MemoryDataset,
+    RecordToSample as RecordToSample,
+    Sample as Sample,
+    csv_dataset as csv_dataset,
+    file_dataset as file_dataset,
+    hf_dataset as hf_dataset,
+    json_dataset as _json_dataset,
 )
-from rubricate.dataset import json_dataset as _json_dataset
-from rubricate.dialects._missing import missing, refuse_arguments
-
-__all__ = [
-    "Dataset",
-    "FieldSpec",
-    "MemoryDataset",
-    "RecordToSample",
-    "Sample",
-    "csv_dataset",
-    "file_dataset",
-    "hf_dataset",
-    "json_dataset",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)
 
 _OF_JSON = (
     *("cls", "object_hook", "object_pairs_hook"),
@@ -69,8 +53,6 @@ def json_dataset(
         InputError (ValueError): an argument or a record cannot be used.
     """
     own = {key: reader_kwargs.pop(key) for key in _OF_JSON if key in reader_kwargs}
-    taken = ("loads", "on_error", "check")
-    refuse_arguments("json_dataset", (key for key in reader_kwargs if key not in taken), {})
     if own:
         reader_kwargs["loads"] = partial(reader_kwargs.get("loads", json.loads), **own)
     return _json_dataset(

@@ -1,43 +1,19 @@
 """`inspect_ai.model`: the chat messages of a sample's input."""
 
-from typing import TYPE_CHECKING
-
 from rubricate.dataset import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageBase,
-    ChatMessageSystem,
-    ChatMessageTool,
-    ChatMessageUser,
-    Content,
-    ContentAudio,
-    ContentData,
-    ContentDocument,
-    ContentImage,
-    ContentReasoning,
-    ContentText,
-    ContentToolUse,
-    ContentVideo,
+    ChatMessage as ChatMessage,
+    ChatMessageAssistant as ChatMessageAssistant,
+    ChatMessageBase as ChatMessageBase,
+    ChatMessageSystem as ChatMessageSystem,
+    ChatMessageTool as ChatMessageTool,
+    ChatMessageUser as ChatMessageUser,
+    Content as Content,
+    ContentAudio as ContentAudio,
+    ContentData as ContentData,
+    ContentDocument as ContentDocument,
+    ContentImage as ContentImage,
+    ContentReasoning as ContentReasoning,
+    ContentText as ContentText,
+    ContentToolUse as ContentToolUse,
+    ContentVideo as ContentVideo,
 )
-from rubricate.dialects._missing import missing
-
-__all__ = [
-    "ChatMessage",
-    "ChatMessageAssistant",
-    "ChatMessageBase",
-    "ChatMessageSystem",
-    "ChatMessageTool",
-    "ChatMessageUser",
-    "Content",
-    "ContentAudio",
-    "ContentData",
-    "ContentDocument",
-    "ContentImage",
-    "ContentReasoning",
-    "ContentText",
-    "ContentToolUse",
-    "ContentVideo",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)

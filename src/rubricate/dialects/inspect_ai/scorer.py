@@ -22,12 +22,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.markup import escape
 
 from rubricate.dataset import kinds_in
-from rubricate.dialects._missing import missing
 from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import JudgesLike
 from rubricate.options import JudgingOptions
@@ -44,10 +43,6 @@ except ImportError as error:
         raise
     raise MissingExtraError(__name__, "inspect") from None
 
-__all__ = ["WHOLE", "rubric"]
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)
 
 WHOLE = "score"
 """What the score of all criteria together is called among them."""

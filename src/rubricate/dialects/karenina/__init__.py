@@ -5,13 +5,5 @@ templates (is it correct?) and by rubrics of traits (how good is it?), all throu
 engine.
 """
 
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina._benchmark import Benchmark
-from rubricate.dialects.karenina._task import TaskEval
-
-__all__ = ["Benchmark", "TaskEval"]
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)
+from rubricate.dialects.karenina._benchmark import Benchmark as Benchmark
+from rubricate.dialects.karenina._task import TaskEval as TaskEval

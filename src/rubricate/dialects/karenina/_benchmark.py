@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from rubricate._documents import read_document
 from rubricate._files import Replacement
 from rubricate._sync import run_sync
-from rubricate.dialects._missing import way
 from rubricate.dialects.karenina import _jsonld
 from rubricate.dialects.karenina._callable import CallableRubricTrait
 from rubricate.dialects.karenina._question import Question
@@ -91,15 +90,6 @@ class Benchmark:
             date_created=now,
             date_modified=now,
         )
-
-    if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-
-        def __getattr__(self, name: str) -> NoReturn:
-            instead = way("karenina", f"Benchmark.{name}")
-            said = f"no attribute {name!r}"
-            if instead:
-                said = f"Karenina's {name} is not here: {instead}"
-            raise AttributeError(f"Benchmark: {said}")
 
     def __len__(self) -> int:
         return len(self.questions)

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
 from rubricate._files import user_path
-from rubricate.dialects._missing import way
 from rubricate.dialects.karenina._callable import outcome_of
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._template import CORRECTNESS
@@ -63,15 +62,6 @@ class VerificationResult:
     def __repr__(self) -> str:
         question, pair = self.question.question, (self.answering_model, self.parsing_model)
         return f"<VerificationResult: {question[:60]!r} answered by {pair[0]}, judged by {pair[1]}>"
-
-    if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-
-        def __getattr__(self, name: str) -> NoReturn:
-            instead = way("karenina", f"VerificationResult.{name}")
-            said = f"no attribute {name!r}"
-            if instead:
-                said = f"Karenina's {name} is not here: {instead}"
-            raise AttributeError(f"VerificationResult: {said}")
 
     @property
     def answer(self) -> str | None:

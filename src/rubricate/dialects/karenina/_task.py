@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects._missing import refuse_arguments
 from rubricate.dialects.karenina._question import Question
 from rubricate.dialects.karenina._results import VerificationResults
 from rubricate.dialects.karenina._template import Template
 from rubricate.dialects.karenina._traits import Rubric, Trait, union
 from rubricate.dialects.karenina._verification import (
-    LOGGING,
     Answered,
     VerificationCall,
     check_config,
@@ -38,15 +36,9 @@ class TaskEval:
     Args:
         name: what it is called; also `task_id`.
         rubric: traits that every output is judged by.
-
-    Raises:
-        InputError: an argument of Karenina's that is not here is given a value.
     """
 
-    def __init__(
-        self, name: str = "", rubric: Rubric | None = None, *, task_id: str = "", **others: object
-    ) -> None:
-        _refuse("TaskEval", others)
+    def __init__(self, name: str = "", rubric: Rubric | None = None, *, task_id: str = "") -> None:
         self.name = self.task_id = name or task_id
         self._rubrics: list[Rubric] = []
         self._logged: list[tuple[Question, str, str]] = []
@@ -79,7 +71,6 @@ class TaskEval:
         model: str = LOGGED,
         template: Template | None = None,
         id: str | None = None,
-        **others: object,
     ) -> None:
         """Add an output that is to be judged; also `log_trace`.
 
@@ -92,10 +83,8 @@ class TaskEval:
             id: its identifier. Default: `output N`.
 
         Raises:
-            InputError: it is empty, a message is none, or an argument of Karenina's that is not
-                here is given a value.
+            InputError: it is empty, or a message is none.
         """
-        _refuse("log", others)
         text = output if isinstance(output, str) else trace_text(output)
         if not text.strip():
             raise InputError("the output is empty: there is nothing to judge")
@@ -147,10 +136,6 @@ class TaskEval:
         ]
         check_config([(one.question, one.traits) for one in answered], call.config)
         return await judgements(answered, call.config, call.running())
-
-
-def _refuse(what: str, others: Mapping[str, object]) -> None:
-    refuse_arguments(what, (name for name, value in others.items() if value), LOGGING)
 
 
 def trace_text(messages: Sequence[Any]) -> str:

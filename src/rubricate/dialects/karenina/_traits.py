@@ -13,7 +13,6 @@ from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import validate
 from rubricate._spelling import did_you_mean
-from rubricate.dialects._missing import refuse_arguments
 from rubricate.dialects.karenina._settings import SettingsDocument
 from rubricate.dialects.karenina._template import CORRECTNESS
 from rubricate.errors import InputError
@@ -461,9 +460,7 @@ class Rubric:
         regex_traits: Sequence[Trait] = (),
         callable_traits: Sequence[Trait] = (),
         metric_traits: Sequence[Trait] = (),
-        **others: object,
     ) -> None:
-        refuse_arguments("Rubric", (one for one, value in others.items() if value), _NOT_HERE)
         if not isinstance(name, str):
             raise InputError(f"a rubric's name is text, found {type(name).__name__}")
         listed = (*traits, *llm_traits, *regex_traits, *callable_traits, *metric_traits)
@@ -519,9 +516,6 @@ class Rubric:
 
     def __iter__(self) -> Iterator[Trait]:
         return iter(self.traits)
-
-
-_NOT_HERE = {"agentic_traits": "no agent runs here; log what it did with TaskEval and judge that"}
 
 
 def union(first: Rubric | None, second: Rubric | None, where: str = "") -> list[Trait]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 from rubricate._files import user_path
@@ -58,18 +58,6 @@ class Answered:
     replicate: int = 1
 
 
-LOGGING = {
-    "step_id": "make a TaskEval for each step",
-    "target": "make a TaskEval for each step",
-    "level": "log what is to be judged, and no more",
-    "tags": "log what is to be judged, and no more",
-    "metadata": "name the TaskEval, and give log an id",
-    "merge_strategy": "each output is judged by itself; join the texts to judge them together",
-    "callable_registry": "give the functions in Rubric(callable_traits=[...])",
-}
-"""Arguments of `TaskEval` and its methods that are not here."""
-
-
 class TemplatesCall(DialectOptions, kw_only=False):
     """What `Benchmark.generate_all_templates` is called with."""
 
@@ -83,14 +71,6 @@ class TemplatesCall(DialectOptions, kw_only=False):
 
 class VerificationCall(DialectOptions, kw_only=False):
     """What `Benchmark.run_verification` and `TaskEval.evaluate` are called with."""
-
-    elsewhere: ClassVar[Mapping[str, str]] = {
-        "run_name": "give run_dir, a folder for the runs",
-        "async_enabled": "VerificationConfig has it",
-        "progress_callback": "give on_progress",
-        "merge_strategy": LOGGING["merge_strategy"],
-        "step_id": LOGGING["step_id"],
-    }
 
     config: VerificationConfig
     question_ids: Sequence[str] | None = None

@@ -4,34 +4,16 @@
 in rubricate.
 """
 
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
 from rubricate.dialects.ragas.dataset_schema import (
-    EvaluationDataset,
-    MultiTurnSample,
-    SingleTurnSample,
+    EvaluationDataset as EvaluationDataset,
+    MultiTurnSample as MultiTurnSample,
+    SingleTurnSample as SingleTurnSample,
 )
 from rubricate.dialects.ragas.evaluation import (
-    EvaluationResult,
-    MeanScore,
-    aevaluate,
-    evaluate,
+    EvaluationResult as EvaluationResult,
+    MeanScore as MeanScore,
+    aevaluate as aevaluate,
+    evaluate as evaluate,
 )
-from rubricate.dialects.ragas.metrics import RubricsScore
-from rubricate.dialects.ragas.run_config import RunConfig
-
-__all__ = [
-    "EvaluationDataset",
-    "EvaluationResult",
-    "MeanScore",
-    "MultiTurnSample",
-    "RubricsScore",
-    "RunConfig",
-    "SingleTurnSample",
-    "aevaluate",
-    "evaluate",
-]
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)
+from rubricate.dialects.ragas.metrics import RubricsScore as RubricsScore
+from rubricate.dialects.ragas.run_config import RunConfig as RunConfig

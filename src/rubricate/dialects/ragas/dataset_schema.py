@@ -9,33 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from pydantic import Field, field_validator, model_validator
 
 from rubricate._documents import Document, validate
-from rubricate.dialects._missing import missing
 from rubricate.dialects.ragas._files import read_samples, write_csv, write_jsonl
 from rubricate.dialects.ragas._rubrics import check_rubrics
 from rubricate.dialects.ragas._types import MetricType
 from rubricate.dialects.ragas.messages import (
-    AIMessage,
+    AIMessage as AIMessage,
     AnyMessage,
-    HumanMessage,
-    ToolCall,
-    ToolMessage,
+    HumanMessage as HumanMessage,
+    ToolCall as ToolCall,
+    ToolMessage as ToolMessage,
     pretty_repr,
 )
 from rubricate.errors import InputError, MissingExtraError, shown
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = [
-    "AIMessage",
-    "EvaluationDataset",
-    "HumanMessage",
-    "MultiTurnSample",
-    "Sample",
-    "SingleTurnSample",
-    "ToolCall",
-    "ToolMessage",
-]
 
 
 class _Sample(Document):
@@ -355,7 +343,3 @@ def _given(row: dict[str, Any]) -> dict[str, Any]:
         for name, value in plain.items()
         if isinstance(value, list | dict) or not pandas.isna(value)
     }
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from rubricate._sync import run_sync
 from rubricate.analysis import Result
 from rubricate.dataset import ContextDocument, DataItem, RubricDataset
-from rubricate.dialects._missing import missing
 from rubricate.dialects._options import DialectOptions, graded
 from rubricate.dialects._progress import ProgressLine
 from rubricate.dialects.ragas._judge import FIELDS, RUBRICS, MetricsJudge
@@ -33,17 +32,6 @@ if TYPE_CHECKING:
 
     from rubricate.dialects.ragas.metrics import RubricsScore
 
-__all__ = [
-    "EvaluateCall",
-    "EvaluationResult",
-    "MeanScore",
-    "aevaluate",
-    "closing_llms",
-    "evaluate",
-    "evaluated",
-    "grade_samples",
-    "no_score",
-]
 
 _T = TypeVar("_T")
 ENDINGS = ("", "_feedback", "_status", "_error")
@@ -381,7 +369,3 @@ def _documents(title: str, texts: Sequence[str] | None) -> list[ContextDocument]
     return [
         ContextDocument(text, f"{title} {number}") for number, text in enumerate(texts or (), 1)
     ]
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

@@ -12,15 +12,12 @@ import inspect
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from rubricate.dialects._missing import missing
 from rubricate.errors import InputError, ModelError
 from rubricate.judge import Completion, HTTPModel, Message, Model, Request, status_error
 from rubricate.rubric import Usage
-
-__all__ = ["ClientModel", "LangchainLLMWrapper", "client_model", "llm_factory"]
 
 Asked = Callable[[list[Message]], Awaitable[Any]]
 SETTINGS = ("temperature", "max_tokens", "top_p", "seed", "reasoning_effort", "model_kwargs")
@@ -259,7 +256,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value if isinstance(value, str | int | float | bool | None) else repr(type(value))
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field
 
 from rubricate._documents import Document
 from rubricate.dataset import Turn, render_turns
-from rubricate.dialects._missing import missing
-
-__all__ = ["AIMessage", "AnyMessage", "HumanMessage", "ToolCall", "ToolMessage", "pretty_repr"]
 
 
 class ToolCall(Document):
@@ -70,7 +67,3 @@ def _turn(message: HumanMessage | AIMessage | ToolMessage) -> Turn:
     calls = (message.tool_calls or []) if isinstance(message, AIMessage) else []
     named = [(call.name, call.args) for call in calls]
     return Turn(_SPEAKERS[message.type], message.content, named)
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

@@ -6,16 +6,13 @@ import copy
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rubricate._documents import input_error
-from rubricate.dialects._missing import missing
 from rubricate.dialects.ragas._rubrics import rubric_lines
 from rubricate.errors import InputError
-
-__all__ = ["PydanticPrompt", "fenced"]
 
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)
@@ -154,7 +151,3 @@ def fenced(fields: Mapping[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

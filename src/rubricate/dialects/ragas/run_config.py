@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rubricate.dialects._missing import missing
 from rubricate.errors import InputError
-
-__all__ = ["RunConfig"]
 
 
 @dataclass
@@ -39,7 +35,3 @@ class RunConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise InputError(f"RunConfig: {name} must be more than 0, found {value!r}")
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubricate._files import user_path
-from rubricate.dialects._missing import missing
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.researchrubrics._figures import Figures, Line, compliance, figures, lines_of
 from rubricate.dialects.researchrubrics._reports import ResearchReport, ResearchReports
@@ -39,18 +38,6 @@ if TYPE_CHECKING:
 
     from rubricate.run.results import Summary
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "MAX_CONCURRENT",
-    "MAX_RETRIES",
-    "Batch",
-    "ReportOptions",
-    "RubricEvaluator",
-    "evaluate_task_rubrics",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = missing(__name__)
 
 DEFAULT_MODEL = "litellm_proxy/gemini/gemini-2.5-pro-preview-06-05"
 MAX_CONCURRENT = 20

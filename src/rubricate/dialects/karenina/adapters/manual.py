@@ -11,8 +11,6 @@ from rubricate.dialects.karenina._models import hash_of
 from rubricate.dialects.karenina._task import trace_text
 from rubricate.errors import InputError
 
-__all__ = ["ManualTraces"]
-
 _HASH = re.compile(r"[0-9a-f]{32}")
 
 

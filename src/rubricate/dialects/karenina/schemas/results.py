@@ -1,11 +1,3 @@
-"""`karenina.schemas.results`: what verifications give."""
+"""`karenina.schemas.results`: results of verifications."""
 
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina.schemas import VerificationResultSet
-
-__all__ = ["VerificationResultSet"]
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)
+from rubricate.dialects.karenina.schemas import *

@@ -10,12 +10,16 @@ from rubricate._sync import run_sync
 from rubricate.dialects._options import DialectOptions
 from rubricate.dialects.ragas._judge import MetricPrompt
 from rubricate.dialects.ragas._rubrics import (
-    DEFAULT_REFERENCE_FREE_RUBRICS,
-    DEFAULT_WITH_REFERENCE_RUBRICS,
+    DEFAULT_REFERENCE_FREE_RUBRICS as DEFAULT_REFERENCE_FREE_RUBRICS,
+    DEFAULT_WITH_REFERENCE_RUBRICS as DEFAULT_WITH_REFERENCE_RUBRICS,
     check_rubrics,
     scale_of,
 )
-from rubricate.dialects.ragas._types import Llm, MetricOutputType, MetricType
+from rubricate.dialects.ragas._types import (
+    Llm,
+    MetricOutputType as MetricOutputType,
+    MetricType as MetricType,
+)
 from rubricate.dialects.ragas.dataset_schema import (
     EvaluationDataset,
     MultiTurnSample,
@@ -32,13 +36,13 @@ from rubricate.dialects.ragas.evaluation import (
 )
 from rubricate.dialects.ragas.llms import client_model
 from rubricate.dialects.ragas.metrics._prompts import (
-    MultiTurnInputWithoutRubric,
-    MultiTurnPrompt,
-    ScoreFeedback,
-    SingleTurnInputWithoutRubric,
-    SingleTurnPrompt,
+    MultiTurnInputWithoutRubric as MultiTurnInputWithoutRubric,
+    MultiTurnPrompt as MultiTurnPrompt,
+    ScoreFeedback as ScoreFeedback,
+    SingleTurnInputWithoutRubric as SingleTurnInputWithoutRubric,
+    SingleTurnPrompt as SingleTurnPrompt,
 )
-from rubricate.dialects.ragas.prompt import PydanticPrompt
+from rubricate.dialects.ragas.prompt import PydanticPrompt as PydanticPrompt
 from rubricate.errors import InputError, RunStopped
 from rubricate.judge import (
     HTTPModel,
@@ -52,21 +56,6 @@ from rubricate.judge import (
 )
 from rubricate.rubric import ScaleCriterion, Verdict
 from rubricate.settings import takes_as_method
-
-__all__ = [
-    "DEFAULT_REFERENCE_FREE_RUBRICS",
-    "DEFAULT_WITH_REFERENCE_RUBRICS",
-    "InstanceRubrics",
-    "MetricOutputType",
-    "MetricType",
-    "MultiTurnInputWithoutRubric",
-    "MultiTurnPrompt",
-    "PydanticPrompt",
-    "RubricsScore",
-    "ScoreFeedback",
-    "SingleTurnInputWithoutRubric",
-    "SingleTurnPrompt",
-]
 
 Prompt = PydanticPrompt[Any, Any]
 OPTIONAL = ":optional"

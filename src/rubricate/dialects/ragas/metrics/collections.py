@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rubricate._sync import run_sync
-from rubricate.dialects._missing import missing
 from rubricate.dialects.ragas._types import Llm, MetricType
 from rubricate.dialects.ragas.dataset_schema import sample_of
 from rubricate.dialects.ragas.evaluation import closing_llms
@@ -18,14 +17,6 @@ from rubricate.dialects.ragas.metrics._domain_specific_rubrics import (
     RubricsScore,
 )
 from rubricate.errors import InputError
-
-__all__ = [
-    "DomainSpecificRubrics",
-    "InstanceSpecificRubrics",
-    "MetricResult",
-    "RubricsScoreWithReference",
-    "RubricsScoreWithoutReference",
-]
 
 FIELDS = ("user_input", "response", "retrieved_contexts", "reference_contexts", "reference")
 
@@ -140,7 +131,3 @@ class InstanceSpecificRubrics(_Metric):
 
     def __init__(self, llm: Llm, name: str = "instance_specific_rubrics") -> None:
         super().__init__(InstanceRubrics(name, llm), ("rubrics", *FIELDS))
-
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)

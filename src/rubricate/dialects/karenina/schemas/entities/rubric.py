@@ -1,31 +1,3 @@
 """`karenina.schemas.entities.rubric`: rubrics and their traits."""
 
-from typing import TYPE_CHECKING
-
-from rubricate.dialects._missing import missing
-from rubricate.dialects.karenina.schemas import (
-    CallableRubricTrait,
-    CallableTrait,
-    LLMRubricTrait,
-    ManualRubricTrait,
-    MetricRubricTrait,
-    RegexRubricTrait,
-    RegexTrait,
-    Rubric,
-    RubricTrait,
-)
-
-__all__ = [
-    "CallableRubricTrait",
-    "CallableTrait",
-    "LLMRubricTrait",
-    "ManualRubricTrait",
-    "MetricRubricTrait",
-    "RegexRubricTrait",
-    "RegexTrait",
-    "Rubric",
-    "RubricTrait",
-]
-
-if not TYPE_CHECKING:  # for type checkers what is not here is an error of its own
-    __getattr__ = missing(__name__)
+from rubricate.dialects.karenina.schemas import *

@@ -1,0 +1,79 @@
+"""Every name that a system's documentation imports is imported from its dialect, too."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+TRAITS = """
+    CallableRubricTrait CallableTrait LLMRubricTrait ManualRubricTrait MetricRubricTrait
+    RegexRubricTrait RegexTrait Rubric RubricTrait
+"""
+DOCUMENTED = {
+    "autorubric": {
+        "": """
+            CannotAssessConfig Criterion CriterionGrader CriterionOption CriterionVerdict DataItem
+            FewShotConfig JudgeSpec LLMConfig LengthPenalty Rubric RubricDataset ThinkingConfig
+            evaluate
+        """,
+        ".dataset": "DataItem RubricDataset",
+        ".eval": "EvalResult evaluate",
+        ".graders": "CriterionGrader JudgeSpec",
+        ".llm": "LLMConfig",
+        ".rubric": "Rubric",
+        ".types": "Criterion CriterionOption CriterionVerdict LengthPenalty",
+    },
+    "inspect_ai": {
+        ".dataset": """
+            Dataset FieldSpec MemoryDataset RecordToSample Sample csv_dataset file_dataset
+            hf_dataset json_dataset
+        """,
+        ".model": "ChatMessage ChatMessageUser Content ContentImage ContentText",
+        ".tool": "ToolCall",
+    },
+    "karenina": {
+        "": "Benchmark TaskEval",
+        ".adapters.manual": "ManualTraces",
+        ".benchmark": "Benchmark",
+        ".schemas": f"{TRAITS} ModelConfig Question VerificationConfig VerificationResult",
+        ".schemas.config": "ModelConfig",
+        ".schemas.config.models": "ModelConfig",
+        ".schemas.entities": TRAITS,
+        ".schemas.entities.question": "Question",
+        ".schemas.entities.rubric": TRAITS,
+        ".schemas.results": "VerificationResultSet",
+        ".schemas.verification": "VerificationConfig VerificationResult",
+        ".schemas.verification.config": "VerificationConfig",
+    },
+    "ragas": {
+        "": "EvaluationDataset MultiTurnSample RunConfig SingleTurnSample aevaluate evaluate",
+        ".dataset_schema": "EvaluationDataset MultiTurnSample Sample SingleTurnSample",
+        ".evaluation": "EvaluationResult evaluate",
+        ".llms": "LangchainLLMWrapper llm_factory",
+        ".messages": "AIMessage HumanMessage ToolCall ToolMessage",
+        ".metrics": "InstanceRubrics MetricOutputType MetricType PydanticPrompt RubricsScore",
+        ".metrics._domain_specific_rubrics": """
+            DEFAULT_REFERENCE_FREE_RUBRICS DEFAULT_WITH_REFERENCE_RUBRICS MultiTurnPrompt
+            RubricsScore ScoreFeedback SingleTurnPrompt
+        """,
+        ".metrics.collections": """
+            DomainSpecificRubrics InstanceSpecificRubrics RubricsScoreWithReference
+            RubricsScoreWithoutReference
+        """,
+        ".prompt": "PydanticPrompt",
+        ".run_config": "RunConfig",
+    },
+    "researchrubrics": {
+        "": "RubricEvaluator calculate_compliance_score evaluate_reports_batch",
+        ".evaluate_single_report": "RubricEvaluator evaluate_task_rubrics",
+    },
+}
+"""By system and module, the names."""
+
+
+@pytest.mark.parametrize("system", DOCUMENTED)
+def test_a_systems_documented_imports_work(system):
+    for module, names in DOCUMENTED[system].items():
+        loaded = importlib.import_module(f"rubricate.dialects.{system}{module}")
+        assert set(names.split()) <= set(dir(loaded)), module
