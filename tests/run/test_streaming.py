@@ -18,7 +18,7 @@ import pytest
 import rubricate
 from rubricate import InputError, PythonModel, Rubric, RubricDataset, RunStopped
 from rubricate.dataset import Survey, open_items
-from rubricate.run import _collection
+from rubricate.run import _executor
 from rubricate.testing import Rule, ScriptedEndpoint
 
 MET = {"reason": "r", "evidence": [], "verdict": "MET"}
@@ -29,7 +29,7 @@ def met(messages: Any) -> dict[str, Any]:
 
 
 def test_the_pace_of_garbage_collection_is_the_same_after_runs_as_before(make_dataset):
-    while _collection._before:  # a run that a test before this one has left
+    while _executor._THRESHOLDS:  # a run that a test before this one has left
         time.sleep(0.01)
     before = gc.get_threshold()
     during: list[int] = []

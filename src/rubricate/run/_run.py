@@ -7,23 +7,29 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rubricate._sync import in_thread
 from rubricate.dataset import Gradable
-from rubricate.errors import RunStopped
+from rubricate.errors import InputError, RunStopped
 from rubricate.judge import Judge, People
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
-from rubricate.run._collection import rarer_collections
-from rubricate.run._executor import Listeners
+from rubricate.run._executor import Execution, Listeners, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of, scoring_rules
-from rubricate.run._telemetry import RunSpan
 from rubricate.run._weights import Held
-from rubricate.run.journal import Answers, Database, Journal, journal_at, open_journal
+from rubricate.run.journal import (
+    Answers,
+    Database,
+    Journal,
+    MemoryJournal,
+    journal_at,
+    open_journal,
+)
 from rubricate.run.results import (
     ItemResult,
     OpenStorage,
@@ -32,12 +38,57 @@ from rubricate.run.results import (
     ResultsFile,
     RunIdentity,
 )
-from rubricate.run.sending import Limits, Sender
-from rubricate.run.workers import executing
-from rubricate.settings import part
+from rubricate.run.sending import Sender
+
+if TYPE_CHECKING:
+    from rubricate.rubric import ScoringRules
+    from rubricate.run._telemetry import RunSpan
+    from rubricate.run.workers import Driving
 
 INTERRUPTED = "interrupted"
 """Why a run ended that somebody stopped."""
+
+
+@dataclass(slots=True)
+class _Results:
+    """Where the results of a run's items go: to its listeners, into its folder, to people.
+
+    Attributes:
+        rules: how items are scored.
+        author_key: where their metadata says which model wrote the text.
+        listeners: of the run.
+        people: who label what is left, if anyone does.
+        file: in the run folder, if there is one.
+        held: the items that wait for the weights of a panel, if they do. Their verdicts are then
+            known only now.
+    """
+
+    rules: ScoringRules
+    author_key: str | None
+    listeners: Listeners
+    people: People | None
+    file: ResultsFile | None
+    held: Held | None
+
+    def add(self, item: JudgedItem) -> ItemResult:
+        """The result of an item whose verdicts are there."""
+        result, lines = item.written or (result_of(item, self.rules, self.author_key), None)
+        if self.people is not None:
+            self.people.note_item(item.item, item.verdicts)
+        if self.file is not None:
+            self.file.add(result, item.item, lines)
+        if self.held is not None and self.listeners.on_verdict is not None:
+            for name, verdict in result.criteria.items():
+                self.listeners.on_verdict(item.item, name, verdict)
+        self.listeners.on_item(result)
+        return result
+
+    def finish(self) -> None:
+        """Write what can be written only when all items have been given."""
+        if self.file is not None:
+            self.file.finish()
+        if self.people is not None:
+            self.people.write()
 
 
 async def run(
@@ -76,33 +127,21 @@ async def run(
     stages = Stages(judge, plan, calibrate)
     progress = Progress(total=stages.judgements(plan))
     held = Held(judge) if judge.learns_weights else None
-    people, on_verdict = judge.people, listeners.on_verdict
 
     def trouble(message: str) -> None:
         progress.trouble = message
         options.tell(progress)
 
-    def result(item: JudgedItem) -> ItemResult:
-        given = item.item
-        found, lines = item.written or (result_of(item, rules, options.author_key), None)
-        if people is not None:
-            people.note_item(given, item.verdicts)
-        if results:
-            results.add(found, given, lines)
-        if held is not None and on_verdict is not None:
-            for name, verdict in found.criteria.items():
-                on_verdict(given, name, verdict)
-        listeners.on_item(found)
-        return found
-
-    make_execution = executing(judge, options, storage, rules, calibrate)
+    make_execution: Callable[..., Execution | Driving] = Execution
+    if options.workers is not None or options.shard is not None:
+        make_execution = _of_several_processes(judge, options, storage, rules, calibrate)
     stopped: str | None = "cancelled"
     with ExitStack() as stack:
         stack.enter_context(rarer_collections())
         if sender is None:
             sender = stack.enter_context(
                 Sender(
-                    limits=part(Limits, options).shared_by(
+                    limits=options.shared_by(
                         # processes with one database for a journal share them there
                         storage.journal.address if isinstance(storage.journal, Database) else None
                     ),
@@ -113,8 +152,11 @@ async def run(
                 )
             )
         answers = await _opened(storage, options, stack, stop, trouble)
-        results = await _results(storage, stack, plan, dataset, judge, options)
-        span = RunSpan(stages.name, dataset.name, progress.total)
+        file: ResultsFile | None = None
+        if storage.folder is not None:
+            file = await _results_file(storage, stack, plan, dataset, judge, options)
+        results = _Results(rules, options.author_key, listeners, judge.people, file, held)
+        span = _span(stages.name, dataset.name, progress.total) if sender.is_traced else None
         execution = make_execution(
             plan,
             stages,
@@ -131,53 +173,84 @@ async def run(
 
         def conclude(stopped: str | None) -> None:
             for item in rest():
-                result(item)
-            _finish(results, people)
-            listeners.on_end(
-                span.end(
-                    Outcome(
-                        judge=stages.name,
-                        note=execution.note,
-                        fingerprint=_fingerprint(judge, calibrate),
-                        calibration=None if calibrate is None else calibrate.reference,
-                        prompt_version=judge.prompt_version,
-                        mode=judge.mode,
-                        dataset=dataset.name,
-                        usage=progress.usage,
-                        run_usage=answers.run_usage(),
-                        calls=progress.calls,
-                        resumed=progress.resumed,
-                        cached=progress.cached,
-                        saved=progress.saved,
-                        damaged=answers.damaged,
-                        seconds=time.perf_counter() - begin,
-                        rules=rules,
-                        judges=tuple(dict.fromkeys(judge.voters)),
-                        stages=judge.stages if stages.count > 1 else (),
-                        aggregation=judge.aggregation,
-                        weights=judge.weights if held is None else held.panel.weights,
-                        run_dir=storage.folder.path if storage.folder else None,
-                        stopped=stopped,
-                        interrupted=stopped in (INTERRUPTED, "cancelled"),
-                    )
-                )
+                results.add(item)
+            results.finish()
+            outcome = Outcome(
+                judge=stages.name,
+                note=execution.note,
+                fingerprint=_fingerprint(judge, calibrate),
+                calibration=None if calibrate is None else calibrate.reference,
+                prompt_version=judge.prompt_version,
+                mode=judge.mode,
+                dataset=dataset.name,
+                usage=progress.usage,
+                run_usage=answers.run_usage(),
+                calls=progress.calls,
+                resumed=progress.resumed,
+                cached=progress.cached,
+                saved=progress.saved,
+                damaged=answers.damaged,
+                seconds=time.perf_counter() - begin,
+                rules=rules,
+                judges=tuple(dict.fromkeys(judge.voters)),
+                stages=judge.stages if stages.count > 1 else (),
+                aggregation=judge.aggregation,
+                weights=judge.weights if held is None else held.panel.weights,
+                run_dir=storage.folder.path if storage.folder else None,
+                stopped=stopped,
+                interrupted=stopped in (INTERRUPTED, "cancelled"),
             )
+            if span is not None:
+                span.end(outcome)
+            listeners.on_end(outcome)
 
         try:
-            async with aclosing(execution.judged(span.context)) as judged:
+            async with aclosing(execution.judged(span.context if span else None)) as judged:
                 async for item in judged:
                     if held is None:
-                        yield result(item)
+                        yield results.add(item)
                     else:
                         held.add(item)
             for item in rest():
-                yield result(item)
+                yield results.add(item)
             stopped = None
             if sender.stopped_by is not None or execution.not_run:
                 stopped = str(sender.stopped_by or execution.over_budget or INTERRUPTED)
         finally:
             if answers.lease is None or not answers.lease.is_lost:  # else its results are another's
                 conclude(stopped)
+
+
+def _of_several_processes(
+    judge: Judge,
+    options: RunOptions,
+    storage: OpenStorage,
+    rules: ScoringRules,
+    calibrate: Calibrate | None,
+) -> Callable[..., Execution | Driving]:
+    """What makes the execution of a run of which other processes judge parts.
+
+    Raises:
+        InputError: workers cannot reach what the run keeps, or several processes would write the
+            file that people label.
+        MissingExtraError: what runs workers is not installed.
+    """
+    if options.workers is not None:
+        from rubricate.run.workers import driving
+
+        return driving(judge, options, storage, rules, calibrate)
+    if judge.people is not None:
+        raise InputError(
+            "shards cannot escalate to people, whose file they would all write: leave that file "
+            "out, and name it when the shards are put together"
+        )
+    return Execution
+
+
+def _span(judge: str, dataset: str | None, verdicts: int) -> RunSpan:
+    from rubricate.run._telemetry import RunSpan
+
+    return RunSpan(judge, dataset, verdicts)
 
 
 async def _opened(
@@ -192,15 +265,18 @@ async def _opened(
     Raises:
         RunStopped: `stop` was set while a database was waited for.
     """
-    opening = partial(
-        open_journal,
-        storage.journal,
-        access=storage.access,
-        fresh=options.fresh,
-        patience=options.max_outage,
-    )
-    is_remote = isinstance(storage.journal, Database)
-    journal = await _reached(opening, stop) if is_remote else opening()
+    if storage.journal is None:
+        journal: Journal = MemoryJournal()
+    else:
+        opening = partial(
+            open_journal,
+            storage.journal,
+            access=storage.access,
+            fresh=options.fresh,
+            patience=options.max_outage,
+        )
+        is_remote = isinstance(storage.journal, Database)
+        journal = await _reached(opening, stop) if is_remote else opening()
     stack.enter_context(closing(journal))
     cache = None
     if storage.cache is not None:
@@ -240,7 +316,7 @@ async def _reached(opening: Callable[[], Journal], stop: asyncio.Event) -> Journ
             found.pop().close()
 
 
-async def _results(
+async def _results_file(
     storage: OpenStorage,
     stack: ExitStack,
     plan: Plan,
@@ -248,7 +324,7 @@ async def _results(
     judge: Judge,
     options: RunOptions,
 ) -> ResultsFile | None:
-    """The run folder's results, which are closed with `stack`; None without a folder.
+    """The run folder's results, which are closed with `stack`.
 
     Raises:
         OtherRunError: it has those of another run; says what this one would take elsewhere.
@@ -260,14 +336,6 @@ async def _results(
         from rubricate.run._estimate import with_requests
 
         raise await with_requests(error, dataset, judge, options) from None
-
-
-def _finish(results: ResultsFile | None, people: People | None) -> None:
-    """Write what can be written only when all items have been given."""
-    if results:
-        results.finish()
-    if people is not None:
-        people.write()
 
 
 def _fingerprint(judge: Judge, calibrate: Calibrate | None) -> str | None:

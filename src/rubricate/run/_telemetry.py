@@ -9,7 +9,6 @@ submission, reply, error text or key is ever an attribute.
 from __future__ import annotations
 
 import contextvars
-import sys
 import time
 from collections.abc import Awaitable
 from functools import cache
@@ -50,9 +49,7 @@ LONGEST = 100
 
 
 def _tracer() -> Tracer | None:
-    """Where spans go; None where nobody has loaded OpenTelemetry."""
-    if not is_traced():
-        return None
+    """Where spans go; None where what is loaded under OpenTelemetry's name is something else."""
     try:
         from opentelemetry import trace
     except ImportError:  # another package of that name space
@@ -103,10 +100,10 @@ class RunSpan:
         self.context = contextvars.copy_context()
         self.context.run(context.attach, trace.set_span_in_context(self._span))
 
-    def end(self, outcome: Outcome) -> Outcome:
-        """End it with what the run took, which is given back."""
+    def end(self, outcome: Outcome) -> None:
+        """End it with what the run took."""
         if self._span is None:
-            return outcome
+            return
         usage = outcome.usage
         told: dict[str, str | int | float] = {
             "rubricate.calls": outcome.calls,
@@ -122,12 +119,6 @@ class RunSpan:
         if outcome.stopped is not None:
             _fail(self._span, "interrupted" if outcome.interrupted else "stopped")
         self._span.end()
-        return outcome
-
-
-def is_traced() -> bool:
-    """Whether anybody has loaded OpenTelemetry."""
-    return "opentelemetry" in sys.modules
 
 
 async def traced(model: Model, request: Request, asked: Awaitable[Completion]) -> Completion:

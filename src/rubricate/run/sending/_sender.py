@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rubricate._usage import NO_USAGE, Usage
 from rubricate.errors import ModelError
 from rubricate.judge import Completion, Model, Request
-from rubricate.run._telemetry import is_traced, traced
 from rubricate.run.sending._bills import Bills
 from rubricate.run.sending._budget import RunEnds
 from rubricate.run.sending._circuit_breaker import CircuitBreaker, Raising
@@ -68,6 +68,7 @@ class Sender:
         stopped_by: the error that ended the run, if one did: nothing is sent from then on.
         lost: the models that were given up, and why.
         raising: which judges' own code raises, whatever they are asked.
+        is_traced: whether the program had loaded OpenTelemetry when this was made.
     """
 
     def __init__(
@@ -85,7 +86,12 @@ class Sender:
         self._goes_on_without = goes_on_without
         self._limiters: dict[str, Limiter] = {}
         self._given: dict[str, Limits] = {}
-        self._sharing = _sharing_of(limits)
+        self._sharing: Sharing | None = None
+        if limits.share_limits:
+            from rubricate.run.sending._sharing import sharing_at
+
+            self._sharing = sharing_at(limits.share_limits)
+        self.is_traced = "opentelemetry" in sys.modules
         self._shared: list[Limiter] = []
         self._chance = random.Random(0)
         self._hedging = Hedging(retries.deadline, self._bill)
@@ -288,7 +294,11 @@ class Sender:
         asked = self._hedging.complete(out, sent, judgement.ends)
         is_answered = False
         try:
-            completion = await (traced(out.model, out.request, asked) if is_traced() else asked)
+            if self.is_traced:
+                from rubricate.run._telemetry import traced
+
+                asked = traced(out.model, out.request, asked)
+            completion = await asked
             is_answered = True
         except ModelError as error:
             self._learn(out, error, sent, before)
@@ -483,14 +493,6 @@ class Sender:
         if reply is not None:
             bills.add(out.request, usage, is_reported)
         out.takes(usage, is_answered=reply is not None)
-
-
-def _sharing_of(limits: Limits) -> Sharing | None:
-    if not limits.share_limits:
-        return None
-    from rubricate.run.sending._sharing import sharing_at
-
-    return sharing_at(limits.share_limits)
 
 
 def _unsent(error: ModelError) -> ModelError:

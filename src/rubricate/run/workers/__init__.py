@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.run.workers._executing import executing as executing
+    from rubricate.run.workers._driving import Driving as Driving, driving as driving
     from rubricate.run.workers._options import Workers as Workers
 else:
     __getattr__, __dir__ = lazy_door(__name__)

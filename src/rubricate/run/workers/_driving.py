@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rubricate.errors import InputError, RubricateError
-from rubricate.rubric import Failure, Verdict
-from rubricate.run._calls import NOT_RUN, JudgedItem, Stages
+from rubricate.rubric import Failure, ScoringRules, Verdict
+from rubricate.run._calls import NOT_RUN, Calibrate, JudgedItem, Stages
 from rubricate.run._executor import Execution, Listeners
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
@@ -30,10 +30,13 @@ from rubricate.run.workers._worker import (
     Report,
     State,
     WorkerDied,
+    job_of,
     plan_of,
 )
 
 if TYPE_CHECKING:
+    from rubricate.judge import Judge
+    from rubricate.run.results import OpenStorage
     from rubricate.run.workers._ray import Crew, Member
 
 logger = logging.getLogger(__name__)
@@ -563,8 +566,20 @@ async def _is_ready(member: Member) -> None:
     await member.ready()
 
 
-def driving(job: Job) -> Callable[..., Driving]:
-    """What makes the execution of a run by workers, of what any execution is made of."""
+def driving(
+    judge: Judge,
+    options: RunOptions,
+    storage: OpenStorage,
+    rules: ScoringRules,
+    calibrate: Calibrate | None,
+) -> Callable[..., Driving]:
+    """What makes the execution of a run by workers; called with the arguments of `Execution`.
+
+    Raises:
+        InputError: workers cannot reach what the run keeps.
+        MissingExtraError: what runs workers is not installed.
+    """
+    job = job_of(judge, options, storage, rules, calibrate)
 
     def make(
         plan: Plan,

@@ -21,16 +21,14 @@ from rubricate.errors import InputError, MissingExtraError
 from rubricate.judge import Judge
 from rubricate.rubric import ScoringRules, Verdict
 from rubricate.run._calls import Calibrate, JudgedItem, Stages
-from rubricate.run._collection import rarer_collections
-from rubricate.run._executor import Execution, Listeners
+from rubricate.run._executor import Execution, Listeners, rarer_collections
 from rubricate.run._options import RunOptions
 from rubricate.run._plan import Plan
 from rubricate.run._progress import Progress
 from rubricate.run._scoring import result_of
 from rubricate.run.journal import Answers, Database, Place, journal_at, open_journal
 from rubricate.run.results import ItemResult, OpenStorage, result_lines
-from rubricate.run.sending import Limits, Sender
-from rubricate.settings import part
+from rubricate.run.sending import Sender
 
 SILENCE = 30.0
 """Seconds without a sign of life after which a driver gives up a worker, and a worker its driver.
@@ -255,7 +253,7 @@ class Worker:
             database = job.journal.address if isinstance(job.journal, Database) else None
             self._sender = stack.enter_context(
                 Sender(
-                    limits=part(Limits, job.options).shared_by(database),
+                    limits=job.options.shared_by(database),
                     retries=job.options,
                     on_trouble=self._note_trouble,
                     goes_on_without=job.judge.goes_on_without,
