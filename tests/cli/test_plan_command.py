@@ -14,7 +14,7 @@ import pytest
 import rubricate as package
 from rubricate import Criterion, InputError, PythonModel, Rubric, RubricDataset
 from rubricate.analysis import plan_report, read_run
-from rubricate.analysis._plan import _narrow_enough
+from rubricate.analysis.planning._plan import _narrow_enough
 from rubricate.stats import (
     choose_threshold,
     clustered_mean,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rubricate._lazy import lazy_door
 
 if TYPE_CHECKING:
-    from rubricate.analysis._agreement import (
+    from rubricate.analysis.agreement._agreement import (
         AgreementReport as AgreementReport,
         CriterionAgreement as CriterionAgreement,
         LevelAgreement as LevelAgreement,
         agreement_report as agreement_report,
     )
-    from rubricate.analysis._annotators import (
+    from rubricate.analysis.agreement._annotators import (
         AnnotatorsTogether as AnnotatorsTogether,
         CriterionAnnotators as CriterionAnnotators,
     )
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
         Form as Form,
         RedTeamReport as RedTeamReport,
     )
-    from rubricate.analysis._calibration import (
+    from rubricate.analysis.few_labels._calibration import (
         Calibrator as Calibrator,
         FittedCalibration as FittedCalibration,
         fit_calibration as fit_calibration,
         read_calibration as read_calibration,
     )
-    from rubricate.analysis._cascade import (
+    from rubricate.analysis.few_labels._cascade import (
         CascadePoint as CascadePoint,
         CascadeReport as CascadeReport,
         cascade_report as cascade_report,
     )
-    from rubricate.analysis._certificate import (
+    from rubricate.analysis.agreement._certificate import (
         Certificate as Certificate,
         certify as certify,
         check_certificate as check_certificate,
         read_certificate as read_certificate,
     )
-    from rubricate.analysis._comparison import (
+    from rubricate.analysis.comparison._comparison import (
         CriterionComparison as CriterionComparison,
         Flip as Flip,
         PartComparison as PartComparison,
         RunComparison as RunComparison,
         compare_runs as compare_runs,
     )
-    from rubricate.analysis._comparison_sections import (
+    from rubricate.analysis.comparison._sections import (
         OTHER_HEADINGS as OTHER_HEADINGS,
         comparison_texts as comparison_texts,
         parts_tables as parts_tables,
     )
     from rubricate.analysis._conversation import conversation_lines as conversation_lines
-    from rubricate.analysis._discrimination import (
+    from rubricate.analysis.agreement._discrimination import (
         DecisionRules as DecisionRules,
         Discrimination as Discrimination,
     )
@@ -84,25 +84,25 @@ if TYPE_CHECKING:
         keep_report as keep_report,
         kept_report as kept_report,
     )
-    from rubricate.analysis._pair_figures import (
+    from rubricate.analysis.comparison._pair_figures import (
         PairFigures as PairFigures,
         PairReport as PairReport,
         PairSummary as PairSummary,
         PairTallies as PairTallies,
         PositionFigures as PositionFigures,
     )
-    from rubricate.analysis._pairs import (
+    from rubricate.analysis.comparison._pairs import (
         PairResult as PairResult,
         PairVerdict as PairVerdict,
         finished_pairs as finished_pairs,
         pair_result as pair_result,
     )
-    from rubricate.analysis._plan import (
+    from rubricate.analysis.planning._plan import (
         PlanPoint as PlanPoint,
         PlanReport as PlanReport,
         plan_report as plan_report,
     )
-    from rubricate.analysis._plan_options import (
+    from rubricate.analysis.planning._options import (
         PlannedFigure as PlannedFigure,
         PlanOptions as PlanOptions,
     )
@@ -113,7 +113,7 @@ if TYPE_CHECKING:
         scores_plot as scores_plot,
         waiting_plot as waiting_plot,
     )
-    from rubricate.analysis._ppi import (
+    from rubricate.analysis.few_labels._ppi import (
         CriterionMean as CriterionMean,
         PPIReport as PPIReport,
         ppi_report as ppi_report,
@@ -136,7 +136,7 @@ if TYPE_CHECKING:
         VerdictTable as VerdictTable,
         spreadsheet_cell as spreadsheet_cell,
     )
-    from rubricate.analysis._variance import (
+    from rubricate.analysis.agreement._variance import (
         CriterionVariance as CriterionVariance,
         VarianceReport as VarianceReport,
         variance_report as variance_report,

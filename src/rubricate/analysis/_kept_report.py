@@ -10,7 +10,7 @@ from rubricate._documents import parse_json, read_text
 from rubricate._files import write_text
 from rubricate.analysis._attacks import RedTeamReport
 from rubricate.analysis._judged import JudgedReport
-from rubricate.analysis._pair_figures import PairReport, PairSummary
+from rubricate.analysis.comparison import PairReport, PairSummary
 from rubricate.errors import InputError
 from rubricate.run import REPORT_NAME
 

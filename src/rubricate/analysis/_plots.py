@@ -13,9 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
-from rubricate.analysis._agreement_sections import calibration_text
 from rubricate.analysis._finished import FinishedRun, mean_score
+from rubricate.analysis.agreement import (
+    AgreementReport,
+    CriterionAgreement,
+    agreement_report,
+    calibration_text,
+)
 from rubricate.errors import InputError
 from rubricate.stats import Estimate, LabelAgreement
 from rubricate.views import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubricate.analysis._discrimination import decision_lines
+from rubricate.analysis.agreement._discrimination import decision_lines
 from rubricate.run.results import kappa_name
 from rubricate.stats import Calibration, Estimate, LabelAgreement, ScoreAgreement
 from rubricate.views import (
@@ -27,7 +27,7 @@ from rubricate.views import (
 )
 
 if TYPE_CHECKING:
-    from rubricate.analysis._agreement import AgreementReport, CriterionAgreement
+    from rubricate.analysis.agreement._agreement import AgreementReport, CriterionAgreement
 
 MOST_ROWS = 60
 """Criteria that are shown unless all are asked for."""

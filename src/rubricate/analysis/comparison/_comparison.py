@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from rubricate.analysis._finished import FinishedRun, RowVerdict
-from rubricate.analysis._scored_alike import (
+from rubricate.analysis.comparison._scored_alike import (
     ABSTAINED_BEFORE,
     COMPARED,
     FAILED_BEFORE,
@@ -208,7 +208,7 @@ class RunComparison(Report):
 
     def sections(self) -> Iterator[Section]:
         """The score, every criterion, and every flip with both reasons."""
-        from rubricate.analysis._comparison_sections import comparison_sections
+        from rubricate.analysis.comparison._sections import comparison_sections
 
         return comparison_sections(self)
 

@@ -26,7 +26,7 @@ from rubricate.views import (
 )
 
 if TYPE_CHECKING:
-    from rubricate.analysis._comparison import Flip, RunComparison
+    from rubricate.analysis.comparison._comparison import Flip, RunComparison
     from rubricate.stats import Estimate, PairedComparison
 
 SHOWN_DIFFERENCES = 6

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._plan_figures import Design, Reached, designs
-from rubricate.analysis._plan_options import FIGURES, PlannedFigure, PlanOptions
+from rubricate.analysis.planning._figures import Design, Reached, designs
+from rubricate.analysis.planning._options import FIGURES, PlannedFigure, PlanOptions
 from rubricate.errors import InputError
 from rubricate.judge.models import price_of, read_prices
 from rubricate.rubric import Usage

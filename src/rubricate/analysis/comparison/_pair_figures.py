@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from rubricate.analysis._judged import Failures, JudgedReport, ending
-from rubricate.analysis._pairs import PairOutcome, PairResult, pair_result
+from rubricate.analysis.comparison._pairs import PairOutcome, PairResult, pair_result
 from rubricate.judge import EQUAL, FIRST, SECOND
 from rubricate.rubric import Verdict
 from rubricate.stats import Estimate, asymmetry, wilson_interval

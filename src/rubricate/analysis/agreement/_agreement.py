@@ -7,10 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from rubricate.analysis._agreement_sections import agreement_sections, few_text
-from rubricate.analysis._annotators import AnnotatorsTogether, CriterionAnnotators, annotators_of
-from rubricate.analysis._discrimination import DecisionRules, Discrimination, discrimination_of
 from rubricate.analysis._finished import LABELS_GO, FinishedRun, RowVerdict
+from rubricate.analysis.agreement._annotators import (
+    AnnotatorsTogether,
+    CriterionAnnotators,
+    annotators_of,
+)
+from rubricate.analysis.agreement._discrimination import (
+    DecisionRules,
+    Discrimination,
+    discrimination_of,
+)
+from rubricate.analysis.agreement._sections import agreement_sections, few_text
 from rubricate.errors import InputError
 from rubricate.rubric import ABSTENTION, Criterion, Measurement, Rubric
 from rubricate.run.results import (

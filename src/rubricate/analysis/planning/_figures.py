@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from rubricate.analysis._agreement import labelled_pairs
-from rubricate.analysis._cascade import labelled_confidences
 from rubricate.analysis._finished import FinishedRun
-from rubricate.analysis._plan_options import PlannedFigure, PlanOptions
-from rubricate.analysis._scored_alike import scored_alike
-from rubricate.analysis._variance import item_score_components
+from rubricate.analysis.agreement import item_score_components, labelled_pairs
+from rubricate.analysis.comparison import scored_alike
+from rubricate.analysis.few_labels import labelled_confidences
+from rubricate.analysis.planning._options import PlannedFigure, PlanOptions
 from rubricate.errors import InputError
 from rubricate.stats import (
     Bootstrap,

@@ -14,9 +14,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rubricate._documents import input_error, parse_json, read_text
 from rubricate._version import __version__
-from rubricate.analysis._agreement import AgreementReport, CriterionAgreement, agreement_report
-from rubricate.analysis._agreement_sections import few_text, people_labels
 from rubricate.analysis._finished import FinishedRun, as_written
+from rubricate.analysis.agreement._agreement import (
+    AgreementReport,
+    CriterionAgreement,
+    agreement_report,
+)
+from rubricate.analysis.agreement._sections import few_text, people_labels
 from rubricate.errors import InputError
 from rubricate.run.results import CertificateFigures
 from rubricate.stats import Bootstrap, Estimate, LabelAgreement, Undecided

@@ -1,0 +1,10 @@
+"""How far a run's judge agrees with people, and with itself when it is asked again."""
+
+from rubricate.analysis.agreement._agreement import (
+    AgreementReport as AgreementReport,
+    CriterionAgreement as CriterionAgreement,
+    agreement_report as agreement_report,
+    labelled_pairs as labelled_pairs,
+)
+from rubricate.analysis.agreement._sections import calibration_text as calibration_text
+from rubricate.analysis.agreement._variance import item_score_components as item_score_components

@@ -1,0 +1,1 @@
+"""How many items and labels a figure takes."""
