@@ -20,8 +20,7 @@ from rubricate.dataset.samples._fields import (
     decoded,
 )
 from rubricate.dataset.samples._json_text import parse_json_bytes, parse_object, without_nan
-from rubricate.dataset.samples._lines import BOM, HeldLines
-from rubricate.dataset.samples._loading import Loading
+from rubricate.dataset.samples._loading import BOM, Loading
 from rubricate.dataset.samples._opening import Source, is_utf8, not_in_encoding, text_of
 from rubricate.dataset.samples._skipping import OnError
 from rubricate.errors import InputError, shown
@@ -88,8 +87,11 @@ def json_dataset(
         if source.suffix in LINES:
             parse = parse_object if loads is None else partial(_object_by, loads)
             if loading.mapped_one_to_one:
-                lines = _held(file, encoding, loading.reads, source)
-                return loading.dataset_of_lines(lines, parse, source, title)
+                content = file
+                if loading.reads is not None or not is_utf8(encoding):
+                    lines = _lines(file, encoding, source)
+                    content = io.BytesIO(_first_lines(lines, loading.reads))
+                return loading.dataset_of_lines(content, parse, source, title)
             rows = _numbered_lines(file, encoding, source)
             return loading.dataset(rows, parse, source, title, source.location)
         reads = loading.reads if loading.mapped_one_to_one else None
@@ -98,28 +100,20 @@ def json_dataset(
     return loading.dataset(entries, _object, source, title, source.location)
 
 
-def _numbered_lines(
-    file: BinaryIO, encoding: str, source: Source
-) -> Iterator[tuple[int | None, bytes]]:
+def _numbered_lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, as UTF-8, with their numbers."""
     for number, line in enumerate(_lines(file, encoding, source), start=1):
         if not line.isspace():
             yield number, line.removeprefix(BOM) if number == 1 else line
 
 
-def _held(file: BinaryIO, encoding: str, reads: int | None, source: Source) -> HeldLines:
-    """As `_numbered_lines`, at most `reads` of them, held for later."""
-    if reads is None and is_utf8(encoding):
-        return HeldLines(file)
+def _first_lines(lines: Iterator[bytes], count: int | None) -> bytes:
+    """Lines until `count` of them are not blank; all for None. No further ones are read."""
     wanted: list[bytes] = []
-    lines = _lines(file, encoding, source)
-    while reads is None or reads > 0:
-        if (line := next(lines, None)) is None:
-            break
+    while count != 0 and (line := next(lines, b"")):
         wanted.append(line)
-        if reads is not None and not line.isspace():
-            reads -= 1
-    return HeldLines(io.BytesIO(b"".join(wanted)))
+        count = None if count is None else count - (not line.isspace())
+    return b"".join(wanted)
 
 
 def _lines(file: BinaryIO, encoding: str, source: Source) -> Iterator[bytes]:
