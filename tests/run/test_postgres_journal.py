@@ -22,7 +22,7 @@ from rubricate.errors import InputError, JournalError, MissingExtraError, RunSto
 from rubricate.judge import Completion, ModelJudge
 from rubricate.judge.models import PythonModel
 from rubricate.options import GradingOptions
-from rubricate.run.journal import Database, remembered
+from rubricate.run.journal import Database, is_same_run, remembered
 from rubricate.run.journal import _lease as lease_module
 from rubricate.run.journal import _postgres as postgres_module
 from rubricate.run.journal import _server as server_module
@@ -78,6 +78,25 @@ def test_any_name_of_a_run_is_its_own(postgres, name: str):
         assert journal.has_a_past
     with closing(PostgresJournal(Database(postgres, "another"))) as journal:
         assert not journal.has_a_past
+
+
+@pytest.mark.parametrize(
+    ("address", "other"),
+    [
+        ("postgresql://me:secret@h:1/d?run=r", "postgresql://you@h:1/d?run=r&sslmode=require"),
+        ("postgresql://me:p@h:1,g:2/d?target_session_attrs=read-write&run=r", None),
+        ("postgresql://me@/d?host=/a&run=r", None),
+        ("postgresql://h/d?run=r", "postgresql://h:5432/d?run=r"),
+    ],
+)
+def test_the_address_that_a_folder_keeps_is_that_of_the_same_run(address: str, other: str | None):
+    place = Database.at(address)
+    assert is_same_run(place, Database.at(remembered(place)))
+    if other:
+        assert is_same_run(Database.at(other), place)
+    elsewhere = "postgresql://g/d?run=r", "postgresql://me@/d?host=/b&run=r"
+    for address in (*elsewhere, "postgresql://h:1/d?run=other", "postgresql://h:1/e?run=r"):
+        assert not is_same_run(place, Database.at(address))
 
 
 def test_a_name_that_no_run_can_have_is_an_input_error(make_dataset, tmp_path, postgres):

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
         read_lines as read_lines,
     )
     from rubricate.run.journal._journal import Journal as Journal, JournalReader as JournalReader
-    from rubricate.run.journal._known_servers import remembered as remembered, vouched as vouched
+    from rubricate.run.journal._known_servers import (
+        is_same_run as is_same_run,
+        remembered as remembered,
+        vouched as vouched,
+    )
     from rubricate.run.journal._lease import Lease as Lease
     from rubricate.run.journal._ledger import Answer as Answer, Entry as Entry, Ledger as Ledger
     from rubricate.run.journal._memory import MemoryJournal as MemoryJournal

@@ -101,6 +101,18 @@ def remembered(place: Database) -> str:
     return f"{note}{'&' if '?' in note else '?'}run={quote(place.run or '', safe='')}"
 
 
+def is_same_run(a: Database, b: Database) -> bool:
+    """Whether two addresses name one run: the same name in the same database, for any account."""
+    return a.run == b.run and _database(a) == _database(b)
+
+
+def _database(place: Database) -> tuple[str, str, str]:
+    parts = parsed(place.address)
+    defaults = {"host": os.environ.get("PGHOST", ""), "port": os.environ.get("PGPORT") or "5432"}
+    host, port = (str(parts.get(name) or default) for name, default in defaults.items())
+    return host, port, str(parts.get("dbname", ""))
+
+
 def _listed() -> list[str]:
     try:
         with _file().open("rb") as file:

@@ -73,10 +73,6 @@ class Database:
         """The answers that all runs of a database share; a run that is named does not matter."""
         return cls(_split(address)[0], None, origin)
 
-    def is_that_of(self, other: Database) -> bool:
-        """Whether this is the same run as another, whoever asks for it."""
-        return _target(self) == _target(other)
-
     def __str__(self) -> str:
         shown = shown_address(self.address)
         if self.run is None:
@@ -109,9 +105,3 @@ def _split(address: str) -> tuple[str, str | None]:
         elif part:
             kept.append(part)
     return address[:query] + ("?" if kept else "") + "&".join(kept), run
-
-
-def _target(place: Database) -> tuple[str, str | None]:
-    """What a run's address names, without the account that is used."""
-    shown = shown_address(place.address).partition("://")[2]
-    return shown.rpartition("@")[2].partition("?")[0], place.run

@@ -171,7 +171,9 @@ def journal_place(storage: Storage) -> Place | None:
     told = Database.at(storage.journal, None if folder is None else folder.resolve().name)
     if storage.fresh or folder is None or not has_journal(folder):
         return told
-    if not isinstance(kept, Database) or not told.is_that_of(kept):
+    from rubricate.run.journal import is_same_run
+
+    if not isinstance(kept, Database) or not is_same_run(told, kept):
         of_server = isinstance(kept, Database)
         moved = f"; if the server's name has changed, write it into {ADDRESS_NAME}"
         raise InputError(
@@ -218,7 +220,9 @@ def journal_to_read(folder: Path, address: str | None = None) -> Place:
     if address is None:
         return _vouched(kept, folder) if isinstance(kept, Database) else kept
     check_address("journal", address)
-    if isinstance(kept, Database) and (told := Database.at(address, kept.run)).is_that_of(kept):
+    from rubricate.run.journal import is_same_run
+
+    if isinstance(kept, Database) and is_same_run(told := Database.at(address, kept.run), kept):
         return told
     raise InputError(f"the journal of this run folder is {kept}: leave out --journal", file=folder)
 
